@@ -1,4 +1,4 @@
-//! What `ao hook` does, without `ao`: leaves the event on stdin in the spool that the environment names.
+//! Does what `ao hook` does, without `ao`: leaves the event on stdin in the spool that the environment names.
 
 use std::process::ExitCode;
 

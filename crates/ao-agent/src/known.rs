@@ -1,11 +1,11 @@
-//! Agents that we know how to start, as data.
+//! The agents that we know how to start, as data.
 //!
-//! Each is run without its own screen, a turn at a time: a message starts it again, and going on with the same conversation
-//! where it can be told which one. What it says of its state is no more than that it runs, so it needs no reading of screens.
+//! Each runs headless, one turn at a time: a message starts it again, with the same conversation where it can be named.
+//! Its state is only that it runs, so no screen has to be read.
 
 use crate::command::Options;
 
-/// One manifest for each agent, in the order in which they are chosen from.
+/// One manifest for each agent, in order of preference.
 const MANIFESTS: [&str; 10] = [
     include_str!("../manifests/claude-code.json"),
     include_str!("../manifests/codex.json"),
@@ -19,7 +19,7 @@ const MANIFESTS: [&str; 10] = [
     include_str!("../manifests/goose.json"),
 ];
 
-/// The manifests of all agents that we know.
+/// Returns the manifests of all known agents.
 pub fn known() -> Vec<Options> {
     let read =
         |json: &&str| serde_json::from_str(json).expect("a manifest of ours is right: there is a test");

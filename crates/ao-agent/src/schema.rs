@@ -1,13 +1,13 @@
-//! The schema of a manifest, made from [`Options`]. The configuration takes it over as it is for `tools:`.
+//! The schema of a manifest, generated from [`Options`]. The configuration uses it as it is for `tools:`.
 //!
-//! `ao-config` knows no agents, so the schema reaches it as a file that is checked in. A test fails while that file is not what
-//! the types make.
+//! `ao-config` does not depend on agents, so it gets the schema as a checked-in file. A test fails if that file differs
+//! from what the types generate.
 
 use serde_json::Value;
 
 use crate::command::Options;
 
-/// Returns the schema of [`Options`], in draft 2020-12, with the words of its own that `ao-config` understands (`x-…`).
+/// Returns the schema of [`Options`], in draft 2020-12, with the extensions that `ao-config` understands (`x-…`).
 pub fn manifest_schema() -> Value {
     let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Options>().to_value();
@@ -15,7 +15,7 @@ pub fn manifest_schema() -> Value {
     schema
 }
 
-/// Leaves out defaults that say nothing. That of a mapping would tell its keys by the names that manifests use.
+/// Removes empty defaults. That of a mapping would list its keys by the names that manifests use.
 fn drop_empty_defaults(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -34,7 +34,8 @@ fn drop_empty_defaults(schema: &mut Value) {
     }
 }
 
-/// Returns the files that are made from this crate, by their path in the repository. `cargo xtask generate` writes them.
+/// Returns the files that are generated from this crate, by their path in the repository. `cargo xtask generate` writes
+/// them.
 pub fn generated() -> Vec<(&'static str, String)> {
     let schema = serde_json::to_string_pretty(&manifest_schema()).expect("a schema can be written");
     vec![("crates/ao-config/src/shape/tools.schema.json", schema + "\n")]

@@ -1,4 +1,4 @@
-//! How long it takes to forecast all pairs of 100 branches, against 100 single merges.
+//! Measures the forecast of all pairs of 100 branches, against 100 single merges.
 //!
 //! `cargo bench -p ao-git` prints a table and fails if a limit is passed. The repository has 10,000 files; each branch edits
 //! a few of its own and some that many edit, so that a part of the pairs truly has to be merged. Both sides run in turns on
@@ -30,13 +30,13 @@ fn main() -> ExitCode {
     println!("{:<62} | {:>5} | {:>8} |", "what", "limit", "measured");
     let within = [
         row("100 branches, all pairs / 100 single `git merge-tree`", 3.0, 20, &runtime),
-        // Every pair has a file in common, so that nothing is spared. For those who want to know what that costs.
+        // Every pair has a file in common, so no merge is skipped. Shows the cost of that case.
         row("the same, where all edit one file", f64::INFINITY, 1, &runtime),
     ];
     if within.iter().all(|within| *within) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// `shared`: of so many files that many edit, each branch edits one.
+/// `shared`: the number of files that many branches edit; each branch edits one of them.
 fn row(what: &str, limit: f64, shared: usize, runtime: &Runtime) -> bool {
     let dir = TempDir::new().unwrap();
     let tips = repository(dir.path(), shared);

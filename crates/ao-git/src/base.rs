@@ -1,41 +1,45 @@
-//! Which tip a branch that others land on has: the one here, or the one that its remote was last seen to have.
+//! Chooses the tip of a base branch: the local one, or the remote-tracking one.
 //!
-//! One answer for everybody, because what a change is compared with, what it is judged by and what it lands on must be the
-//! same commit. Nothing is fetched here.
+//! There is one rule for all callers, because a change must be compared with, judged against and landed on the same
+//! commit. Nothing is fetched here.
 
 use crate::{Git, GitError};
 
-/// Where the tip of a base branch is.
+/// The side that has the tip of a base branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// The branch here has all that the remote's has.
+pub enum TipSource {
+    /// The local branch contains all commits of the remote one.
     Here,
     Origin,
 }
 
 impl Git {
-    /// The tip of a base branch, if there is such a branch.
+    /// Returns the tip of a base branch, if there is such a branch.
     pub async fn base_tip(&self, branch: &str) -> Result<Option<String>, GitError> {
         let here = self.commit(&format!("refs/heads/{branch}")).await?;
         let there = self.commit(&format!("refs/remotes/origin/{branch}")).await?;
         Ok(match self.base_of(here.as_deref(), there.as_deref()).await? {
-            Some(Whose::Here) => here,
-            Some(Whose::Origin) => there,
+            Some(TipSource::Here) => here,
+            Some(TipSource::Origin) => there,
             None => None,
         })
     }
 
-    /// Of the tip here and at origin the one that has the other. If each has what the other has not, origin's, because that
-    /// is what everybody else compares with.
-    pub async fn base_of(&self, here: Option<&str>, there: Option<&str>) -> Result<Option<Whose>, GitError> {
+    /// Compares the local tip and that of origin, and returns the side that contains the other. If they have diverged,
+    /// that is origin, because everyone else compares with it.
+    pub async fn base_of(
+        &self,
+        here: Option<&str>,
+        there: Option<&str>,
+    ) -> Result<Option<TipSource>, GitError> {
         Ok(match (here, there) {
             (None, None) => None,
-            (Some(_), None) => Some(Whose::Here),
-            (None, Some(_)) => Some(Whose::Origin),
-            (Some(here), Some(there)) if here == there => Some(Whose::Here),
+            (Some(_), None) => Some(TipSource::Here),
+            (None, Some(_)) => Some(TipSource::Origin),
+            (Some(here), Some(there)) if here == there => Some(TipSource::Here),
             (Some(here), Some(there)) => {
                 let has_it = self.asks(&["merge-base", "--is-ancestor", there, here]).await?;
-                Some(if has_it { Whose::Here } else { Whose::Origin })
+                Some(if has_it { TipSource::Here } else { TipSource::Origin })
             }
         })
     }

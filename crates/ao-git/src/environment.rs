@@ -1,11 +1,11 @@
-//! The environment of every git process: what git needs, and nothing else.
+//! The environment of every git process: the variables that git needs, and nothing else.
 //!
-//! The daemon's own environment has tokens of forges and agents in it. Git hands its environment on to whatever it starts, so
-//! a variable is listed here or git does not get it.
+//! The daemon's own environment contains tokens of forges and agents. Git passes its environment to every program it
+//! starts, so this is an allowlist.
 
 use std::ffi::OsString;
 
-/// What git needs to find its programs, its files and the user's own settings.
+/// Variables by which git finds its programs, its files and the user's settings.
 const NEEDED: [&str; 20] = [
     "PATH",
     "HOME",
@@ -25,13 +25,13 @@ const NEEDED: [&str; 20] = [
     "GIT_COMMITTER_EMAIL",
     "GIT_COMMITTER_DATE",
     "EMAIL",
-    // On macOS `git` itself is a program that looks up the real one.
+    // On macOS `git` is a wrapper that looks up the real one.
     "DEVELOPER_DIR",
-    // Where the `git` of a Nix shell and the programs it starts find certificates.
+    // The certificates for the `git` of a Nix shell and the programs it starts.
     "NIX_SSL_CERT_FILE",
 ];
 
-/// What it needs beyond that to reach another machine in the user's name.
+/// Further variables for reaching another machine in the user's name.
 const FOR_NETWORK: [&str; 30] = [
     "SSH_AUTH_SOCK",
     "SSH_ASKPASS",
@@ -58,7 +58,7 @@ const FOR_NETWORK: [&str; 30] = [
     "ALL_PROXY",
     "no_proxy",
     "NO_PROXY",
-    // Helpers that keep credentials ask the keyring of the desktop for them.
+    // Credential helpers ask the keyring of the desktop.
     "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY",
     "WAYLAND_DISPLAY",
@@ -66,28 +66,28 @@ const FOR_NETWORK: [&str; 30] = [
     "XDG_RUNTIME_DIR",
 ];
 
-/// Variables that are the same for every git of ours.
+/// Variables that are the same for every git process.
 const FIXED: [(&str, &str); 9] = [
-    // What git says is read by us, so it says it in one language, and it has nobody to ask.
+    // We parse the output of git, so it is in one language; and there is no user to answer a prompt.
     ("LC_ALL", "C"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_LFS_SKIP_SMUDGE", "1"),
-    // An object is what its id says: whoever can write refs or files in a repository could swap it for another one.
+    // An object is identified by its id: a process that can write refs or files of the repository must not replace it.
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_GRAFT_FILE", "/dev/null"),
-    // These have precedence over programs that a repository's settings name for the same thing.
+    // These take precedence over the programs that a repository's settings name.
     ("GIT_EDITOR", ":"),
     ("GIT_SEQUENCE_EDITOR", ":"),
     ("GIT_PAGER", "cat"),
     ("GIT_MERGE_AUTOEDIT", "no"),
 ];
 
-/// The variables of a git process. Those for other machines only if it has to reach one.
+/// Returns the environment of a git process. Includes the network variables only if it has to reach another machine.
 pub(crate) fn variables(network: bool) -> Vec<(OsString, OsString)> {
     select(std::env::vars_os(), network)
 }
 
-/// The number of settings that the user's environment gives git, for the next ones to be put behind.
+/// Returns the number of settings that the user's environment passes to git; ours are appended to them.
 pub(crate) fn settings_given() -> usize {
     std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(0)
 }
@@ -96,7 +96,7 @@ fn select(all: impl Iterator<Item = (OsString, OsString)>, network: bool) -> Vec
     let is_listed = |name: &str| {
         NEEDED.contains(&name)
             || network && FOR_NETWORK.contains(&name)
-            // How a container or a service gives git settings for all it runs, such as `safe.directory`.
+            // A container or a service passes settings such as `safe.directory` to git this way.
             || name == "GIT_CONFIG_COUNT"
             || name.starts_with("GIT_CONFIG_KEY_")
             || name.starts_with("GIT_CONFIG_VALUE_")
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fixed_is_not_taken_from_whoever_started_us() {
+    fn fixed_variables_are_not_inherited() {
         let all = [("GIT_NO_REPLACE_OBJECTS", "0"), ("GIT_GRAFT_FILE", "grafts"), ("LC_ALL", "de_DE")];
         let kept = select(all.into_iter().map(|(name, value)| (name.into(), value.into())), true);
         assert_eq!(kept, FIXED.map(|(name, value)| (OsString::from(name), OsString::from(value))));

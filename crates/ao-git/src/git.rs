@@ -1,4 +1,4 @@
-//! The `git` program: how it is called, and what its failures mean.
+//! Runs the `git` program and interprets its failures.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use crate::guard::{Guard, Setting};
-use crate::process::{Call, Fault};
+use crate::guard::{ProgramGuard, Setting};
+use crate::process::{CallFault, GitCall};
 use crate::{environment, half_made, refs};
 
-/// What points git at another repository than the folder it is called in, or changes what it finds there. Git of ours gets
-/// none of it ([`crate::environment`]); other programs that call git are to be rid of it, too, if a hook started us.
+/// Variables that point git at a repository other than the folder it is called in, or change what it finds there. Our
+/// git gets none of them ([`crate::environment`]); they must also be removed for other programs that call git, in case
+/// a hook started us.
 pub const MISLEADING: [&str; 16] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -35,24 +36,24 @@ pub const MISLEADING: [&str; 16] = [
     "GIT_WORK_TREE",
 ];
 
-/// How long git may take to say something of names and commits.
+/// Time limit for reading names and commits.
 pub(crate) const READ: Duration = Duration::from_secs(60);
-/// The same for what is in files, which are many, and may have to be fetched.
+/// Time limit for reading the contents of files, which are many and may have to be fetched.
 const READ_FILES: Duration = Duration::from_secs(5 * 60);
-/// How long it may take to change something, unless the caller knows better.
+/// Time limit for a change, unless the caller sets another.
 const WRITE: Duration = Duration::from_secs(10 * 60);
-/// The commands that look into files. In a clone that has only a part of them they fetch what they miss; for all others
-/// that something is missing is the answer.
+/// Commands that read file contents. In a partial clone they fetch what is missing; for all others a missing object is
+/// the answer.
 const OF_FILES: [&str; 8] =
     ["cat-file", "cherry", "diff", "diff-tree", "merge-tree", "show", "stash", "status"];
 
-/// The commands that reach other machines.
+/// Commands that reach other machines.
 const NETWORK: [&str; 7] = ["clone", "fetch", "ls-remote", "pull", "push", "remote", "submodule"];
-/// The commands that show differences, which repositories can have other programs do.
+/// Commands that show differences, for which repositories can name other programs.
 const DIFFERS: [&str; 8] =
     ["diff", "diff-files", "diff-index", "diff-tree", "log", "show", "format-patch", "whatchanged"];
 
-/// The commands that list the worktrees before they change something.
+/// Commands that list the worktrees before they change something.
 const LOOK_FIRST: [&str; 2] = ["worktree", "branch"];
 
 /// Git in one folder.
@@ -61,14 +62,14 @@ pub struct Git {
     dir: PathBuf,
     settings: Settings,
     variables: Vec<(&'static str, OsString)>,
-    /// Whether it may change something. In a tree where agents work only who has shown just before that it is ours may.
+    /// True if it may change something. In an agent's tree that needs [`Git::shown_to_be_ours`].
     writes: bool,
-    /// How long a call may take; it is ended, too, if nobody waits for it any more. Without this it has the usual time, and
-    /// a change that was begun is brought to its end.
+    /// Time limit of a call, which is also cancelled when its future is dropped. If absent, the default limits apply,
+    /// and a change that was begun runs to its end.
     within: Option<Duration>,
 }
 
-/// Settings that hold for every call, as `git -c` would give them.
+/// Settings for every call, as by `git -c`.
 pub type Settings = Arc<Vec<(String, String)>>;
 
 #[derive(Debug, thiserror::Error)]
@@ -86,12 +87,12 @@ pub enum GitError {
     Failed { command: String, dir: PathBuf, stderr: String },
     #[error("`git {command}` was not done after {} s in `{}`, and was ended", .after.as_secs(), .dir.display())]
     TooSlow { command: String, dir: PathBuf, after: Duration },
-    #[error("`git {command}` would change `{}`, which nobody has shown to be ours", .dir.display())]
+    #[error("`git {command}` would change `{}`, which was not verified to be ours", .dir.display())]
     NotShownOurs { command: String, dir: PathBuf },
 }
 
 impl GitError {
-    /// What git itself said, if it said something.
+    /// Returns the stderr of git, if it ran and failed.
     pub fn stderr(&self) -> &str {
         match self {
             GitError::Failed { stderr, .. } => stderr,
@@ -101,37 +102,38 @@ impl GitError {
 }
 
 impl Git {
-    /// In the user's repository.
+    /// Runs git in the user's repository.
     pub fn at(dir: &Path, settings: &Settings) -> Git {
         Git { dir: dir.to_owned(), settings: settings.clone(), variables: vec![], writes: true, within: None }
     }
 
-    /// With no settings but the user's own. In a tree of ours only once the caller has shown that it is.
+    /// Runs git with no settings but the user's own. For a tree of ours, the caller must have verified that it is ours.
     pub fn plain(dir: &Path) -> Git {
         Git::at(dir, &Settings::default())
     }
 
-    /// In a folder that should be a tree of its own, to read only. Without this ceiling, git would answer for the
-    /// repository around the folder if the folder is not what it was.
+    /// Runs git in a folder that should be a worktree or a clone, read-only. Without this ceiling, git would answer for
+    /// the repository around the folder if the folder is not what it was.
     pub fn in_tree(dir: &Path, settings: &Settings) -> Git {
         let ceiling = dir.parent().unwrap_or(dir).as_os_str().to_owned();
         let variables = vec![("GIT_CEILING_DIRECTORIES", ceiling)];
         Git { dir: dir.to_owned(), settings: settings.clone(), variables, writes: false, within: None }
     }
 
-    /// The same, allowed to write. For who has looked just before that the tree is ours: an agent can replace its `.git`.
+    /// Returns the same git, allowed to write. For callers that have just verified that the tree is ours: an agent can
+    /// replace its `.git`.
     pub fn shown_to_be_ours(&self) -> Git {
         Git { writes: true, ..self.clone() }
     }
 
-    /// The same, with a variable set.
+    /// Returns the same git, with an environment variable set.
     pub fn with(&self, name: &'static str, value: impl Into<OsString>) -> Git {
         let mut git = self.clone();
         git.variables.push((name, value.into()));
         git
     }
 
-    /// The same, with more settings, which count before those that it has.
+    /// Returns the same git, with further settings, which come before those that it has.
     pub(crate) fn with_settings(&self, more: Vec<Setting>) -> Git {
         if more.is_empty() {
             return self.clone();
@@ -148,22 +150,22 @@ impl Git {
         &self.variables
     }
 
-    /// Asks for something, and takes no lock that somebody else's git could stumble over.
+    /// Runs a read-only command, without taking locks that could make another git fail.
     pub async fn read<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
         let output = self.run(true, args, None).await?;
         self.succeeded(args, &output)?;
         Ok(text(&output.stdout))
     }
 
-    /// Asks for something, with more to say than fits into arguments.
+    /// Runs a read-only command with input that is too long for arguments.
     pub async fn read_with<S: AsRef<OsStr>>(&self, args: &[S], input: &str) -> Result<String, GitError> {
         let output = self.run(true, args, Some(input)).await?;
         self.succeeded(args, &output)?;
         Ok(text(&output.stdout))
     }
 
-    /// Asks for something that may be large, or no text: its first bytes as they are, at most `limit`. Git is ended once
-    /// there are more.
+    /// Runs a read-only command whose output may be large or binary, and returns its first `limit` bytes. Git is killed
+    /// once there are more.
     pub async fn read_bytes<S: AsRef<OsStr>>(&self, args: &[S], limit: usize) -> Result<Vec<u8>, GitError> {
         let output = self.call(true, args, None, limit).await?;
         if output.stdout.len() < limit {
@@ -172,7 +174,7 @@ impl Git {
         Ok(output.stdout)
     }
 
-    /// Asks for something that is no text, with more to say than fits into arguments.
+    /// Runs a read-only command with binary output, and input that is too long for arguments.
     pub async fn read_bytes_with<S: AsRef<OsStr>>(
         &self,
         args: &[S],
@@ -183,7 +185,8 @@ impl Git {
         Ok(output.stdout)
     }
 
-    /// Changes something, and returns what git said. The caller holds the repository's queue, or a tree of its own.
+    /// Runs a command that changes something, and returns its output. The caller holds the repository's queue, or has
+    /// the tree to itself.
     pub async fn write<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
         self.write_with(args, None).await
     }
@@ -194,25 +197,25 @@ impl Git {
         input: Option<&str>,
     ) -> Result<String, GitError> {
         if !self.writes {
-            return Err(GitError::NotShownOurs { command: told(args), dir: self.dir.clone() });
+            return Err(GitError::NotShownOurs { command: shown(args), dir: self.dir.clone() });
         }
         let output = self.run(false, args, input).await?;
         self.succeeded(args, &output)?;
         Ok(text(&output.stdout))
     }
 
-    /// Changes something that another machine has a part in, which may never answer. Ended if nobody waits for it any more.
+    /// Runs a change that involves another machine, which may never answer. Cancelled when the future is dropped.
     pub async fn write_within<S: AsRef<OsStr>>(&self, limit: Duration, args: &[S]) -> Result<(), GitError> {
         Git { within: Some(limit), ..self.clone() }.write(args).await?;
         Ok(())
     }
 
-    /// Asks a question that git answers with its exit code: 0 is yes, 1 is no, anything else is no answer.
+    /// Runs a yes-or-no question: exit code 0 is yes, 1 is no, anything else is an error.
     pub async fn asks<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<bool, GitError> {
         Ok(self.answer(args).await?.is_some())
     }
 
-    /// Asks for something that need not be there: exit code 1 means that it is not.
+    /// Asks for something that may not exist: exit code 1 means that it does not.
     pub async fn answer<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<String>, GitError> {
         let output = self.run(true, args, None).await?;
         match output.status.code() {
@@ -221,9 +224,9 @@ impl Git {
         }
     }
 
-    /// The commit behind a name, if there is one.
+    /// Returns the commit that a name refers to, if there is one.
     pub async fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
-        // Branches are read from their files, and are always commits.
+        // Branches are read from their files, and always refer to commits.
         if (name.starts_with("refs/heads/") || name.starts_with("refs/remotes/"))
             && !self.variables.iter().any(|(variable, _)| *variable == "GIT_DIR")
             && let Some(common_dir) = refs::common_dir(&self.dir)
@@ -251,7 +254,7 @@ impl Git {
         input: Option<&str>,
         most: usize,
     ) -> Result<Output, GitError> {
-        // Behind two settings for git itself, at most.
+        // The command follows at most two settings of git itself.
         let of_files = args.iter().take(5).any(|arg| OF_FILES.iter().any(|&name| arg.as_ref() == name));
         let usual = match (reads, of_files) {
             (true, false) => READ,
@@ -263,9 +266,9 @@ impl Git {
         loop {
             let command =
                 self.command(reads, of_files, args).await.map_err(|fault| self.fault(args, fault, READ))?;
-            let call = Call { command, input, most, limit, ends_when_dropped };
+            let call = GitCall { command, input, most, limit, ends_when_dropped };
             let output = call.run().await.map_err(|fault| self.fault(args, fault, limit))?;
-            // These look at the worktrees before they change anything; others may have been half done.
+            // These list the worktrees before they change anything; other changes may have been half done.
             let looks_first =
                 || args.first().is_some_and(|arg| LOOK_FIRST.iter().any(|&it| arg.as_ref() == it));
             if !(reads || looks_first()) || !half_made::asks_again(&output, &self.dir).await {
@@ -279,20 +282,20 @@ impl Git {
         reads: bool,
         of_files: bool,
         args: &[S],
-    ) -> Result<Command, Fault> {
+    ) -> Result<Command, CallFault> {
         let at = subcommand(args);
         let is_one_of = |names: &[&str]| at.is_some_and(|at| names.iter().any(|&it| args[at].as_ref() == it));
-        // It runs nothing, and what it lists is to be what people have set.
+        // `git config` runs nothing, and should list what people have set.
         let guard = match is_one_of(&["config"]) {
             true => None,
-            false => Some(Guard::of(&self.dir, &self.variables).await?),
+            false => Some(ProgramGuard::of(&self.dir, &self.variables).await?),
         };
         let is_partial = guard.as_ref().is_some_and(|guard| guard.listing.is_partial());
         let fetches = !reads || of_files && is_partial;
         let network = is_one_of(&NETWORK) || fetches && is_partial;
         if fetches && guard.as_ref().is_some_and(|guard| guard.listing.is_partial() && guard.names_packer) {
             let why = "the repository names a program of its own for a remote that objects are fetched from";
-            return Err(Fault::NotRun(io::Error::other(why)));
+            return Err(CallFault::NotRun(io::Error::other(why)));
         }
         let mut command = base(network);
         if reads {
@@ -305,11 +308,11 @@ impl Git {
         }
         let says_so =
             || args.iter().any(|arg| arg.as_ref().to_string_lossy().starts_with("--ignore-submodules"));
-        // Or git would ask each submodule how it is, by the settings of that.
+        // Otherwise git would run in each submodule, with the settings of that.
         if is_one_of(&["status", "diff", "diff-files", "diff-index"]) && !says_so() {
             more.push("--ignore-submodules=dirty");
         }
-        // Of these git takes the first that it finds, so that no setting of ours could replace one.
+        // Git takes the first of these that it finds, so a setting of ours could not replace one.
         if guard.as_ref().is_some_and(|guard| !guard.approves_packer) {
             match is_one_of(&["push"]) {
                 true => more.push("--receive-pack=git-receive-pack"),
@@ -333,12 +336,12 @@ impl Git {
         Ok(command)
     }
 
-    pub(crate) fn fault<S: AsRef<OsStr>>(&self, args: &[S], fault: Fault, after: Duration) -> GitError {
+    pub(crate) fn fault<S: AsRef<OsStr>>(&self, args: &[S], fault: CallFault, after: Duration) -> GitError {
         match fault {
-            Fault::TooSlow => GitError::TooSlow { command: told(args), dir: self.dir.clone(), after },
-            Fault::NotRun(err) => match err.kind() {
+            CallFault::TooSlow => GitError::TooSlow { command: shown(args), dir: self.dir.clone(), after },
+            CallFault::NotRun(err) => match err.kind() {
                 io::ErrorKind::NotFound if self.dir.exists() => GitError::NoGit,
-                _ => GitError::NotRun { command: told(args), dir: self.dir.clone(), err },
+                _ => GitError::NotRun { command: shown(args), dir: self.dir.clone(), err },
             },
         }
     }
@@ -351,16 +354,16 @@ impl Git {
         if stderr.is_empty() {
             stderr = output.status.to_string();
         }
-        Err(GitError::Failed { command: told(args), dir: self.dir.clone(), stderr })
+        Err(GitError::Failed { command: shown(args), dir: self.dir.clone(), stderr })
     }
 }
 
-/// Returns git for a folder, to be run by the caller: with the same environment as every git of ours, and guarded against
-/// what the repository there names. For other machines if `network` says so.
+/// Returns a git command for a folder, to be run by the caller: with the same environment as every git of ours, and
+/// guarded against programs that the repository names. `network` adds the variables for reaching other machines.
 pub async fn command(dir: &Path, network: bool) -> io::Result<Command> {
-    let guard = Guard::of(dir, &[]).await.map_err(|fault| match fault {
-        Fault::NotRun(err) => err,
-        Fault::TooSlow => io::Error::other("git did not list its settings in time"),
+    let guard = ProgramGuard::of(dir, &[]).await.map_err(|fault| match fault {
+        CallFault::NotRun(err) => err,
+        CallFault::TooSlow => io::Error::other("git did not list its settings in time"),
     })?;
     let mut command = base(network);
     set(&mut command, guard.settings.iter());
@@ -368,15 +371,15 @@ pub async fn command(dir: &Path, network: bool) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Git with an environment of its own, and nothing of ours.
+/// Returns git with its own environment, and nothing of ours.
 pub(crate) fn base(network: bool) -> Command {
     let mut command = Command::new(program());
     command.env_clear().envs(environment::variables(network));
     command
 }
 
-/// Git by its path. Asked for a program by name, with a `PATH` in its environment, the standard library has to fork, which
-/// copies the tables of all our memory; by its path, it is spawned without.
+/// Returns the path of git. Given a bare name and a `PATH` in the environment, the standard library has to fork, which
+/// copies our page tables; given a path, it can use `posix_spawn`.
 fn program() -> PathBuf {
     let name = Path::new("git");
     let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -387,7 +390,7 @@ fn program() -> PathBuf {
     found.unwrap_or_else(|| name.to_owned())
 }
 
-/// Gives git settings, behind those that the user's environment has for it.
+/// Passes settings to git, after those of the user's environment.
 fn set<'a>(command: &mut Command, settings: impl Iterator<Item = &'a Setting>) {
     let first = environment::settings_given();
     let mut count = first;
@@ -400,7 +403,7 @@ fn set<'a>(command: &mut Command, settings: impl Iterator<Item = &'a Setting>) {
     }
 }
 
-/// Where the name of the command is, behind settings for git itself.
+/// Returns the index of the subcommand, behind options of git itself.
 fn subcommand<S: AsRef<OsStr>>(args: &[S]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -413,31 +416,31 @@ fn subcommand<S: AsRef<OsStr>>(args: &[S]) -> Option<usize> {
     }
 }
 
-/// A command as it is told in errors and logs.
-fn told<S: AsRef<OsStr>>(args: &[S]) -> String {
+/// Formats a command for errors and logs.
+fn shown<S: AsRef<OsStr>>(args: &[S]) -> String {
     without_userinfo(&args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" "))
 }
 
-/// A text without the names, passwords and tokens in its addresses: what git says of an address goes into errors, logs
-/// and notices.
+/// Masks the user names, passwords and tokens in the URLs of a text: the output of git goes into errors, logs and
+/// notices.
 fn without_userinfo(text: &str) -> String {
-    let mut told = String::with_capacity(text.len());
+    let mut masked = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("://") {
-        told += before;
-        told += "://";
+        masked += before;
+        masked += "://";
         let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '\'' | '"' | '`' | '<' | '>');
         let host = after.find(ends).unwrap_or(after.len());
-        // The last one: a password may have one of its own.
+        // The last one, since a password may contain `@`.
         rest = match after[..host].rfind('@') {
             Some(at) => {
-                told += "***";
+                masked += "***";
                 &after[at..]
             }
             None => after,
         };
     }
-    told + rest
+    masked + rest
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -1,7 +1,7 @@
-//! A worktree that another git is just making.
+//! Handles a worktree that another git is just creating.
 //!
-//! Git makes the file `commondir` of a new worktree and fills it a moment later. Whoever lists the worktrees in between gives
-//! up, although nothing is wrong: "failed to read .../commondir". Where agents come and go that does happen.
+//! Git creates the file `commondir` of a new worktree and fills it a moment later. A git that lists the worktrees in
+//! between fails, although nothing is wrong: "failed to read .../commondir". Where agents come and go, that happens.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,11 @@ use std::process::Output;
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(20);
-/// One that is half made for longer is one that somebody has broken.
+/// A worktree that stays unfinished for longer is broken.
 const MAKING: Duration = Duration::from_secs(2);
 
-/// Whether to ask git once more, after a pause, because it has met a worktree that is not whole yet. Git was called in `dir`,
-/// and may name the file as seen from there.
+/// Returns true, after a pause, if git should be called again because it met a worktree that is not complete yet. Git
+/// was called in `dir`, and may name the file relative to it.
 pub async fn asks_again(output: &Output, dir: &Path) -> bool {
     let asks = !output.status.success() && met_one(&String::from_utf8_lossy(&output.stderr), dir);
     if asks {
@@ -22,7 +22,7 @@ pub async fn asks_again(output: &Output, dir: &Path) -> bool {
     asks
 }
 
-/// What stands behind the file's name is whatever error came last, and says nothing. Its age does.
+/// The text behind the file name is an unrelated errno, so only the age of the file counts.
 fn met_one(complaint: &str, dir: &Path) -> bool {
     let named = complaint.lines().find_map(|line| {
         let (_, rest) = line.split_once("failed to read ")?;

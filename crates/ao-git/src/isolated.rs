@@ -1,12 +1,13 @@
-//! A git directory of this process's own, with the objects of a repository and nothing else of it.
+//! A private git directory that has the objects of a repository and nothing else of it.
 //!
-//! Merges and checkouts that decide about something are made here. The repository's settings, `info/attributes`, hooks,
-//! replaced objects and grafts are simply not there, and neither are those of a worktree, so that whoever works in the
-//! repository has no say in what a merge gives. Settings with the highest precedence would not do: `info/attributes` has
-//! precedence over every file of attributes that git can be given, and only a git directory without one is rid of it.
+//! Merges and checkouts that decide about something run here. The repository's settings, `info/attributes`, hooks,
+//! replaced objects and grafts do not exist here, and neither do those of a worktree, so that a process that can write
+//! to the repository cannot influence the result of a merge. Settings with the highest precedence would not suffice:
+//! `info/attributes` takes precedence over every attributes file that can be passed to git, and only a git directory
+//! without one avoids it.
 //!
-//! Attributes come from a commit that the caller names (git 2.41 and newer; older versions merge by none), programs from the
-//! user's own settings for all repositories and from what was approved.
+//! Attributes come from a commit that the caller names (git 2.41 and newer; older versions merge without any), programs
+//! from the user's own settings for all repositories and from approved ones.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -15,19 +16,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::git::{Git, GitError, READ};
-use crate::guard::Guard;
+use crate::guard::ProgramGuard;
 
-/// Where the git directories of this process are. Held while one is made.
+/// The parent of this process's git directories. Locked while one is created.
 static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 impl Git {
-    /// The same git in a git directory of our own: with the objects of the repository whose shared git directory is given,
-    /// and the attributes of a commit. Names of branches mean nothing there, only ids do.
+    /// Returns the same git in a private git directory: with the objects of the repository whose common git directory
+    /// is given, and the attributes of a commit. Branch names do not exist there, only ids.
     ///
-    /// A clone that fetches what it lacks does so by its own settings, so there git stays where it is, guarded like always.
+    /// A partial clone fetches missing objects by its own settings, so there git stays in place, guarded as always.
     pub async fn isolated(&self, common_dir: &Path, attributes: &str) -> Result<Git, GitError> {
         let not_run = |err| GitError::NotRun { command: "init".to_owned(), dir: common_dir.to_owned(), err };
-        let guard = Guard::of(common_dir, self.variables())
+        let guard = ProgramGuard::of(common_dir, self.variables())
             .await
             .map_err(|fault| self.fault(&["config"], fault, READ))?;
         let mut git = self.with("GIT_ATTR_SOURCE", attributes);
@@ -48,7 +49,8 @@ impl Git {
     }
 }
 
-/// Removes the git directories of this process when it is dropped. Those of a process that was killed are removed by the next.
+/// Removes the git directories of this process when it is dropped. Those of a killed process are removed by a later
+/// one.
 #[derive(Debug)]
 pub struct ScratchGuard;
 
@@ -57,20 +59,20 @@ impl Drop for ScratchGuard {
         let folder = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(folder) = folder {
             fs::remove_dir_all(&folder).ok();
-            // Only if no other process has one there.
+            // Fails, as it should, if another process has one there.
             folder.parent().map(fs::remove_dir);
         }
     }
 }
 
-/// The git directory for a format of objects, made if it is not there (any more).
+/// Returns the git directory for an object format, and creates it if it does not exist (any more).
 fn git_dir(format: &str) -> io::Result<PathBuf> {
     let mut folder = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
     let within = match folder.as_ref().filter(|folder| is_ours(folder)) {
         Some(folder) => folder.clone(),
         None => folder.insert(made(&std::env::temp_dir())?).clone(),
     };
-    // A word of a repository's settings, and a name of a folder here.
+    // The format comes from a repository's settings and becomes a folder name here.
     let is_known = matches!(format, "sha1" | "sha256");
     let format =
         if is_known { format } else { return Err(io::Error::other("an unknown format of objects")) };
@@ -92,8 +94,8 @@ fn git_dir(format: &str) -> io::Result<PathBuf> {
     Ok(dir)
 }
 
-/// Makes a folder that only this user can write to, beside those of other processes, and takes away what ended ones have
-/// left.
+/// Creates a folder that only this user can write to, beside those of other processes, and removes the leftovers of
+/// processes that have ended.
 fn made(temp: &Path) -> io::Result<PathBuf> {
     let user = rustix::process::getuid().as_raw();
     let all = temp.join(format!("ao-git-{user}"));
@@ -117,7 +119,7 @@ fn made(temp: &Path) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Whether a folder is this user's, no link, and nobody else's to write to.
+/// Returns true if a folder belongs to this user, is not a link, and is writable by no other user.
 fn is_ours(folder: &Path) -> bool {
     let user = rustix::process::getuid().as_raw();
     fs::symlink_metadata(folder)

@@ -1,10 +1,11 @@
-//! The `git` program, for every slot that needs it: how it is called, one change at a time in each repository, and what its
-//! files tell without a process.
+//! Runs the `git` program for all adapters: one change at a time in each repository, and reads git's files where that
+//! saves a process.
 //!
-//! Nothing here knows what a worktree or a pull request is for; that is the business of the slots.
+//! Nothing here knows what a worktree or a pull request is for; the adapters do.
 
 mod base;
 mod environment;
+mod fingerprint;
 pub mod forecast;
 mod git;
 mod guard;
@@ -13,13 +14,12 @@ mod isolated;
 mod process;
 mod queue;
 pub mod refs;
-mod surroundings;
 mod upkeep;
 
-pub use base::Whose;
+pub use base::TipSource;
+pub use fingerprint::ConfigFingerprint;
 pub use git::{Git, GitError, MISLEADING, Settings, command};
 pub use guard::{Setting, approve, is_of_a_tree};
 pub use isolated::ScratchGuard;
-pub use queue::{Queues, Turn};
-pub use surroundings::Surroundings;
+pub use queue::{QueueTurn, Queues};
 pub use upkeep::{Upkeep, upkeep};

@@ -1,4 +1,5 @@
-//! One change at a time in each repository, and in each tree. Git's own locks make the second one fail; here it waits.
+//! Serializes changes in each repository, and in each tree. With git's own locks the second change would fail; here it
+//! waits.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,23 +7,23 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// One's turn in a queue, until it is dropped.
-pub type Turn = OwnedMutexGuard<()>;
+/// A turn in a queue, which ends when it is dropped.
+pub type QueueTurn = OwnedMutexGuard<()>;
 
 /// A queue for each repository, by its common git directory, so that all its worktrees share it; and one for each tree,
-/// by its place.
+/// by its path.
 #[derive(Debug, Default)]
 pub struct Queues {
-    /// Held only to look one up.
+    /// Locked only to look one up.
     queues: Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Queues {
-    /// Waits for one's turn; the turn ends when the guard is dropped.
-    pub async fn turn(&self, place: &Path) -> Turn {
+    /// Waits for a turn, which ends when the guard is dropped.
+    pub async fn turn(&self, place: &Path) -> QueueTurn {
         let queue = {
-            let mut queues = self.queues.lock().expect("nobody panics while looking one up");
-            // Trees come and go, so those that nobody stands in are forgotten.
+            let mut queues = self.queues.lock().expect("no thread panics while looking one up");
+            // Trees come and go, so unused queues are removed.
             queues.retain(|_, queue| Arc::strong_count(queue) > 1);
             queues.entry(place.to_owned()).or_default().clone()
         };

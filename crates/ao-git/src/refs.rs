@@ -1,18 +1,19 @@
-//! Refs, read from the files that git keeps them in.
+//! Reads refs from the files that git keeps them in.
 //!
-//! A git process costs more than all the files together that a new worktree has to look at. The layout is git's
-//! documented one (gitrepository-layout(5)). Where it is another one, such as a reftable, git is asked.
+//! A git process costs more than reading all the files that a new worktree needs. The layout is git's documented one
+//! (gitrepository-layout(5)). For any other layout, such as a reftable, callers ask git.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where the refs of the repository are whose top, or whose git directory, a folder is. `None` if the files do not tell.
+/// Finds the common git directory from the top folder of a repository, or from its git directory. `None` if the files
+/// do not show it.
 pub fn common_dir(dir: &Path) -> Option<PathBuf> {
     let is_repository = |dir: &Path| dir.join("HEAD").exists() && dir.join("refs").is_dir();
     let git = dir.join(".git");
     match fs::read_to_string(&git) {
-        // A worktree: its git directory tells where that of the repository is.
+        // A worktree: its git directory names that of the repository.
         Ok(text) => {
             let git_dir = dir.join(text.strip_prefix("gitdir: ")?.trim_end());
             let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
@@ -22,15 +23,16 @@ pub fn common_dir(dir: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The commit that a ref names, if there is such a ref. `None` if the files do not tell, and git has to.
+/// Returns the commit that a ref names, if there is such a ref. `None` if the files do not show it, and git has to be
+/// asked.
 pub fn find(common_dir: &Path, name: &str) -> Option<Option<String>> {
     if !has_plain_files(common_dir) || !is_plain(name) {
         return None;
     }
     match fs::read_to_string(common_dir.join(name)) {
-        // A symbolic ref is nothing that we make; git knows where it leads.
+        // We never create symbolic refs; git resolves them.
         Ok(text) => is_id(text.trim_end()).then(|| Some(text.trim_end().to_owned())),
-        // Git writes the packed file before it takes a loose one away, so one of the two always has it.
+        // Git writes the packed file before it removes a loose one, so one of the two always has it.
         Err(err)
             if matches!(
                 err.kind(),
@@ -43,33 +45,33 @@ pub fn find(common_dir: &Path, name: &str) -> Option<Option<String>> {
     }
 }
 
-/// Where a head stands.
+/// The position of a `HEAD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Head {
-    /// Without `refs/heads/`.
+pub enum HeadPosition {
+    /// The name without `refs/heads/`.
     Branch(String),
     Detached(String),
 }
 
-/// The head of a git directory. `None` if the file does not tell.
-pub fn head(common_dir: &Path, git_dir: &Path) -> Option<Head> {
+/// Reads the `HEAD` of a git directory. `None` if the file does not show it.
+pub fn head(common_dir: &Path, git_dir: &Path) -> Option<HeadPosition> {
     if !has_plain_files(common_dir) {
         return None;
     }
     let text = fs::read_to_string(git_dir.join("HEAD")).ok()?;
     let text = text.trim_end();
     match text.strip_prefix("ref: ") {
-        Some(name) => name.strip_prefix("refs/heads/").map(|branch| Head::Branch(branch.to_owned())),
-        None => is_id(text).then(|| Head::Detached(text.to_owned())),
+        Some(name) => name.strip_prefix("refs/heads/").map(|branch| HeadPosition::Branch(branch.to_owned())),
+        None => is_id(text).then(|| HeadPosition::Detached(text.to_owned())),
     }
 }
 
-/// Whether refs are in the files that they have always been in.
+/// Returns true if refs are stored in plain files.
 fn has_plain_files(common_dir: &Path) -> bool {
     !common_dir.join("reftable").exists()
 }
 
-/// Whether a name is a full one and cannot lead out of the folder of refs.
+/// Returns true if a name is a full one and cannot lead out of the refs folder.
 fn is_plain(name: &str) -> bool {
     name.starts_with("refs/")
         && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_files_do_not_tell_is_left_to_git() {
+    fn refs_that_files_do_not_show_are_left_to_git() {
         let dir = repository();
         assert_eq!(find(dir.path(), "refs/heads/linked"), None);
         assert_eq!(find(dir.path(), "refs/heads/../../secret"), None);
@@ -144,7 +146,7 @@ mod tests {
         fs::create_dir_all(&own).unwrap();
         fs::create_dir(&tree).unwrap();
         fs::write(tree.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
-        assert_eq!(common_dir(&tree), None, "what it belongs to is not told");
+        assert_eq!(common_dir(&tree), None, "its repository is unknown");
         fs::write(own.join("commondir"), "../..\n").unwrap();
         assert_eq!(
             common_dir(&tree).map(|found| found.canonicalize().unwrap()),
@@ -157,8 +159,8 @@ mod tests {
     fn a_head_is_on_a_branch_or_on_a_commit() {
         let dir = repository();
         fs::write(dir.path().join("HEAD"), "ref: refs/heads/agent/x\n").unwrap();
-        assert_eq!(head(dir.path(), dir.path()), Some(Head::Branch("agent/x".into())));
+        assert_eq!(head(dir.path(), dir.path()), Some(HeadPosition::Branch("agent/x".into())));
         fs::write(dir.path().join("HEAD"), format!("{ID}\n")).unwrap();
-        assert_eq!(head(dir.path(), dir.path()), Some(Head::Detached(ID.into())));
+        assert_eq!(head(dir.path(), dir.path()), Some(HeadPosition::Detached(ID.into())));
     }
 }

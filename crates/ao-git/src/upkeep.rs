@@ -1,7 +1,7 @@
-//! Keeping a repository in order that is written to all day: its refs and objects are packed before they slow git down.
+//! Maintains a repository that is written to all day: packs its refs and objects before they slow git down.
 //!
-//! Git does this by itself behind a user's commands, but not behind ours. Only what is needed is done, and nothing while the
-//! user's own git works in the repository.
+//! Git does this by itself after a user's commands, but not after ours. Only what is needed is done, and nothing while
+//! the user's own git works in the repository.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use crate::{Git, GitError, Queues};
 
-/// Loose refs of ours from which on they are packed. Every command that looks for one of them reads its folder.
+/// Loose refs of ours from which on they are packed. Every command that looks up one of them reads its folder.
 const REFS: usize = 200;
-/// Loose objects from which on they are packed. Git itself waits for three times as many, but we make them faster.
+/// Loose objects from which on they are packed. Git itself waits for three times as many, but we create them faster.
 const OBJECTS: usize = 2000;
-/// Git directories spread objects evenly over 256 folders, so one of them tells the number of all.
+/// Git spreads objects evenly over 256 folders, so one of them gives the total.
 const SAMPLE: (&str, usize) = ("objects/17", 256);
-/// Files that are there while git changes something that concerns the whole repository.
+/// Files that exist while git changes something that concerns the whole repository.
 const LOCKS: [&str; 8] = [
     "index.lock",
     "HEAD.lock",
@@ -28,11 +28,11 @@ const LOCKS: [&str; 8] = [
     "objects/maintenance.lock",
 ];
 
-/// The outcome of looking after a repository.
+/// The outcome of maintaining a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Upkeep {
     NotNeeded,
-    /// The user's own git works there, as this file or process shows; the next look finds another chance.
+    /// The user's own git works there, as this file or process shows; a later call tries again.
     Busy(String),
     Done {
         refs: bool,
@@ -40,10 +40,10 @@ pub enum Upkeep {
     },
 }
 
-/// Packs the refs and objects of a repository, if there are many loose ones and nobody is in the way.
+/// Packs the refs and objects of a repository, if there are many loose ones and no other git works in it.
 pub async fn upkeep(git: &Git, queues: &Queues) -> Result<Upkeep, GitError> {
-    let told = git.read(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
-    let common_dir = PathBuf::from(told);
+    let output = git.read(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
+    let common_dir = PathBuf::from(output);
     let (dir, root) = (common_dir.clone(), git.dir().to_owned());
     let look = tokio::task::spawn_blocking(move || {
         let need = (loose_refs(&dir.join("refs/ao")) >= REFS, loose_objects(&dir) >= OBJECTS);
@@ -57,24 +57,24 @@ pub async fn upkeep(git: &Git, queues: &Queues) -> Result<Upkeep, GitError> {
     if !refs && !objects {
         return Ok(Upkeep::NotNeeded);
     }
-    // Nothing else of ours changes it meanwhile.
+    // Keeps our other changes out meanwhile.
     let _turn = queues.turn(&common_dir).await;
     if refs {
-        // Only refs of ours, so that no branch is locked that somebody is committing to. Git before 2.42 can only pack all.
+        // Only refs of ours, so that no branch is locked that someone commits to. Git before 2.42 can only pack all.
         let ours = git.write(&["pack-refs", "--include", "refs/ao/*"]).await;
         if ours.is_err() {
             git.write(&["pack-refs", "--all"]).await?;
         }
     }
     if objects {
-        // Packs all loose objects, whether somebody refers to them or not, together with small packs: each pack stays at least
-        // twice as large as the next one, so that there are few, and large ones are left alone.
+        // Packs all loose objects, reachable or not, together with small packs: each pack stays at least twice as large
+        // as the next one, so that there are few, and large ones are left alone.
         git.write(&["repack", "--geometric=2", "-d", "-l", "--quiet"]).await?;
     }
     Ok(Upkeep::Done { refs, objects })
 }
 
-/// Counts the files below a folder of refs, up to what matters.
+/// Counts the files below a folder of refs, up to the limit that matters.
 fn loose_refs(folder: &Path) -> usize {
     let mut count = 0;
     let mut folders = vec![folder.to_owned()];
@@ -97,13 +97,13 @@ fn loose_objects(common_dir: &Path) -> usize {
     fs::read_dir(common_dir.join(folder)).map_or(0, Iterator::count) * times
 }
 
-/// The lock that somebody holds on the repository, if somebody does.
+/// Returns the lock that another process holds on the repository, if any.
 fn lock_in(common_dir: &Path) -> Option<String> {
     LOCKS.iter().find(|name| common_dir.join(name).exists()).map(|name| format!("`{name}` exists"))
 }
 
-/// The git of the user's that works in the main checkout, where the system tells. Those in linked worktrees are agents', and
-/// those that we have started are ours.
+/// Finds a git process of the user in the main checkout, where the system shows processes. Those in linked worktrees
+/// belong to agents, and our children are ours.
 fn git_in(root: &Path, common_dir: &Path) -> Option<String> {
     let root = root.canonicalize().ok()?;
     let trees = linked_trees(common_dir);
@@ -112,8 +112,8 @@ fn git_in(root: &Path, common_dir: &Path) -> Option<String> {
     processes
         .filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())))
         .find_map(|(pid, process)| {
-            let told = fs::read_to_string(process.join("stat")).ok()?;
-            let (name, rest) = told.split_once('(')?.1.rsplit_once(") ")?;
+            let stat = fs::read_to_string(process.join("stat")).ok()?;
+            let (name, rest) = stat.split_once('(')?.1.rsplit_once(") ")?;
             let is_ours = rest.split(' ').nth(1) == Some(ours.as_str());
             if is_ours || !(name == "git" || name.starts_with("git-")) {
                 return None;
@@ -124,7 +124,7 @@ fn git_in(root: &Path, common_dir: &Path) -> Option<String> {
         })
 }
 
-/// The folders of linked worktrees.
+/// Returns the folders of linked worktrees.
 fn linked_trees(common_dir: &Path) -> BTreeSet<PathBuf> {
     let tree = |entry: io::Result<fs::DirEntry>| {
         let dir = entry.ok()?.path();

@@ -1,41 +1,43 @@
-//! Composio: a tool of some service, run with the account that was connected there.
+//! Composio: runs a tool of some service, with the account that was connected there.
 //!
-//! By its documentation: `POST {apiUrl}/tools/execute/{tool}` with the header `x-api-key`; the answer is a success of HTTP
-//! also if the tool has failed, and says so in `successful`.
+//! As documented: `POST {apiUrl}/tools/execute/{tool}` with the header `x-api-key`; the HTTP status is a success even
+//! if the tool has failed, and `successful` shows which.
 
 use ao_core::notice::Notice;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::{Map, Value, json};
 
-use crate::links::Link;
-use crate::settings::{ChannelError, Found, Settings};
-use crate::words::{as_it_is, body, fit, level, title, with_lines};
+use crate::links::NoticeLink;
+use crate::settings::{ChannelError, ChannelSettings, FoundSetting};
+use crate::text::{as_it_is, body, fit, level, title, with_lines};
 
 pub(crate) const KNOWN: &[&str] =
     &["apiKey", "apiUrl", "tool", "toolVersion", "userId", "connectedAccountId", "channel", "arguments"];
 
 const API: &str = "https://backend.composio.dev/api/v3";
 const TOOL: &str = "SLACK_SEND_MESSAGE";
-/// What most services that have messages take.
+/// A limit that most messaging services accept.
 const TEXT: usize = 3000;
 
-/// How the tool is run.
+/// The parameters of the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct ToolCall {
     user: String,
     account: Option<String>,
     version: Option<String>,
-    /// What the tool is given, with `{{text}}` and others where a notice's words go.
+    /// The arguments of the tool, with `{{text}}` and other placeholders for the text of a notice.
     arguments: Map<String, Value>,
 }
 
-/// The call, where it goes to, and the headers that let it in.
-pub(crate) fn read(settings: &Settings<'_>) -> Result<(Call, Url, HeaderMap, String), ChannelError> {
+/// Reads the call, its URL, and its authentication headers.
+pub(crate) fn read(
+    settings: &ChannelSettings<'_>,
+) -> Result<(ToolCall, Url, HeaderMap, String), ChannelError> {
     let key = settings.need("apiKey", Some("COMPOSIO_API_KEY"))?;
     let find = |name, otherwise: &str| {
         let place = settings.place(name);
-        settings.find(name, None).unwrap_or_else(|| Found { value: otherwise.to_owned(), place })
+        settings.find(name, None).unwrap_or_else(|| FoundSetting { value: otherwise.to_owned(), place })
     };
     let (api, tool) = (find("apiUrl", API), find("tool", TOOL));
     let is_slug = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -56,7 +58,7 @@ pub(crate) fn read(settings: &Settings<'_>) -> Result<(Call, Url, HeaderMap, Str
         arguments.insert("channel".into(), channel.value.into());
     }
     let user = settings.find("userId", Some("COMPOSIO_USER_ID"));
-    let call = Call {
+    let call = ToolCall {
         user: user.map_or_else(|| "default".to_owned(), |user| user.value),
         account: settings.find("connectedAccountId", None).map(|account| account.value),
         version: settings.find("toolVersion", None).map(|version| version.value),
@@ -73,14 +75,14 @@ pub(crate) fn read(settings: &Settings<'_>) -> Result<(Call, Url, HeaderMap, Str
     ))
 }
 
-impl Call {
-    pub(crate) fn message(&self, notice: &Notice, links: &[Link]) -> Value {
-        let lines: Vec<String> = links.iter().map(Link::line).collect();
+impl ToolCall {
+    pub(crate) fn message(&self, notice: &Notice, links: &[NoticeLink]) -> Value {
+        let lines: Vec<String> = links.iter().map(NoticeLink::line).collect();
         let words = format!("{}\n{}", title(notice), body(notice));
         let text = with_lines(TEXT, &lines, |most| fit(words.trim_end(), most, as_it_is));
         let link = links.first().map(|link| link.url.to_string()).unwrap_or_default();
         let filled = |template: &str| {
-            // One after the other, in one go: what a notice says is never filled in itself.
+            // In a single pass: placeholders in the text of a notice are not expanded.
             fill(template, |name| match name {
                 "text" => Some(text.clone()),
                 "title" => Some(title(notice)),
@@ -102,7 +104,7 @@ impl Call {
     }
 }
 
-/// Why the tool failed, if the answer says so. An answer that says nothing of it has not succeeded.
+/// Returns why the tool failed, if it did. An answer without `successful` counts as a failure.
 pub(crate) fn failure(answer: &[u8]) -> Option<String> {
     let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
         return Some("its answer is no JSON, so it is not known whether the tool was run".to_owned());
@@ -111,11 +113,11 @@ pub(crate) fn failure(answer: &[u8]) -> Option<String> {
         return None;
     }
     let error = &answer["error"];
-    let said = error.as_str().or_else(|| error["message"].as_str());
-    Some(format!("the tool failed: {}", said.unwrap_or("no reason is given")))
+    let reason = error.as_str().or_else(|| error["message"].as_str());
+    Some(format!("the tool failed: {}", reason.unwrap_or("no reason is given")))
 }
 
-/// The same value with every text in it passed; names and what is no text stay as they are.
+/// Maps every string in a value; keys and other values stay as they are.
 fn each_text(value: &Value, pass: &impl Fn(&str) -> String) -> Value {
     match value {
         Value::String(text) => pass(text).into(),

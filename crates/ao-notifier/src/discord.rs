@@ -1,24 +1,24 @@
-//! Discord, by a webhook of a channel.
+//! Discord, by the webhook of a channel.
 
 use ao_core::notice::Notice;
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use crate::links::{Link, buttons};
-use crate::words::{fit, whole, with_lines};
+use crate::links::{NoticeLink, buttons};
+use crate::text::{fit, whole, with_lines};
 
 const CONTENT: usize = 2000;
-/// No pictures of the pages that a text names.
+/// Shows no previews of linked pages.
 const SUPPRESS_EMBEDS: u32 = 1 << 2;
 const ACTION_ROW: u32 = 1;
 const BUTTON: u32 = 2;
-/// A button that leads to an address, which is the only kind that a webhook without an application may have.
+/// A link button, the only kind that a webhook without an application may have.
 const LINK_STYLE: u32 = 5;
-/// The longest address of a button.
+/// Longest URL of a button.
 const ADDRESS: usize = 512;
 
-/// The message. Nobody is mentioned by it, whatever it says.
-pub(crate) fn message(notice: &Notice, links: Vec<Link>) -> Value {
+/// Builds the message. It mentions no user, regardless of its text.
+pub(crate) fn message(notice: &Notice, links: Vec<NoticeLink>) -> Value {
     let (buttons, lines) = buttons(links, ADDRESS);
     let lines: Vec<String> = lines.iter().map(|line| fit(line, usize::MAX, escape())).collect();
     let mut message = json!({
@@ -38,7 +38,7 @@ pub(crate) fn message(notice: &Notice, links: Vec<Link>) -> Value {
     message
 }
 
-/// The address at which Discord answers when it has kept the message, not before, and heeds buttons.
+/// Returns the URL at which Discord answers only after it has stored the message, and supports buttons.
 pub(crate) fn waiting(mut url: Url) -> Url {
     let others: Vec<(String, String)> =
         url.query_pairs().into_owned().filter(|(key, _)| key != "wait" && key != "with_components").collect();
@@ -48,8 +48,8 @@ pub(crate) fn waiting(mut url: Url) -> Url {
     url
 }
 
-/// Escapes everything with which Discord's markdown begins something, such as a link under another name. What stands in the
-/// middle of an address stays, or it would lead elsewhere.
+/// Escapes every character that starts Discord's markdown, such as a link with a misleading text. Characters inside a
+/// URL stay, or it would lead elsewhere.
 fn escape() -> impl FnMut(char) -> Option<&'static str> {
     let mut word = String::new();
     move |c| {

@@ -1,6 +1,6 @@
-//! A place on the web that notices are posted to, and what its answers mean.
+//! An HTTP endpoint that notices are posted to, and the interpretation of its answers.
 //!
-//! It does not follow redirects: a notice goes where a person has sent it, and nowhere else.
+//! Redirects are not followed: a notice goes only where a person has sent it.
 
 use std::error::Error;
 use std::fmt;
@@ -16,55 +16,59 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use serde_json::Value;
 
-use crate::secrets::{Secrets, masked};
+use crate::secrets::{ChannelSecrets, masked};
 use crate::settings::is_loopback;
-use crate::words::{as_it_is, fit};
+use crate::text::{as_it_is, fit};
 
-/// How much of an answer is read. What it says is for people, and no more than [`EXCERPT`] of it is shown.
+/// Bytes read of an answer. It is for people, who are shown at most [`EXCERPT`] of it.
 const READ: usize = 4096;
 const EXCERPT: usize = 200;
-/// How much is read of an answer that matters.
+/// Bytes read of an answer that is parsed.
 const ANSWER: usize = 256 * 1024;
-/// The wait when a channel wants one and does not say how long, and the longest that is believed.
+/// The pause if a channel does not specify one, and the longest that is accepted.
 const WAIT: Duration = Duration::from_secs(30);
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
-/// Where notices are posted.
-pub(crate) struct Endpoint {
+/// The target of HTTP posts.
+pub(crate) struct HttpEndpoint {
     client: Client,
     url: Url,
     headers: HeaderMap,
-    secrets: Secrets,
+    secrets: ChannelSecrets,
 }
 
-impl Endpoint {
-    /// `secrets` are those that are not in the address.
-    pub(crate) fn new(url: Url, headers: HeaderMap, mut secrets: Secrets) -> Result<Endpoint, String> {
+impl HttpEndpoint {
+    /// `secrets` are those that are not part of the URL.
+    pub(crate) fn new(
+        url: Url,
+        headers: HeaderMap,
+        mut secrets: ChannelSecrets,
+    ) -> Result<HttpEndpoint, String> {
         secrets.add_address(&url);
         let mut client = Client::builder()
             .tls_backend_preconfigured(tls(&url).map_err(|err| format!("TLS cannot be set up: {err}"))?)
             .redirect(redirect::Policy::none())
             .user_agent(concat!("ao/", env!("CARGO_PKG_VERSION")));
         if is_loopback(&url) {
-            // No proxy can reach what is on this machine.
+            // No proxy can reach this machine.
             client = client.no_proxy();
         }
         let client = client.build().map_err(|err| secrets.hide(&chain(&err.without_url())))?;
-        Ok(Endpoint { client, url, headers, secrets })
+        Ok(HttpEndpoint { client, url, headers, secrets })
     }
 
-    /// Posts JSON. Takes as long as it takes: who calls it has a limit.
+    /// Posts JSON. Has no time limit of its own: the caller sets one.
     pub(crate) async fn post(&self, body: Vec<u8>, more: HeaderMap) -> Result<(), NotifyError> {
         self.send(body, more).await.map(drop)
     }
 
-    /// Posts JSON, and returns the beginning of what was said to it.
+    /// Posts JSON, and returns the beginning of the answer.
     pub(crate) async fn ask(&self, body: Vec<u8>, more: HeaderMap) -> Result<Vec<u8>, NotifyError> {
         let mut answer = self.send(body, more).await?;
         Ok(read(&mut answer, ANSWER).await)
     }
 
-    /// What went wrong here, without secrets.
+    /// Builds an error, with secrets masked.
     pub(crate) fn failed(&self, why: &str) -> NotifyError {
         let why = self.excerpt(why.as_bytes()).unwrap_or_default();
         NotifyError::Failed(format!("`{}`: {why}", self.target()))
@@ -94,12 +98,12 @@ impl Endpoint {
         if status.is_success() {
             return Ok(answer);
         }
-        let said = read(&mut answer, READ).await;
+        let content = read(&mut answer, READ).await;
         let wait = answer.headers().get(RETRY_AFTER);
         let wait = wait.and_then(|value| seconds(value.to_str().ok()?.trim(), Timestamp::now()));
         let busy = status.is_server_error() && wait.is_some();
         if status == StatusCode::TOO_MANY_REQUESTS || busy {
-            return Err(NotifyError::Later(wait.or_else(|| wait_in(&said)).map_or(WAIT, bounded)));
+            return Err(NotifyError::Later(wait.or_else(|| wait_in(&content)).map_or(WAIT, bounded)));
         }
         let mut why = format!("`{}` answered {}", self.target(), status.as_u16());
         if status.is_redirection() {
@@ -108,16 +112,16 @@ impl Endpoint {
             why.push_str(&format!(
                 ", a redirect to {host}, which is not followed; set the address that it leads to"
             ));
-        } else if let Some(excerpt) = self.excerpt(&said) {
+        } else if let Some(excerpt) = self.excerpt(&content) {
             why.push_str(&format!(": {excerpt}"));
         }
         Err(NotifyError::Failed(why))
     }
 
-    /// The beginning of what was said, in one line and without secrets.
-    fn excerpt(&self, said: &[u8]) -> Option<String> {
-        let said = self.secrets.hide(&String::from_utf8_lossy(said));
-        let words: Vec<&str> = said
+    /// Returns the beginning of an answer, on one line and with secrets masked.
+    fn excerpt(&self, content: &[u8]) -> Option<String> {
+        let content = self.secrets.hide(&String::from_utf8_lossy(content));
+        let words: Vec<&str> = content
             .split(|c: char| c.is_whitespace() || c.is_control())
             .filter(|word| !word.is_empty())
             .collect();
@@ -125,14 +129,14 @@ impl Endpoint {
     }
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for HttpEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("target", &self.target()).finish_non_exhaustive()
+        f.debug_struct("HttpEndpoint").field("target", &self.target()).finish_non_exhaustive()
     }
 }
 
-/// The certificates that this machine trusts. None are read for an address that has no use for them, so that a machine
-/// without any can still post to itself.
+/// Builds the TLS configuration with the certificates that this machine trusts. For `http` none are loaded, so that a
+/// machine without any can still post to itself.
 fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -144,35 +148,35 @@ fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
 }
 
 async fn read(answer: &mut Response, most: usize) -> Vec<u8> {
-    let mut said = Vec::new();
-    // An answer that breaks off has still said something.
+    let mut content = Vec::new();
+    // An interrupted answer still has content.
     while let Ok(Some(chunk)) = answer.chunk().await {
-        said.extend_from_slice(&chunk);
-        if said.len() >= most {
-            said.truncate(most);
+        content.extend_from_slice(&chunk);
+        if content.len() >= most {
+            content.truncate(most);
             break;
         }
     }
-    said
+    content
 }
 
-/// A wait as HTTP has it: in seconds, or until a date.
-fn seconds(told: &str, now: Timestamp) -> Option<f64> {
-    let until = || rfc2822::DateTimeParser::new().parse_timestamp(told).ok();
-    told.parse().ok().or_else(|| Some(until()?.duration_since(now).as_secs_f64()))
+/// Parses `Retry-After`: in seconds, or a date.
+fn seconds(text: &str, now: Timestamp) -> Option<f64> {
+    let until = || rfc2822::DateTimeParser::new().parse_timestamp(text).ok();
+    text.parse().ok().or_else(|| Some(until()?.duration_since(now).as_secs_f64()))
 }
 
-/// The seconds to wait where Discord says them, and where Telegram does.
-fn wait_in(said: &[u8]) -> Option<f64> {
-    let said: Value = serde_json::from_slice(said).ok()?;
-    said.get("retry_after").or_else(|| said.get("parameters")?.get("retry_after"))?.as_f64()
+/// Parses the seconds to wait from the answers of Discord and Telegram.
+fn wait_in(content: &[u8]) -> Option<f64> {
+    let content: Value = serde_json::from_slice(content).ok()?;
+    content.get("retry_after").or_else(|| content.get("parameters")?.get("retry_after"))?.as_f64()
 }
 
 fn bounded(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(WAIT).clamp(Duration::from_secs(1), LONGEST_WAIT)
 }
 
-/// An error with its causes, which is where reqwest says what it was.
+/// Formats an error with its causes, in which reqwest gives the reason.
 fn chain(err: &dyn Error) -> String {
     let mut text = err.to_string();
     let mut source = err.source();

@@ -1,10 +1,10 @@
-//! Telling people.
+//! Notifies people.
 //!
-//! [`Channel`] brings a notice to a desktop, a chat or a web address. [`Routed`] gives a channel those it is for ([`Audience`])
-//! and its own time ([`Pace`]), and sends each notice once. [`TerminalNotifier`] writes a line where the daemon was started.
+//! [`Channel`] sends a notice to a desktop, a chat or a URL. [`Routed`] restricts a channel to its [`Audience`] and its
+//! [`Pace`], and sends each notice once. [`TerminalNotifier`] writes a line where the daemon was started.
 //!
-//! What a notice says may come from outside, so no channel lets it become a link under another name, a mention or markup;
-//! and where a channel sends to is a secret as often as not, so it is masked wherever it is shown.
+//! The text of a notice may come from outside, so no channel lets it become a link with a misleading text, a mention or
+//! markup; and the target of a channel is often a secret, so it is masked wherever it is shown.
 
 mod channel;
 mod composio;
@@ -20,8 +20,8 @@ mod settings;
 mod slack;
 mod telegram;
 pub mod terminal;
+mod text;
 mod webhook;
-mod words;
 
 pub use channel::Channel;
 pub use desktop::desktop_reachable;

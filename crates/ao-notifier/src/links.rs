@@ -1,4 +1,4 @@
-//! Where a notice leads: the session on the dashboard, and the pull request.
+//! The links of a notice: the session on the dashboard, and the pull request.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,12 +8,12 @@ use reqwest::Url;
 
 use crate::settings::is_loopback;
 
-/// The page in the browser, as soon as it is known where that is.
+/// The URL of the dashboard, as soon as it is known.
 #[derive(Debug, Clone, Default)]
 pub struct Page(Arc<Mutex<Option<Url>>>);
 
 impl Page {
-    /// Says where it is. What is no address of the web is none.
+    /// Sets the URL. An invalid one clears it.
     pub fn set(&self, url: Option<&str>) {
         let url = url.and_then(|url| Url::parse(url).ok()).filter(|url| url.has_host());
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = url;
@@ -32,34 +32,35 @@ impl From<&str> for Page {
     }
 }
 
-/// An address that goes along with a notice.
+/// A URL that accompanies a notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct NoticeLink {
     pub(crate) rel: &'static str,
     pub(crate) label: &'static str,
     pub(crate) url: Url,
 }
 
-/// The links of a notice, the most useful first. What a forge says is its address is taken only if it is one of the web.
-pub(crate) fn links(notice: &Notice, dashboard: Option<&Url>) -> Vec<Link> {
+/// Returns the links of a notice, the most useful first. The URL of a forge is accepted only if it is `http` or
+/// `https`.
+pub(crate) fn links(notice: &Notice, dashboard: Option<&Url>) -> Vec<NoticeLink> {
     let session = dashboard.map(|page| {
         let mut url = page.clone();
         let place = notice.about.session.as_ref().map(|name| format!("/s/{name}"));
         url.set_fragment(place.as_deref());
         match place {
-            Some(_) => Link { rel: "session", label: "Open session", url },
-            None => Link { rel: "dashboard", label: "Open dashboard", url },
+            Some(_) => NoticeLink { rel: "session", label: "Open session", url },
+            None => NoticeLink { rel: "dashboard", label: "Open dashboard", url },
         }
     });
     let pull = notice.about.pull.as_ref().and_then(|address| Url::parse(address).ok());
     let pull = pull
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host() && url.username().is_empty())
-        .map(|url| Link { rel: "pull", label: "Open pull request", url });
+        .map(|url| NoticeLink { rel: "pull", label: "Open pull request", url });
     session.into_iter().chain(pull).collect()
 }
 
-impl Link {
-    /// Whether it leads anywhere on the machine of whoever reads it. Chats refuse buttons for other addresses.
+impl NoticeLink {
+    /// Returns true if it works on the reader's machine. Chats reject buttons for other URLs.
     pub(crate) fn is_public(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -74,11 +75,12 @@ impl Link {
     }
 }
 
-/// The links that can be buttons, and the others as lines of text. `longest` is what a channel takes as an address.
-pub(crate) fn buttons(links: Vec<Link>, longest: usize) -> (Vec<Link>, Vec<String>) {
-    let (buttons, lines): (Vec<Link>, Vec<Link>) =
+/// Splits links into those that can be buttons, and lines of text for the others. `longest` is the channel's limit of a
+/// URL.
+pub(crate) fn buttons(links: Vec<NoticeLink>, longest: usize) -> (Vec<NoticeLink>, Vec<String>) {
+    let (buttons, lines): (Vec<NoticeLink>, Vec<NoticeLink>) =
         links.into_iter().partition(|link| link.is_public() && link.url.as_str().len() <= longest);
-    (buttons, lines.iter().map(Link::line).collect())
+    (buttons, lines.iter().map(NoticeLink::line).collect())
 }
 
 #[cfg(test)]
@@ -119,15 +121,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_the_web_is_no_link() {
+    fn only_web_addresses_become_links() {
         for pull in ["javascript:alert(1)", "file:///etc/passwd", "not one", "", "https://me@evil.example/"] {
             assert!(urls(None, Some(pull), None).is_empty(), "{pull}");
         }
     }
 
     #[test]
-    fn only_what_leads_somewhere_from_elsewhere_is_a_button() {
-        let link = |url: &str| Link { rel: "pull", label: "Open", url: Url::parse(url).unwrap() };
+    fn only_public_links_become_buttons() {
+        let link = |url: &str| NoticeLink { rel: "pull", label: "Open", url: Url::parse(url).unwrap() };
         for (url, public) in [
             ("https://forge.example/7", true),
             ("http://192.168.1.4:3000/", true),

@@ -1,7 +1,7 @@
-//! When people want to be told: not in their quiet hours, and what is not pressing all at once.
+//! Decides when people are notified: not in their quiet hours, and low levels together in a digest.
 //!
-//! Knows the calendar, so that the core need not. It only says until when a notice waits; that it waits is written down by
-//! the core.
+//! Knows the calendar, so that the core need not. It only returns until when a notice is held; the core records that it
+//! is held.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use jiff::civil::{Date, Time, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-/// Quiet days that adjoin are one quiet time, but not one without an end.
+/// Adjacent quiet days form one quiet time, but not an endless one.
 const DAYS_IN_A_ROW: usize = 8;
 
-/// When a channel takes notices.
+/// The times at which a channel accepts notices.
 #[derive(Debug, Clone, Default)]
 pub struct Pace {
     pub quiet: Option<QuietHours>,
     pub digest: Option<Digest>,
 }
 
-/// Hours in which nobody is told anything that can wait.
+/// Hours in which only exceptions are sent.
 #[derive(Debug, Clone)]
 pub struct QuietHours {
     pub from: Time,
@@ -30,11 +30,11 @@ pub struct QuietHours {
     /// The days on which they begin.
     pub days: BTreeSet<i8>,
     pub zone: TimeZone,
-    /// What is told all the same.
+    /// Levels that are sent all the same.
     pub except: BTreeSet<Level>,
 }
 
-/// What is told together.
+/// The notices that are sent together.
 #[derive(Debug, Clone)]
 pub struct Digest {
     pub levels: BTreeSet<Level>,
@@ -42,20 +42,20 @@ pub struct Digest {
     pub zone: TimeZone,
 }
 
-/// When that is.
+/// The schedule of a digest.
 #[derive(Debug, Clone)]
 pub enum Every {
-    /// At the full multiples of a time, so that everybody who waits waits for the same moment.
+    /// At the full multiples of a period, so that all held notices wait for the same moment.
     Time(Duration),
     /// Every day at this time.
     Day(Time),
 }
 
 impl Pace {
-    /// Until when a notice waits, and why, if it does.
+    /// Returns until when a notice is held, and why, if it is.
     pub fn hold(&self, notice: &Notice, now: Timestamp) -> Option<(ao_core::Timestamp, Hold)> {
         let digest = self.digest.as_ref().filter(|digest| {
-            // What was gathered is not gathered again.
+            // A digest is not gathered again.
             notice.gathered == 0 && digest.levels.contains(&notice.level)
         });
         if let Some(digest) = digest {
@@ -65,14 +65,14 @@ impl Pace {
         Some((core(quiet.until(now)?), Hold::Quiet))
     }
 
-    /// When the quiet hours end, if it is quiet now.
+    /// Returns when the quiet hours end, if it is quiet now.
     pub fn quiet_until(&self, now: Timestamp) -> Option<ao_core::Timestamp> {
         self.quiet.as_ref()?.until(now).map(core)
     }
 }
 
 impl QuietHours {
-    /// When they end, if they are now.
+    /// Returns when they end, if they apply now.
     pub fn until(&self, now: Timestamp) -> Option<Timestamp> {
         let mut end = self.end_of_this(now)?;
         for _ in 0..DAYS_IN_A_ROW {
@@ -98,14 +98,14 @@ impl QuietHours {
         })
     }
 
-    /// A time that the clocks skip in spring is as much later as they skip.
+    /// Converts to a timestamp. A time that the clocks skip in spring moves by as much as they skip.
     fn moment(&self, day: Date, time: Time) -> Option<Timestamp> {
         Some(day.to_datetime(time).to_zoned(self.zone.clone()).ok()?.timestamp())
     }
 }
 
 impl Digest {
-    /// The next time that what was gathered is told. Always later than now.
+    /// Returns the time of the next digest, which is always later than now.
     pub fn next(&self, now: Timestamp) -> Timestamp {
         let next = match &self.when {
             Every::Time(period) => {
@@ -128,7 +128,7 @@ impl Digest {
     }
 }
 
-/// A day as a number that can be sorted.
+/// Returns a sortable number for a day.
 pub fn number(day: Weekday) -> i8 {
     day.to_monday_zero_offset()
 }
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// Central European time by its own rules, so that no machine needs to know it.
+    /// Central European time by its own rules, independent of the machine's time zone data.
     fn berlin() -> TimeZone {
         TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()
     }
@@ -184,7 +184,7 @@ mod tests {
             ("2026-01-14T23:30:00Z", Some("2026-01-15T06:00:00Z")),
             ("2026-01-15T05:59:59Z", Some("2026-01-15T06:00:00Z")),
             ("2026-01-15T06:00:00Z", None),
-            // In summer everything is an hour earlier by the clock of the world.
+            // In summer everything is an hour earlier in UTC.
             ("2026-07-14T20:00:00Z", Some("2026-07-15T05:00:00Z")),
             // In the night in which the clocks go forward, it is an hour shorter.
             ("2026-03-28T21:00:00Z", Some("2026-03-29T05:00:00Z")),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_urgent_does_not_wait_and_what_was_gathered_is_not_gathered_again() {
+    fn urgent_notices_are_not_held_and_digests_are_not_gathered_again() {
         let fixed = TimeZone::fixed(Offset::UTC);
         let pace = Pace {
             quiet: Some(QuietHours { zone: fixed.clone(), ..nights(&WEEK) }),

@@ -1,4 +1,4 @@
-//! Who is told what and when: the levels and projects of each channel, its quiet hours, and each notice once.
+//! Decides which channel sends a notice and when: by its levels and projects, its quiet hours, and each notice once.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -12,19 +12,19 @@ use jiff::Timestamp;
 
 use crate::pace::Pace;
 
-/// So many notices are remembered as told. A notice is tried again within minutes, so the last ones are all that matter.
+/// Most keys that are remembered as sent. A notice is retried within minutes, so only the last ones matter.
 const REMEMBERED: usize = 1024;
 
-/// What a channel is for.
+/// The notices that a channel is for.
 #[derive(Debug, Clone, Default)]
 pub struct Audience {
     pub levels: BTreeSet<Level>,
-    /// The projects that name channels of their own, and whether this is one of them.
+    /// The projects with their own channels, and whether this is one of them.
     pub projects: BTreeMap<ProjectId, bool>,
 }
 
 impl Audience {
-    /// Everything of these levels, whatever it is about.
+    /// Accepts everything of these levels, for any project.
     pub fn of(levels: impl IntoIterator<Item = Level>) -> Audience {
         Audience { levels: levels.into_iter().collect(), projects: BTreeMap::new() }
     }
@@ -35,35 +35,35 @@ impl Audience {
     }
 }
 
-/// A channel with those it is for, in its own time, and each notice once.
+/// A channel restricted to its audience and its pace, which sends each notice once.
 ///
-/// Which channels have a notice is kept by the core. What is remembered here is for the one case that it cannot know: a
-/// notice that was told, and then something went wrong before that was written down. After a crash it is told again.
+/// The core records which channels have sent a notice. The keys remembered here cover the one case that it cannot know:
+/// a notice was sent, and then something failed before that was recorded. After a crash it is sent again.
 pub struct Routed {
     channel: Arc<dyn Notifier>,
     audience: Audience,
     pace: Pace,
-    /// The keys of what was told, the newest last.
-    told: Mutex<VecDeque<String>>,
+    /// The keys of sent notices, the newest last.
+    sent: Mutex<VecDeque<String>>,
 }
 
 impl Routed {
     pub fn new(channel: Arc<dyn Notifier>, audience: Audience, pace: Pace) -> Routed {
-        Routed { channel, audience, pace, told: Mutex::default() }
+        Routed { channel, audience, pace, sent: Mutex::default() }
     }
 
-    fn has_told(&self, key: &str) -> bool {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        // The newest are looked at first: what is tried again was told just before.
-        told.iter().rev().any(|known| known == key)
+    fn has_sent(&self, key: &str) -> bool {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        // The newest first: a retried notice was sent just before.
+        sent.iter().rev().any(|known| known == key)
     }
 
     fn remember(&self, key: &str) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() == REMEMBERED {
-            told.pop_front();
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        if sent.len() == REMEMBERED {
+            sent.pop_front();
         }
-        told.push_back(key.to_owned());
+        sent.push_back(key.to_owned());
     }
 }
 
@@ -78,7 +78,7 @@ impl Notifier for Routed {
     }
 
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError> {
-        if self.has_told(&notice.key) {
+        if self.has_sent(&notice.key) {
             return Ok(());
         }
         if let Some((until, hold)) = self.pace.hold(notice, Timestamp::now()) {

@@ -1,19 +1,19 @@
-//! What must not be shown: found in texts and hidden there, and addresses without it.
+//! Masks secrets in texts and in URLs.
 
 use std::fmt;
 
 use reqwest::Url;
 
-/// Shorter ones would be found in every other word.
+/// Shorter values would match inside ordinary words.
 const SHORTEST: usize = 4;
 
-/// Words that no error may carry.
+/// Values that no error may contain.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub(crate) struct ChannelSecrets(Vec<String>);
 
-impl Secrets {
-    pub(crate) fn of(secret: &str) -> Secrets {
-        let mut secrets = Secrets::default();
+impl ChannelSecrets {
+    pub(crate) fn of(secret: &str) -> ChannelSecrets {
+        let mut secrets = ChannelSecrets::default();
         secrets.add(secret);
         secrets
     }
@@ -21,12 +21,12 @@ impl Secrets {
     pub(crate) fn add(&mut self, secret: &str) {
         if secret.len() >= SHORTEST {
             self.0.push(secret.to_owned());
-            // The longest first, so that no piece of it is left.
+            // The longest first, so that no part of it remains.
             self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
     }
 
-    /// Everything in an address but its host may let somebody in.
+    /// Adds all parts of a URL but its host, since any of them may grant access.
     pub(crate) fn add_address(&mut self, url: &Url) {
         for part in [url.as_str(), url.path(), url.query().unwrap_or_default(), url.username()] {
             self.add(part);
@@ -49,13 +49,13 @@ impl Secrets {
     }
 }
 
-impl fmt::Debug for Secrets {
+impl fmt::Debug for ChannelSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secrets(…)")
+        f.write_str("ChannelSecrets(…)")
     }
 }
 
-/// An address by which its owner knows it again and nobody else can use it: `https://hooks.slack.com/services/…ab12`.
+/// Masks a URL so that its owner recognises it and no one else can use it: `https://hooks.slack.com/services/…ab12`.
 pub(crate) fn masked(url: &Url) -> String {
     let segments: Vec<&str> =
         url.path_segments().into_iter().flatten().filter(|part| !part.is_empty()).collect();
@@ -75,7 +75,7 @@ pub(crate) fn masked(url: &Url) -> String {
     shown
 }
 
-/// The last four letters of something so long that they tell nothing about the rest.
+/// Returns the last four characters of a value that is long enough not to be revealed by them.
 fn tail(secret: &str) -> String {
     let letters: Vec<char> = secret.chars().collect();
     if letters.len() < 12 { String::new() } else { letters[letters.len() - 4..].iter().collect() }
@@ -104,12 +104,12 @@ mod tests {
 
     #[test]
     fn every_piece_of_an_address_is_hidden() {
-        let mut secrets = Secrets::default();
+        let mut secrets = ChannelSecrets::default();
         let url = "https://user1:pass1@example.com/hooks/abcdef?key=hush%21";
         secrets.add_address(&Url::parse(url).unwrap());
         let text = format!("{url} | /hooks/abcdef | abcdef | hush! | hush%21 | pass1 | user1");
         let hidden = secrets.hide(&text);
         assert_eq!(hidden, "… | … | … | … | … | … | …");
-        assert_eq!(format!("{secrets:?}"), "Secrets(…)");
+        assert_eq!(format!("{secrets:?}"), "ChannelSecrets(…)");
     }
 }

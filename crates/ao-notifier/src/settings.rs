@@ -1,4 +1,4 @@
-//! What a person wrote about a channel, and what is wrong with it.
+//! The settings of a channel, and their errors.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use reqwest::Url;
 
 use crate::channel::PLUGINS;
 
-/// The variables of the environment.
-pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// Reads an environment variable.
+pub(crate) type EnvLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Why there is no such channel. Never with a value of a setting: many are secrets.
+/// The reason why a channel cannot be set up. Never contains a value of a setting: many are secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
     #[error("notifier `{name}` has no `{key}`; set `notifiers.{name}.{key}`{}", or(*.variable))]
@@ -25,28 +25,28 @@ pub enum ChannelError {
 }
 
 /// The settings of one channel.
-pub(crate) struct Settings<'a> {
+pub(crate) struct ChannelSettings<'a> {
     pub(crate) name: &'a str,
     written: &'a BTreeMap<String, String>,
-    pub(crate) env: Environment<'a>,
+    pub(crate) env: EnvLookup<'a>,
 }
 
-/// A setting, and where it was found, for those who have to mend it.
-pub(crate) struct Found {
+/// A setting, and where it was found, for error messages.
+pub(crate) struct FoundSetting {
     pub(crate) value: String,
     pub(crate) place: String,
 }
 
-impl<'a> Settings<'a> {
-    /// Refuses what the plugin does not know, which is a slip of the pen more often than not. A `known` that ends in a dot
-    /// is the beginning of a name.
+impl<'a> ChannelSettings<'a> {
+    /// Rejects settings that the plugin does not know, which are usually typos. A `known` that ends in a dot is the
+    /// prefix of a name.
     pub(crate) fn new(
         name: &'a str,
         plugin: &'static str,
         known: &'static [&'static str],
         written: &'a BTreeMap<String, String>,
-        env: Environment<'a>,
-    ) -> Result<Settings<'a>, ChannelError> {
+        env: EnvLookup<'a>,
+    ) -> Result<ChannelSettings<'a>, ChannelError> {
         let is_known = |key: &str| {
             known
                 .iter()
@@ -56,26 +56,27 @@ impl<'a> Settings<'a> {
             Some(key) => {
                 Err(ChannelError::Unknown { name: name.to_owned(), plugin, key: key.clone(), known })
             }
-            None => Ok(Settings { name, written, env }),
+            None => Ok(ChannelSettings { name, written, env }),
         }
     }
 
-    /// What is written wins over the environment. Empty is as good as not there: that is what `${NOT_SET}` becomes.
-    pub(crate) fn find(&self, key: &'static str, variable: Option<&'static str>) -> Option<Found> {
+    /// Looks a setting up; the configuration takes precedence over the environment. An empty value counts as absent:
+    /// `${NOT_SET}` becomes that.
+    pub(crate) fn find(&self, key: &'static str, variable: Option<&'static str>) -> Option<FoundSetting> {
         let full = |value: &String| !value.trim().is_empty();
         if let Some(value) = self.written.get(key).filter(|value| full(value)) {
-            return Some(Found { value: value.trim().to_owned(), place: self.place(key) });
+            return Some(FoundSetting { value: value.trim().to_owned(), place: self.place(key) });
         }
         let variable = variable?;
         let value = (self.env)(variable).filter(full)?;
-        Some(Found { value: value.trim().to_owned(), place: format!("the variable `{variable}`") })
+        Some(FoundSetting { value: value.trim().to_owned(), place: format!("the variable `{variable}`") })
     }
 
     pub(crate) fn need(
         &self,
         key: &'static str,
         variable: Option<&'static str>,
-    ) -> Result<Found, ChannelError> {
+    ) -> Result<FoundSetting, ChannelError> {
         self.find(key, variable).ok_or_else(|| ChannelError::Missing {
             name: self.name.to_owned(),
             key,
@@ -83,7 +84,7 @@ impl<'a> Settings<'a> {
         })
     }
 
-    /// The settings whose names begin so, without the beginning.
+    /// Returns the settings with this prefix, without the prefix.
     pub(crate) fn group(&self, beginning: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.written
             .iter()
@@ -99,7 +100,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-impl Found {
+impl FoundSetting {
     pub(crate) fn wrong(&self, why: impl Into<String>) -> ChannelError {
         ChannelError::Wrong { place: self.place.clone(), why: why.into() }
     }
@@ -111,7 +112,7 @@ impl Found {
         }
     }
 
-    /// An address that has a secret in it, which therefore does not travel in the open.
+    /// Parses a URL with a secret in it, which must not be sent unencrypted.
     pub(crate) fn secret_address(&self) -> Result<Url, ChannelError> {
         let url = self.address()?;
         if url.scheme() == "http" && !is_loopback(&url) {
@@ -121,7 +122,7 @@ impl Found {
     }
 }
 
-/// Whether it is on this machine.
+/// Returns true if the URL is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');

@@ -3,19 +3,19 @@
 use ao_core::notice::Notice;
 use serde_json::{Value, json};
 
-use crate::links::{Link, buttons};
-use crate::words::{body, entities, fit, title, whole, with_lines};
+use crate::links::{NoticeLink, buttons};
+use crate::text::{body, entities, fit, title, whole, with_lines};
 
-/// What Slack takes in a header, in a section, and in the line that it shows as a push message.
+/// Slack's limits of a header, of a section, and of the line that it shows as a push notification.
 const HEADER: usize = 150;
 const SECTION: usize = 3000;
 const LINE: usize = 4000;
-/// And as the address of a button.
+/// Longest URL of a button.
 const ADDRESS: usize = 3000;
 
-/// The message. Its blocks are plain text, in which Slack sees no links, mentions or formatting; the characters with which
-/// those begin are escaped all the same, as the line for push messages is no block.
-pub(crate) fn message(notice: &Notice, links: Vec<Link>) -> Value {
+/// Builds the message. Its blocks are plain text, in which Slack recognises no links, mentions or formatting; their
+/// special characters are escaped all the same, since the line for push notifications is no block.
+pub(crate) fn message(notice: &Notice, links: Vec<NoticeLink>) -> Value {
     let (buttons, lines) = buttons(links, ADDRESS);
     let plain =
         |text: &str, most| json!({ "type": "plain_text", "emoji": false, "text": fit(text, most, entities) });
@@ -41,8 +41,8 @@ pub(crate) fn message(notice: &Notice, links: Vec<Link>) -> Value {
     })
 }
 
-/// A button that leads somewhere. Slack wants a name for each, though nobody here is told that it was pressed.
-fn button(link: &Link) -> Value {
+/// Builds a link button. Slack requires an id for each, although we are not notified when it is pressed.
+fn button(link: &NoticeLink) -> Value {
     json!({
         "type": "button",
         "action_id": format!("open-{}", link.rel),

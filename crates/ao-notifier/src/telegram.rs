@@ -4,17 +4,17 @@ use ao_core::notice::Notice;
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use crate::links::{Link, buttons};
-use crate::settings::{ChannelError, Found};
-use crate::words::{as_it_is, fit, whole, with_lines};
+use crate::links::{NoticeLink, buttons};
+use crate::settings::{ChannelError, FoundSetting};
+use crate::text::{as_it_is, fit, whole, with_lines};
 
 pub(crate) const API: &str = "https://api.telegram.org";
 const TEXT: usize = 4096;
-/// Longer addresses are not pressed by anybody's thumb, and no limit is told.
+/// Longest URL of a button. Telegram documents no limit.
 const ADDRESS: usize = 2048;
 
-/// The message. It has no `parse_mode`, so nothing in it is markup.
-pub(crate) fn message(notice: &Notice, chat: &str, links: Vec<Link>) -> Value {
+/// Builds the message. It has no `parse_mode`, so nothing in it is markup.
+pub(crate) fn message(notice: &Notice, chat: &str, links: Vec<NoticeLink>) -> Value {
     let (buttons, lines) = buttons(links, ADDRESS);
     let text = without_mentions(&whole(notice));
     let mut message = json!({
@@ -30,9 +30,8 @@ pub(crate) fn message(notice: &Notice, chat: &str, links: Vec<Link>) -> Value {
     message
 }
 
-/// Where a bot sends its messages to. The token has the form that Telegram gives it, so that nothing else gets into the
-/// address.
-pub(crate) fn address(api: &Found, token: &Found) -> Result<Url, ChannelError> {
+/// Builds the URL of a bot. The token is checked to have Telegram's format, so that nothing else gets into the URL.
+pub(crate) fn address(api: &FoundSetting, token: &FoundSetting) -> Result<Url, ChannelError> {
     let well_formed = token.value.split_once(':').is_some_and(|(bot, key)| {
         !bot.is_empty()
             && bot.bytes().all(|byte| byte.is_ascii_digit())
@@ -47,15 +46,15 @@ pub(crate) fn address(api: &Found, token: &Found) -> Result<Url, ChannelError> {
     Ok(url)
 }
 
-/// The beginning of the chat's name or number.
+/// Describes the chat by the beginning of its name or number.
 pub(crate) fn target(chat: &str) -> String {
     let letters: Vec<char> = chat.chars().collect();
     let shown: String = if letters.len() < 6 { String::new() } else { letters[..4].iter().collect() };
     format!("@chat {shown}…")
 }
 
-/// Telegram takes `@name` at the beginning of a word for a mention in any text. A joiner that nobody sees keeps it from
-/// that, and an address such as `git@host` is left as it is, to be copied.
+/// Prevents mentions: Telegram takes `@name` at the beginning of a word for one in any text. An invisible joiner
+/// prevents that, and an address such as `git@host` stays as it is, so that it can be copied.
 fn without_mentions(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';

@@ -1,4 +1,4 @@
-//! Notices as lines on a terminal, or wherever stderr goes.
+//! Writes notices as lines to a terminal, or to wherever stderr goes.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 /// Writes each notice as one line.
 pub struct TerminalNotifier {
-    /// Shared with the thread that writes: a terminal that is stopped with Ctrl-S must not stop the daemon.
+    /// Shared with the writing thread: a terminal that is stopped with Ctrl-S must not stop the daemon.
     out: Arc<Mutex<dyn Write + Send>>,
 }
 
@@ -43,7 +43,7 @@ impl Notifier for TerminalNotifier {
     }
 }
 
-/// The notice in one line. Its words may come from outside, so nothing in them reaches the terminal as a command.
+/// Formats the notice on one line. Its text may come from outside, so no control character in it reaches the terminal.
 fn line(notice: &Notice) -> String {
     let level = match notice.level {
         Level::Info => "info",
@@ -112,8 +112,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_terminal_that_is_gone_is_said_to_be() {
-        let told = TerminalNotifier::new(Broken).notify(&notice(Level::Info, "a")).await.unwrap_err();
-        assert!(matches!(told, NotifyError::Failed(_)));
+    async fn a_broken_terminal_is_an_error() {
+        let err = TerminalNotifier::new(Broken).notify(&notice(Level::Info, "a")).await.unwrap_err();
+        assert!(matches!(err, NotifyError::Failed(_)));
     }
 }

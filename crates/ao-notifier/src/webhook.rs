@@ -1,4 +1,4 @@
-//! Any address on the web that takes JSON.
+//! Posts notices as JSON to any URL.
 //!
 //! | header | what it is |
 //! |---|---|
@@ -12,19 +12,19 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::links::Link;
-use crate::words::{as_it_is, body, fit, level, title};
+use crate::links::NoticeLink;
+use crate::text::{as_it_is, body, fit, level, title};
 
 pub(crate) const NOTICE: HeaderName = HeaderName::from_static("x-ao-notice");
 pub(crate) const SIGNATURE: HeaderName = HeaderName::from_static("x-ao-signature-256");
 
-/// More than anybody reads, and less than servers refuse.
+/// More than people read, and less than servers reject.
 const TEXT: usize = 64 * 1024;
-/// A longer key is cut; the body has the whole.
+/// A longer key is truncated; the body has the whole key.
 const KEY: usize = 1024;
 
-/// The message. New fields may come; those that are there stay what they are.
-pub(crate) fn message(notice: &Notice, links: &[Link]) -> Value {
+/// Builds the message. Fields may be added; existing ones keep their meaning.
+pub(crate) fn message(notice: &Notice, links: &[NoticeLink]) -> Value {
     let kind = match notice.subject {
         Subject::Host => "host",
         Subject::Project(_) => "project",
@@ -45,7 +45,7 @@ pub(crate) fn message(notice: &Notice, links: &[Link]) -> Value {
     })
 }
 
-/// What goes along with a body.
+/// Returns the headers for a body.
 pub(crate) fn headers(notice: &Notice, secret: Option<&str>, body: &[u8]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let value = |text: String| HeaderValue::try_from(text).expect("it is made of visible ASCII");
@@ -83,7 +83,7 @@ mod tests {
 
     /// The second test case of RFC 4231.
     #[test]
-    fn the_signature_is_the_hmac_that_everybody_computes() {
+    fn the_signature_is_a_standard_hmac() {
         assert_eq!(
             signature("Jefe", b"what do ya want for nothing?"),
             "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"

@@ -1,9 +1,9 @@
-//! Keeping other programs of the same user out of this one.
+//! Closes this process to other programs of the same user.
 
 use std::io;
 
-/// Closes this process to other programs of the same user: none of them can read its memory, its environment or its open
-/// files, or trace it. Root still can. Programs that are started from here are as open as any.
+/// Makes this process inaccessible to other programs of the same user: they can neither read its memory, its
+/// environment or its open files, nor trace it. Root still can. Programs started from here are not protected.
 pub fn close_to_others() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;

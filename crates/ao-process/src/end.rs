@@ -1,11 +1,12 @@
-//! Ending all that a command has started.
+//! Ends all processes that a command has started.
 
 use std::io;
 use std::time::Duration;
 
-/// The way to know the processes of a command: by what they carry in their environment, and by what they are below. Daemons that
-/// have left the group carry it, and so does what an earlier run of ours has left behind; what has cleared its environment is
-/// below the [`crate::Keeper`] of the command. Nothing else may carry it: it would be ended too.
+/// Identifies the processes of a command: by variables in their environment, and by their ancestors. Daemons that have
+/// left the group still carry the variables, and so do leftovers of an earlier run of ours; processes that cleared
+/// their environment descend from the command's [`crate::Keeper`]. Nothing else may carry the variables: it would be
+/// ended too.
 #[derive(Debug, Clone)]
 pub struct Mark {
     #[cfg_attr(
@@ -13,50 +14,52 @@ pub struct Mark {
         expect(dead_code, reason = "only Linux shows what others were started with")
     )]
     entries: Vec<Vec<u8>>,
-    /// The shell that runs now; its group has its number.
-    leader: Option<Leader>,
+    /// The shell that runs now; its pid is also the id of its group.
+    leader: Option<GroupLeader>,
     grace: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Leader {
+struct GroupLeader {
     pid: i32,
     #[cfg(target_os = "linux")]
     start: u64,
 }
 
 impl Mark {
-    /// The mark of all that carry every one of these variables. Who is asked to end has `grace` before it is killed.
+    /// Creates the mark of all processes that carry every one of these variables. Processes get `grace` to end after
+    /// SIGTERM before they are killed.
     pub fn new(variables: &[(&str, &[u8])], grace: Duration) -> Mark {
         let entries = variables.iter().map(|(name, value)| [name.as_bytes(), b"=", value].concat()).collect();
         Mark { entries, leader: None, grace }
     }
 
-    /// Ends everything that is found, and returns when nothing is left.
+    /// Ends all marked processes, and returns when none is left.
     pub async fn end(self) -> io::Result<()> {
         tokio::task::spawn_blocking(move || system::end(&self)).await.map_err(io::Error::other)?
     }
 
-    /// Ends everything as well if it is dropped before it is told that there is no need.
-    pub fn guard(&self, pid: Option<u32>) -> Guard {
+    /// Returns a guard that ends the same processes if it is dropped before [`CommandGuard::release`].
+    pub fn guard(&self, pid: Option<u32>) -> CommandGuard {
         let pid = pid.and_then(|pid| i32::try_from(pid).ok());
-        Guard { mark: Some(Mark { leader: pid.and_then(system::leader), ..self.clone() }) }
+        CommandGuard { mark: Some(Mark { leader: pid.and_then(system::leader), ..self.clone() }) }
     }
 }
 
-/// While a command runs, somebody may lose interest in it; then it is not to go on behind everybody's back.
+/// Ends a running command when its owner drops it, for example because a request was cancelled. Without the guard, the
+/// command would run on unnoticed.
 #[derive(Debug)]
-pub struct Guard {
+pub struct CommandGuard {
     mark: Option<Mark>,
 }
 
-impl Guard {
-    /// The command has ended; what it left running may go on.
+impl CommandGuard {
+    /// Disarms the guard: the command has ended, and the processes it left behind may go on.
     pub fn release(mut self) {
         self.mark = None;
     }
 
-    /// Ends everything now, and returns when nothing is left.
+    /// Ends all processes of the command now, and returns when none is left.
     pub async fn end(mut self) -> io::Result<()> {
         match self.mark.take() {
             Some(mark) => mark.end().await,
@@ -65,13 +68,13 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for CommandGuard {
     fn drop(&mut self) {
         let Some(mark) = self.mark.take() else { return };
-        // A thread, because nobody can wait in here and the grace may be long. If we end before it does, what is left is
-        // found by its mark later.
+        // A thread, because `drop` cannot wait and the grace period may be long. If this process ends first, a later
+        // one finds the leftovers by their mark.
         let ending = std::thread::Builder::new().name("ao-end-commands".into());
-        // Without a thread there is nothing more to be done, and nobody to tell.
+        // If no thread can be started, there is nothing more to do, and no caller to report it to.
         let _ = ending.spawn(move || system::end(&mark));
     }
 }
@@ -86,25 +89,25 @@ mod system {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-    use super::{Leader, Mark};
+    use super::{GroupLeader, Mark};
     use crate::keep::KEEPS;
-    use crate::procfs::{self, Stat};
+    use crate::procfs::{self, ProcessStat};
 
-    /// How often what is still there is killed. Each round finds only what the last one's victims started meanwhile.
+    /// Most rounds of killing. Each round finds only what the victims of the last one started meanwhile.
     const ROUNDS: usize = 20;
-    /// How long a killed process may take to go.
+    /// Longest wait for a killed process to disappear.
     const KILLED: Duration = Duration::from_secs(2);
 
     /// The processes of a command.
     #[derive(Default)]
-    struct Found {
-        processes: Vec<Stat>,
-        /// Those that only keep the others. They go by themselves, and until then nothing gets away.
-        keepers: Vec<Stat>,
+    struct CommandProcesses {
+        processes: Vec<ProcessStat>,
+        /// Keepers end by themselves. Until then, no orphan escapes them.
+        keepers: Vec<ProcessStat>,
     }
 
-    pub(super) fn leader(pid: i32) -> Option<Leader> {
-        read(pid).map(|process| Leader { pid, start: process.start })
+    pub(super) fn leader(pid: i32) -> Option<GroupLeader> {
+        read(pid).map(|process| GroupLeader { pid, start: process.start })
     }
 
     pub(super) fn end(mark: &Mark) -> io::Result<()> {
@@ -123,18 +126,18 @@ mod system {
         Err(io::Error::other(format!("they were killed and are still there: {}", left.join(", "))))
     }
 
-    /// By the environment, because a daemon leaves the group; by the group, because a program may clear its environment; and
-    /// all that is below those, because it may do both.
-    fn find(mark: &Mark) -> io::Result<Found> {
+    /// Finds processes by their environment, because a daemon leaves the group; by the group, because a program may
+    /// clear its environment; and by descent from those, because a program may do both.
+    fn find(mark: &Mark) -> io::Result<CommandProcesses> {
         let ourselves = i32::try_from(std::process::id()).ok();
         let mut all = procfs::all()?;
         all.retain(|process| !process.zombie && Some(process.pid) != ourselves);
         let group = mark.leader.filter(|leader| {
-            // While the group has members, the kernel gives its number to nobody else.
+            // While the group has members, the kernel does not reuse its id.
             let now = all.iter().find(|process| process.pid == leader.pid);
             now.is_none_or(|now| now.start == leader.start)
         });
-        let in_group = |process: &Stat| group.is_some_and(|leader| leader.pid == process.group);
+        let in_group = |process: &ProcessStat| group.is_some_and(|leader| leader.pid == process.group);
         let (mut ours, mut keepers) = (HashSet::new(), HashSet::new());
         for process in &all {
             let environment = procfs::environment(process.pid).unwrap_or_default();
@@ -145,7 +148,7 @@ mod system {
                 }
             }
         }
-        // Mostly there is nothing, and no pass is needed.
+        // Usually nothing was found, and no pass is needed.
         let mut before = 0;
         while ours.len() > before {
             before = ours.len();
@@ -156,11 +159,11 @@ mod system {
         }
         let found = all.into_iter().filter(|process| ours.contains(&process.pid));
         let (keepers, processes) = found.partition(|process| keepers.contains(&process.pid));
-        Ok(Found { processes, keepers })
+        Ok(CommandProcesses { processes, keepers })
     }
 
     fn carries(environment: &[u8], mark: &Mark) -> bool {
-        // A mark without a variable is on nobody, and not on everybody.
+        // A mark without variables matches no process, rather than every process.
         !mark.entries.is_empty() && mark.entries.iter().all(|entry| has(environment, entry))
     }
 
@@ -168,17 +171,17 @@ mod system {
         environment.split(|byte| *byte == 0).any(|known| known == entry)
     }
 
-    /// A process that lives.
-    fn read(pid: i32) -> Option<Stat> {
+    /// Reads a process that is alive.
+    fn read(pid: i32) -> Option<ProcessStat> {
         procfs::stat(pid).ok().flatten().filter(|process| !process.zombie)
     }
 
-    /// Sends a signal, if there is one, through a handle to each that is still the one that was seen.
-    fn signal(processes: &[Stat], signal: Option<Signal>) -> Vec<OwnedFd> {
-        let handle = |process: &Stat| {
+    /// Opens a handle to each process that is still the one we saw, and sends it the signal, if any.
+    fn signal(processes: &[ProcessStat], signal: Option<Signal>) -> Vec<OwnedFd> {
+        let handle = |process: &ProcessStat| {
             let pidfd = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
             read(process.pid).filter(|now| now.start == process.start)?;
-            // It may end of itself meanwhile. Whether all are gone is found out afterwards.
+            // It may end by itself meanwhile. The caller checks afterwards whether all are gone.
             if let Some(signal) = signal {
                 pidfd_send_signal(&pidfd, signal).ok()?;
             }
@@ -187,7 +190,7 @@ mod system {
         processes.iter().filter_map(handle).collect()
     }
 
-    /// Waits until all have ended, or the time is over.
+    /// Waits until all have ended, or the time is up.
     fn wait(mut processes: Vec<OwnedFd>, at_most: Duration) -> io::Result<()> {
         let until = Instant::now() + at_most;
         while !processes.is_empty() {
@@ -206,7 +209,7 @@ mod system {
     }
 }
 
-/// Where the system does not tell what a process was started with, its group is all there is to go by.
+/// The fallback for systems that do not show the environment of a process: its group is all there is to go by.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use std::io;
@@ -214,10 +217,10 @@ mod system {
     use rustix::io::Errno;
     use rustix::process::{Pid, Signal, kill_process_group};
 
-    use super::{Leader, Mark};
+    use super::{GroupLeader, Mark};
 
-    pub(super) fn leader(pid: i32) -> Option<Leader> {
-        Some(Leader { pid })
+    pub(super) fn leader(pid: i32) -> Option<GroupLeader> {
+        Some(GroupLeader { pid })
     }
 
     pub(super) fn end(mark: &Mark) -> io::Result<()> {

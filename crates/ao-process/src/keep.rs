@@ -1,4 +1,4 @@
-//! A small process between us and a command, from which nothing that the command starts can get away.
+//! A small process between the daemon and a command, which adopts every orphan of the command.
 //!
 //! ```text
 //!  daemon ──spawn──► keeper ──► shell ──► whatever it starts
@@ -6,9 +6,10 @@
 //!     └─── socket ─────┘  └───────────────────┘ environment
 //! ```
 //!
-//! Orphans come to it instead of going to the host's first process. It carries the mark of its command, so all of them are
-//! found below it, by us and by the daemon after us; [`crate::Mark`] ends them. It ends nothing itself, and goes once nothing
-//! is below it. Where the kernel has no such thing, or nobody has said which program it is, commands are started without.
+//! The kernel reparents orphans to the keeper instead of to the host's init process. The keeper carries the mark of its
+//! command, so all of them are found below it, by this daemon and by its successor; [`crate::Mark`] ends them. The
+//! keeper itself ends nothing, and exits once it has no descendants. Where the kernel has no subreapers, or no keeper
+//! program is configured, commands are started without a keeper.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -23,26 +24,26 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
-/// The variable that only a keeper has in its environment.
+/// The environment variable that only a keeper has.
 pub(crate) const KEEPS: &str = "AO_KEEPS";
 
-/// The words of a keeper.
+/// Status bytes that a keeper sends to the daemon.
 const STARTED: u8 = b's';
 const NOT_STARTED: u8 = b'n';
 const ENDED: u8 = b'e';
 
-/// The program that keeps commands, and its first words. None if commands are started without one.
+/// The program that keeps commands, and its first argument. `None` if commands are started without a keeper.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Keeper(Option<(OsString, OsString)>);
 
-/// A command as it is to be started, in a group of its own.
+/// A command to be started in a process group of its own.
 pub struct Order<'a> {
     pub shell: &'a OsStr,
     pub command: &'a str,
     pub folder: &'a Path,
-    /// All that it has in its environment.
+    /// The whole environment of the command.
     pub environment: &'a [(OsString, OsString)],
-    /// Something is to be written to it.
+    /// True if the caller will write to its stdin.
     pub input: bool,
     pub out: Stdio,
     pub err: Stdio,
@@ -50,7 +51,7 @@ pub struct Order<'a> {
 
 impl fmt::Debug for Order<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Nothing of the environment: secrets are in it.
+        // Without the environment, which contains secrets.
         f.debug_struct("Order")
             .field("command", &self.command)
             .field("folder", &self.folder)
@@ -59,23 +60,23 @@ impl fmt::Debug for Order<'_> {
 }
 
 impl Keeper {
-    /// The program that calls [`run`] if this is its first word.
-    pub fn new(program: impl Into<OsString>, word: &str) -> Keeper {
-        let program = cfg!(target_os = "linux").then(|| (program.into(), word.into()));
+    /// Sets the keeper program, which calls [`run`] if it gets this first argument.
+    pub fn new(program: impl Into<OsString>, argument: &str) -> Keeper {
+        let program = cfg!(target_os = "linux").then(|| (program.into(), argument.into()));
         Keeper(program)
     }
 
-    /// Starts a command. An error means that there is none.
+    /// Starts a command. If it returns an error, nothing runs.
     pub async fn spawn(&self, order: Order<'_>) -> io::Result<Kept> {
         self.begin(order)?.started().await
     }
 
-    /// Starts the process that everything of a command is below; see [`Kept::started`].
+    /// Starts the process that all others of the command descend from; see [`Kept::started`].
     pub fn begin(&self, order: Order<'_>) -> io::Result<Kept> {
         let mut command = match &self.0 {
-            Some((keeper, word)) => {
+            Some((keeper, argument)) => {
                 let mut command = Command::new(keeper);
-                command.arg(word).arg(if order.input { "input" } else { "none" }).arg(order.shell);
+                command.arg(argument).arg(if order.input { "input" } else { "none" }).arg(order.shell);
                 command
             }
             None => Command::new(order.shell),
@@ -88,7 +89,7 @@ impl Keeper {
             .envs(order.environment.iter().map(|(name, value)| (name, value)))
             .stdout(order.out)
             .stderr(order.err)
-            // A group of its own: what a terminal sends to our group is not meant for it.
+            // A group of its own: signals that a terminal sends to our group are not meant for it.
             .process_group(0);
         if self.0.is_none() {
             let child = command.stdin(if order.input { Stdio::piped() } else { Stdio::null() }).spawn()?;
@@ -97,7 +98,7 @@ impl Keeper {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let child = command.env(KEEPS, "1").stdin(std::os::fd::OwnedFd::from(theirs)).spawn()?;
-        // The other end of the socket is its alone from now on.
+        // From now on only the keeper holds the other end of the socket.
         drop(command);
         let (from, to) = UnixStream::from_std(ours)?.into_split();
         let line = Some((from, order.input.then_some(to)));
@@ -114,14 +115,14 @@ fn group(child: &Child) -> Option<Pid> {
 pub struct Kept {
     child: Child,
     group: Option<Pid>,
-    /// To its keeper, if it has one.
+    /// The socket to its keeper, if it has one.
     line: Option<(OwnedReadHalf, Option<OwnedWriteHalf>)>,
-    /// The words of the keeper so far.
+    /// The status bytes received from the keeper so far.
     heard: Vec<u8>,
 }
 
 impl Kept {
-    /// Waits until the shell was started. An error means that it was not, and that there is no command.
+    /// Waits until the shell was started. If it returns an error, the shell was not started and no command runs.
     pub async fn started(mut self) -> io::Result<Kept> {
         if self.line.is_none() {
             return Ok(self);
@@ -134,11 +135,11 @@ impl Kept {
                 let number = self.number();
                 Err(number.map_or_else(|| io::ErrorKind::NotFound.into(), io::Error::from_raw_os_error))
             }
-            None => Err(io::Error::other("the process that was to keep it has ended")),
+            None => Err(io::Error::other("the keeper process ended before it started the command")),
         }
     }
 
-    /// The process that all others of the command are below, or in the group of.
+    /// Returns the process that all others of the command descend from, or share a group with.
     pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
@@ -151,7 +152,7 @@ impl Kept {
         self.child.stderr.take()
     }
 
-    /// Returns the way to its input, if it has one. The end of that is the end of its input.
+    /// Takes the writer to its stdin, if it has one. Dropping the writer ends the input.
     pub fn take_input(&mut self) -> Option<Box<dyn AsyncWrite + Send + Unpin>> {
         match &mut self.line {
             Some((_, input)) => input.take().map(|input| Box::new(input) as _),
@@ -159,7 +160,7 @@ impl Kept {
         }
     }
 
-    /// Waits for the end of the shell. What it has started may go on. Can be dropped and called again.
+    /// Waits until the shell ends. Processes that it started may go on. Cancel-safe: may be dropped and called again.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         if self.line.is_some() {
             self.hear(7).await?;
@@ -167,12 +168,12 @@ impl Kept {
                 return Ok(ExitStatus::from_raw(status));
             }
         }
-        // Without a keeper, or with one that was killed.
+        // There is no keeper, or it was killed.
         self.child.wait().await
     }
 
-    /// Returns whether something that it has started still runs, once it has ended. Unknown without a keeper, if nothing is left
-    /// in its group.
+    /// Returns whether a process that the command started still runs after the command has ended. `None` without a
+    /// keeper if its group is empty, since a process may have left the group.
     pub fn has_left(&self) -> Option<bool> {
         match (self.heard.get(6), &self.line) {
             (Some(left), Some(_)) => Some(*left != 0),
@@ -180,7 +181,7 @@ impl Kept {
         }
     }
 
-    /// Reads what the keeper says, up to so many bytes of it or its end.
+    /// Reads up to `most` status bytes from the keeper, or to the end of the stream.
     async fn hear(&mut self, most: usize) -> io::Result<()> {
         let Some((from, _)) = &mut self.line else { return Ok(()) };
         while self.heard.len() < most {
@@ -189,7 +190,7 @@ impl Kept {
             match from.read(&mut space[..room]).await {
                 Ok(0) => break,
                 Ok(count) => self.heard.extend_from_slice(&space[..count]),
-                // Its end, while it had not read all that we had written.
+                // The keeper ended before it had read all that we wrote.
                 Err(err) if err.kind() == io::ErrorKind::ConnectionReset => break,
                 Err(err) => return Err(err),
             }
@@ -206,10 +207,10 @@ impl Kept {
     }
 }
 
-/// Is a keeper until nothing is left to keep. The words are those behind its own.
+/// Runs as a keeper until no descendant is left. `args` are the arguments after the one that selects the keeper.
 #[cfg(target_os = "linux")]
-pub fn run(words: impl Iterator<Item = OsString>) -> std::process::ExitCode {
-    match keeper::keep(words) {
+pub fn run(args: impl Iterator<Item = OsString>) -> std::process::ExitCode {
+    match keeper::keep(args) {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(_) => std::process::ExitCode::FAILURE,
     }
@@ -233,18 +234,18 @@ mod keeper {
 
     use super::{ENDED, KEEPS, NOT_STARTED, STARTED};
 
-    pub(super) fn keep(mut words: impl Iterator<Item = OsString>) -> io::Result<()> {
+    pub(super) fn keep(mut args: impl Iterator<Item = OsString>) -> io::Result<()> {
         crate::descriptors::keep_from_children()?;
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-        // Handled, and not ignored, which would be so for the command as well.
+        // Handle the signals instead of ignoring them: the command would inherit an ignored signal.
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
             signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
         }
         let mut line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-        let has_input = words.next().is_some_and(|word| word == "input");
-        let shell = words.next().ok_or(io::ErrorKind::InvalidInput)?;
+        let has_input = args.next().is_some_and(|arg| arg == "input");
+        let shell = args.next().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(shell);
-        command.args(words).env_remove(KEEPS).process_group(0);
+        command.args(args).env_remove(KEEPS).process_group(0);
         command.stdin(if has_input { Stdio::piped() } else { Stdio::null() });
         let mut child = match command.spawn() {
             Ok(child) => child,
@@ -253,25 +254,25 @@ mod keeper {
                 return line.write_all(&[[NOT_STARTED].as_slice(), &number].concat());
             }
         };
-        // If the daemon is gone, that changes nothing: the next one finds us.
+        // If the daemon is gone, carry on: its successor finds the keeper.
         let _ = line.write_all(&[STARTED]);
         if let Some(mut input) = child.stdin.take() {
             let mut document = line.try_clone()?;
             std::thread::spawn(move || io::copy(&mut document, &mut input));
         }
         let_go()?;
-        let mut told = false;
+        let mut reported = false;
         loop {
             match wait(WaitOptions::empty()) {
                 Ok(Some((pid, status)))
-                    if !told && pid.as_raw_nonzero().get() == child.id().cast_signed() =>
+                    if !reported && pid.as_raw_nonzero().get() == child.id().cast_signed() =>
                 {
-                    told = true;
+                    reported = true;
                     let left = u8::from(is_anything_left());
-                    let mut words = vec![ENDED];
-                    words.extend(status.as_raw().to_le_bytes());
-                    words.push(left);
-                    let _ = line.write_all(&words);
+                    let mut status_bytes = vec![ENDED];
+                    status_bytes.extend(status.as_raw().to_le_bytes());
+                    status_bytes.push(left);
+                    let _ = line.write_all(&status_bytes);
                 }
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(Errno::CHILD) => return Ok(()),
@@ -290,7 +291,7 @@ mod keeper {
         }
     }
 
-    /// Lets go of the command's output, whose end others wait for, and of its folder, which may be removed.
+    /// Releases the command's output, whose end others wait for, and its folder, which may be removed.
     fn let_go() -> io::Result<()> {
         let null = openat(CWD, "/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         rustix::stdio::dup2_stdin(&null)?;

@@ -1,8 +1,9 @@
-//! What every slot needs that runs commands of the user's: ending all that a command has started, also what has left its
-//! group, keeping secrets out of what it says, giving it no files of others, and letting it not look into ourselves.
+//! Process control shared by the adapters that run the user's commands: ends everything that a command has started,
+//! including processes that left its group; masks secrets in its output; keeps our descriptors from it; and closes this
+//! process to others.
 //!
-//! Nothing here knows what a command is for; that is the business of the slots. An agent's process is held by its runtime,
-//! which has its own ways.
+//! Nothing here knows what a command is for; the adapters do. Agents are not run through this crate: their runtime
+//! holds them.
 
 mod closed;
 pub mod descriptors;
@@ -13,7 +14,7 @@ pub mod procfs;
 mod redact;
 
 pub use closed::close_to_others;
-pub use end::{Guard, Mark};
+pub use end::{CommandGuard, Mark};
 #[cfg(target_os = "linux")]
 pub use keep::run as keep;
 pub use keep::{Keeper, Kept, Order};

@@ -1,40 +1,40 @@
-//! What the kernel tells of processes.
+//! Reads processes from `/proc`.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::sync::OnceLock;
 
-/// A process as `/proc/<pid>/stat` has it.
+/// A process as read from `/proc/<pid>/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
+pub struct ProcessStat {
     pub pid: i32,
     pub parent: i32,
     pub group: i32,
-    /// The leader of its session: all that one terminal holds have the same.
+    /// The session leader. All processes of one terminal share it.
     pub session: i32,
-    /// Ended, and waits for its parent to notice.
+    /// Ended, but not yet reaped by its parent.
     pub zombie: bool,
-    /// Processor time used, in ticks.
+    /// Processor time used, in clock ticks.
     pub used: u64,
-    /// What its children had used that have ended and that it has waited for, in ticks.
+    /// Processor time of its reaped children, in clock ticks.
     pub reaped: u64,
     pub start: u64,
 }
 
-/// Reads one process, `None` if there is none with this pid.
-pub fn stat(pid: i32) -> io::Result<Option<Stat>> {
+/// Reads one process. Returns `None` if no process has this pid.
+pub fn stat(pid: i32) -> io::Result<Option<ProcessStat>> {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(text) => parse(&text)
             .map(Some)
             .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, format!("odd `/proc/{pid}/stat`: {text}"))),
-        // Gone before the file was opened, or while it was read.
+        // The process ended before the file was opened, or while it was read.
         Err(err) if err.kind() == ErrorKind::NotFound || !fs::exists(format!("/proc/{pid}"))? => Ok(None),
         Err(err) => Err(err),
     }
 }
 
-/// Reads every process that is there.
-pub fn all() -> io::Result<Vec<Stat>> {
+/// Reads all processes of the host.
+pub fn all() -> io::Result<Vec<ProcessStat>> {
     let mut processes = Vec::new();
     for entry in fs::read_dir("/proc")? {
         if let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok())
@@ -46,14 +46,14 @@ pub fn all() -> io::Result<Vec<Stat>> {
     Ok(processes)
 }
 
-/// Reads all that runs below a process, from there downwards: the cost is that of the tree, not of the host.
-pub fn below(pid: i32) -> Vec<Stat> {
+/// Reads all descendants of a process, top down: the cost grows with the tree, not with the host.
+pub fn below(pid: i32) -> Vec<ProcessStat> {
     let mut found = Vec::new();
     let mut open = vec![pid];
     while let Some(parent) = open.pop() {
         for child in children(parent) {
             open.push(child);
-            // Gone meanwhile, which is no failure.
+            // A process that ended meanwhile is not an error.
             found.extend(stat(child).ok().flatten());
         }
     }
@@ -68,14 +68,14 @@ fn children(pid: i32) -> Vec<i32> {
     lists.flat_map(pids).collect()
 }
 
-/// The environment that a process was started with. `None` if it is gone, or not ours to look into.
+/// Reads the environment that a process was started with. Returns `None` if it has ended or we may not look.
 pub fn environment(pid: i32) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{pid}/environ")).ok()
 }
 
-/// Which boot of this host it is; start times mean nothing across boots.
+/// Returns the id of this boot of the host. Start times cannot be compared across boots.
 pub fn boot() -> io::Result<String> {
-    // The same for as long as we run, and asked for often.
+    // Constant while we run, and asked for often.
     static BOOT: OnceLock<String> = OnceLock::new();
     if let Some(id) = BOOT.get() {
         return Ok(id.clone());
@@ -84,13 +84,13 @@ pub fn boot() -> io::Result<String> {
     Ok(BOOT.get_or_init(|| id.trim().to_owned()).clone())
 }
 
-fn parse(text: &str) -> Option<Stat> {
-    // The name stands in brackets and may hold anything, brackets too.
+fn parse(text: &str) -> Option<ProcessStat> {
+    // The name is in parentheses and may contain anything, parentheses included.
     let (front, back) = text.rsplit_once(')')?;
     let pid = front.split_once(' ')?.0.parse().ok()?;
     let fields: Vec<&str> = back.split_ascii_whitespace().collect();
     let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    Some(Stat {
+    Some(ProcessStat {
         pid,
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_name_with_brackets_and_spaces_is_passed_over() {
         let text = "42 (a) b (c)) S 1 40 39 0 -1 4194304 1 2 3 4 50 7 5 6 20 0 1 0 123456 1000 2 18446744073709551615";
-        let stat = Stat {
+        let stat = ProcessStat {
             pid: 42,
             parent: 1,
             group: 40,

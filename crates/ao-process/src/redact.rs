@@ -1,4 +1,4 @@
-//! Keeping secrets out of what is written down, whichever way they are cut into pieces.
+//! Masks secrets in text and in streams, wherever a stream is cut into pieces.
 //!
 //! ```text
 //!  bytes ──┬── as they are ───────────────────────────┐
@@ -18,38 +18,39 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use self::known::known;
 
-/// Shorter values are words that stand in any log for other reasons, and to cross those out would tell what they are.
+/// Values shorter than this also occur in logs for other reasons, and masking those would reveal the value.
 const SHORTEST: usize = 8;
-/// So much of what may become a secret is shown to somebody who waits for it. It tells nothing that a maker's own prefix does
-/// not tell, and a prompt that ends in such a letter is not kept from its reader.
+/// Bytes of a possible secret that [`Redactor::ease`] may show. They reveal no more than a vendor's token prefix does,
+/// and a prompt that ends in such a letter reaches its reader.
 const EASE: usize = 4;
-/// So much is held back at most beside the length of a secret: codes without end between two letters hold nothing up.
+/// Limit of held-back bytes beyond the length of a secret, so that endless escape codes between two letters cannot hold
+/// up the stream.
 const CODES_MOST: usize = 16 * 1024;
 
-/// Secrets by their names, found in any text by one pass over it: as they are, in base64, and as addresses have them; and
-/// with codes of a terminal, line ends and characters without width between their letters.
+/// Named secrets, found in one pass over a text: as they are, in base64 and percent-encoded; also with terminal codes,
+/// line ends and zero-width characters between their letters.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    known: Option<Arc<Known>>,
+    known: Option<Arc<SecretIndex>>,
 }
 
-struct Known {
+struct SecretIndex {
     finder: AhoCorasick,
-    /// What is looked for, in the order of the finder.
+    /// The byte strings to look for, in the order of the finder.
     values: Vec<Vec<u8>>,
     labels: Vec<Vec<u8>>,
     longest: usize,
-    /// The numbers of those that begin with a byte, by the byte.
+    /// The indexes of the values that begin with a byte, by that byte.
     by_first: Vec<Vec<u32>>,
 }
 
 impl Secrets {
-    /// Looks out for these values, each with its name. Short ones are left as they are.
+    /// Builds the index of these secrets, each a name and a value. Values that are too short are ignored.
     pub fn new<'a>(secrets: impl Iterator<Item = (&'a str, &'a [u8])>) -> Secrets {
         let (mut values, mut labels): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (vec![], vec![]);
         for (name, value) in secrets.filter(|(_, value)| value.len() >= SHORTEST) {
             let forms = forms::of(value).into_iter();
-            // Also as it is seen where codes and line ends are left out.
+            // Also as it appears once codes and line ends are left out.
             let forms = forms.flat_map(|form| [view::joined(&form).bytes, form]);
             for form in forms.filter(|form| form.len() >= SHORTEST) {
                 if !values.contains(&form) {
@@ -59,9 +60,9 @@ impl Secrets {
             }
         }
         let finder = AhoCorasick::builder()
-            // One secret may begin with another; of the longer one nothing may be left.
+            // One secret may begin with another; of the longer one nothing may remain.
             .match_kind(MatchKind::LeftmostLongest)
-            // Small, because every agent's holder has one.
+            // The smallest kind, because every agent's shim has one.
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(&values);
         let Ok(finder) = finder.inspect_err(|_| debug_assert!(false, "there are not that many secrets"))
@@ -74,63 +75,63 @@ impl Secrets {
         let mut by_first = vec![vec![]; 256];
         (0..).zip(&values).for_each(|(nth, value)| by_first[usize::from(value[0])].push(nth));
         let longest = values.iter().map(Vec::len).max().unwrap_or_default();
-        Secrets { known: Some(Arc::new(Known { finder, values, labels, longest, by_first })) }
+        Secrets { known: Some(Arc::new(SecretIndex { finder, values, labels, longest, by_first })) }
     }
 
     pub fn is_empty(&self) -> bool {
         self.known.is_none()
     }
 
-    /// The most bytes that one of them has, in whichever form.
+    /// Returns the length in bytes of the longest form of any secret.
     pub fn longest(&self) -> usize {
         self.known.as_ref().map_or(0, |known| known.longest)
     }
 
-    /// A text without the secrets in it.
+    /// Returns the text with its secrets masked.
     pub fn mask(&self, text: &str) -> String {
         let mut masked = text.to_owned();
         self.mask_in(&mut masked);
         masked
     }
 
-    /// The same in place. Says whether there was one.
+    /// Masks secrets in place. Returns true if there was one.
     pub fn mask_in(&self, text: &mut String) -> bool {
         let Some(known) = &self.known else { return false };
         let found = known.find(text.as_bytes(), true);
         if found.masks.is_empty() {
             return false;
         }
-        let Passed { shown, .. } = known.pass(text.as_bytes(), &found);
-        // Secrets may be cut out of the middle of letters only if they are no text themselves.
+        let MaskedText { shown, .. } = known.pass(text.as_bytes(), &found);
+        // A mask can only cut a character in half if the secret itself is not valid text.
         *text = String::from_utf8(shown)
             .unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into_owned());
         true
     }
 
-    /// How much of a piece of something longer can be shown: not the end of it that may be the beginning of a secret.
+    /// Returns how many bytes of a piece can be shown: all but an end that may be the beginning of a secret.
     pub fn whole_part(&self, piece: &[u8]) -> usize {
         self.known.as_ref().map_or(piece.len(), |known| known.find(piece, false).until)
     }
 }
 
-/// The secrets of a text.
-struct Found {
-    /// The parts that are secrets, in order and apart from each other, each with the number of its label.
+/// The secrets found in a text.
+struct SecretMatches {
+    /// The parts that are secrets, in order and without overlap, each with the index of its label.
     masks: Vec<(Range<usize>, usize)>,
-    /// Up to where it is certain.
+    /// The end of the part that is certain.
     until: usize,
 }
 
-/// A text, or the beginning of it, as it can be shown.
-struct Passed {
+/// The masked beginning of a text.
+struct MaskedText {
     shown: Vec<u8>,
-    /// How much there is in front of the first secret.
+    /// The number of bytes before the first secret.
     plain: usize,
 }
 
-impl Known {
-    /// Finds the secrets in a text. If it is not the last piece, the end that may become a secret is left.
-    fn find(&self, text: &[u8], last: bool) -> Found {
+impl SecretIndex {
+    /// Finds the secrets in a text. Unless it is the last piece, an end that may become a secret is left out.
+    fn find(&self, text: &[u8], last: bool) -> SecretMatches {
         let in_bytes = |bytes: &[u8]| -> Vec<(Range<usize>, usize)> {
             self.finder.find_iter(bytes).map(|found| (found.range(), found.pattern().as_usize())).collect()
         };
@@ -147,11 +148,11 @@ impl Known {
         let is_inside = |at: usize| masks.iter().any(|(mask, _)| mask.start < at && at < mask.end);
         let held = open.into_iter().filter(|at| !is_inside(*at)).min();
         let held = held.filter(|at| text.len() - at <= self.longest + CODES_MOST);
-        Found { until: held.unwrap_or(text.len()), masks }
+        SecretMatches { until: held.unwrap_or(text.len()), masks }
     }
 
-    /// Returns the part of a text that can be shown, without what was found in it.
-    fn pass(&self, text: &[u8], found: &Found) -> Passed {
+    /// Returns the part of a text that can be shown, with its secrets masked.
+    fn pass(&self, text: &[u8], found: &SecretMatches) -> MaskedText {
         let mut shown = Vec::with_capacity(found.until);
         let (mut at, mut plain) = (0, None);
         for (mask, label) in found.masks.iter().filter(|(mask, _)| mask.start < found.until) {
@@ -161,10 +162,10 @@ impl Known {
             at = mask.end;
         }
         shown.extend_from_slice(&text[at..found.until]);
-        Passed { shown, plain: plain.unwrap_or(found.until) }
+        MaskedText { shown, plain: plain.unwrap_or(found.until) }
     }
 
-    /// Where something begins that goes on to the end and may be the beginning of a secret.
+    /// Returns the positions from which the rest of the text may be the beginning of a secret.
     fn open<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
         let tail: Range<usize> = text.len().saturating_sub(self.longest - 1)..text.len();
         tail.filter(|at| {
@@ -176,11 +177,11 @@ impl Known {
     }
 }
 
-/// Of parts that overlap makes one, which has the label of the longest.
+/// Merges overlapping parts. A merged part takes the label of the longest.
 fn apart(mut masks: Vec<(Range<usize>, usize)>) -> Vec<(Range<usize>, usize)> {
     masks.sort_by_key(|(mask, _)| (mask.start, std::cmp::Reverse(mask.end)));
     let mut apart: Vec<(Range<usize>, usize)> = Vec::with_capacity(masks.len());
-    // The length of the one that the last label is of.
+    // The length of the part that the last label belongs to.
     let mut length = 0;
     for (mask, label) in masks {
         match apart.last_mut().filter(|(before, _)| mask.start < before.end) {
@@ -212,20 +213,20 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// Replaces the values of secrets in a stream of bytes by their names.
+/// Replaces secrets in a byte stream by their names.
 #[derive(Debug, Default)]
 pub struct Redactor {
     secrets: Secrets,
-    /// Those that this process learns later are looked for too.
+    /// True if it also masks secrets that this process learns later.
     learns: bool,
     /// The end of the stream so far, if it may be the beginning of a secret.
     held: Vec<u8>,
-    /// How much of that has been shown already.
+    /// The number of held bytes that have been shown already.
     eased: usize,
 }
 
 impl Redactor {
-    /// Looks out for these values, each with its name. Short ones are left as they are.
+    /// Masks these secrets, each a name and a value. Values that are too short are ignored.
     pub fn new<'a>(secrets: impl Iterator<Item = (&'a str, &'a [u8])>) -> Redactor {
         Redactor::of(Secrets::new(secrets))
     }
@@ -234,17 +235,17 @@ impl Redactor {
         Redactor { secrets, ..Redactor::default() }
     }
 
-    /// Looks out for all that this process knows, and for what it learns meanwhile.
+    /// Masks all secrets that this process knows, including those it learns later.
     pub fn of_known() -> Redactor {
         Redactor { secrets: known(), learns: true, ..Redactor::default() }
     }
 
-    /// Whether it changes nothing.
+    /// Returns true if it masks nothing.
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()
     }
 
-    /// Takes the next piece, and returns what can be shown by now.
+    /// Takes the next piece, and returns the bytes that can be shown by now.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         if self.learns {
             self.secrets = known();
@@ -256,18 +257,18 @@ impl Redactor {
         self.take(false)
     }
 
-    /// Returns what was held back, because nothing comes after it.
+    /// Returns the held-back bytes, masked, at the end of the stream.
     pub fn finish(&mut self) -> Vec<u8> {
         self.take(true)
     }
 
-    /// Whether something is held back of which [`Redactor::ease`] would show more.
+    /// Returns true if [`Redactor::ease`] would show more bytes.
     pub fn can_ease(&self) -> bool {
         self.eased < self.held.len().min(EASE)
     }
 
-    /// Returns the first few bytes of what is held back, because nothing has come for a while and somebody waits to see it. If
-    /// it becomes a secret after all, these are all that was shown of it.
+    /// Returns the first few held-back bytes, because the stream has paused and a reader waits. If they turn out to
+    /// begin a secret, nothing more of it is ever shown.
     pub fn ease(&mut self) -> Vec<u8> {
         let until = self.held.len().min(EASE);
         let shown = self.held[self.eased.min(until)..until].to_vec();
@@ -278,9 +279,9 @@ impl Redactor {
     fn take(&mut self, last: bool) -> Vec<u8> {
         let Some(known) = &self.secrets.known else { return std::mem::take(&mut self.held) };
         let found = known.find(&self.held, last);
-        let Passed { mut shown, plain } = known.pass(&self.held, &found);
+        let MaskedText { mut shown, plain } = known.pass(&self.held, &found);
         let until = found.until;
-        // Some of it was shown before, and nothing is shown twice.
+        // Bytes that `ease` has shown are not shown twice.
         shown.drain(..self.eased.min(plain));
         self.eased = self.eased.saturating_sub(until);
         self.held.drain(..until);

@@ -1,4 +1,4 @@
-//! What a shim costs: in memory, in speed, and at the start of a process.
+//! The cost of a shim: in memory, in speed, and at the start of a process.
 //!
 //! `cargo bench -p ao-runtime` prints a table and fails if a limit is passed. Both sides of a comparison run in turns and
 //! are compared by their medians, so that a noisy machine disturbs both alike. The memory is that of `ao` itself, if it was
@@ -22,7 +22,7 @@ use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use tempfile::TempDir;
 
-/// How much a program puts out.
+/// Bytes that a program prints.
 const BYTES: usize = 96 << 20;
 const ROUNDS: usize = 5;
 const STARTS: usize = 40;
@@ -42,14 +42,14 @@ fn row(what: &str, limit: f64, measured: f64, told: &str) -> bool {
 
 /// One idle shim of a program on a terminal, with a screen full of text behind it.
 ///
-/// The pages of the program itself count as private while nobody else has them, so it is weighed beside another shim, as it
-/// is in any fleet: even the first one has the daemon beside it, which is the same program.
+/// The pages of the program itself count as private while no other process has them, so it is measured beside another
+/// shim, as in any fleet: even the first one has the daemon beside it, which is the same program.
 async fn memory() -> bool {
     let (shim, name) = match sibling("ao") {
         Some(program) => (Shim { program, args: vec!["shim".into()] }, "ao"),
         None => (own_shim(), "ao-shim, as ao was not built"),
     };
-    let (first, second) = (Place::new(shim.clone()), Place::new(shim));
+    let (first, second) = (BenchRuntime::new(shim.clone()), BenchRuntime::new(shim));
     first.fill().await;
     let alone = first.private_memory();
     second.fill().await;
@@ -82,7 +82,7 @@ async fn throughput() -> bool {
         speed(bare),
         shown * 100.0
     );
-    // What the viewer was not shown counts as if it were still to come.
+    // Output that the viewer was not shown counts as still to come.
     let ratio = ours.as_secs_f64() / bare.as_secs_f64() / shown;
     row("lines to a viewer / to a bare loop on a terminal", 1.5, ratio, &told)
 }
@@ -111,15 +111,15 @@ fn bare_terminal(script: &str) -> Duration {
     took
 }
 
-/// How long it took, and how much of it the viewer was shown.
+/// Returns the time it took, and the share that the viewer was shown.
 async fn through_a_shim(script: &str) -> (Duration, f64) {
-    let place = Place::new(own_shim());
-    let process = place.start(Io::Terminal, script).await;
-    let mut view = place.runtime.attach(&process, AttachOptions::default()).await.unwrap();
+    let bench = BenchRuntime::new(own_shim());
+    let process = bench.start(Io::Terminal, script).await;
+    let mut view = bench.runtime.attach(&process, AttachOptions::default()).await.unwrap();
     assert!(matches!(view.next().await, Ok(Some(Frame::Keyframe { .. }))));
     let start = Instant::now();
     let order = WriteOrder { process, number: 1, bytes: b"go\n".to_vec() };
-    place.runtime.write(&order).await.unwrap();
+    bench.runtime.write(&order).await.unwrap();
     let (mut shown, mut end) = (0, 0);
     loop {
         match view.next().await.unwrap().expect("an end is told") {
@@ -133,7 +133,7 @@ async fn through_a_shim(script: &str) -> (Duration, f64) {
         }
     }
     let took = start.elapsed();
-    place.end().await;
+    bench.end().await;
     (took, shown as f64 / end as f64)
 }
 
@@ -141,11 +141,11 @@ async fn through_a_shim(script: &str) -> (Duration, f64) {
 async fn start() -> bool {
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
-        let place = Place::new(own_shim());
+        let bench = BenchRuntime::new(own_shim());
         let start = Instant::now();
-        place.start(Io::Terminal, "exec sleep 600").await;
+        bench.start(Io::Terminal, "exec sleep 600").await;
         ours.push(start.elapsed());
-        place.end().await;
+        bench.end().await;
         let start = Instant::now();
         let mut child =
             Command::new("sh").args(["-c", "exec sleep 600"]).stdin(Stdio::null()).spawn().unwrap();
@@ -173,19 +173,19 @@ fn sibling(name: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-struct Place {
+struct BenchRuntime {
     dir: TempDir,
     session: SessionId,
     runtime: Processes,
 }
 
-impl Place {
-    fn new(shim: Shim) -> Place {
+impl BenchRuntime {
+    fn new(shim: Shim) -> BenchRuntime {
         let dir = tempfile::tempdir().unwrap();
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
         let options =
             Options { grace: Duration::from_secs(1), ..Options::new(dir.path().join("state"), shim) };
-        Place { session: SessionId(nanos), runtime: Processes::new(options, Arc::new(Wall)), dir }
+        BenchRuntime { session: SessionId(nanos), runtime: Processes::new(options, Arc::new(Wall)), dir }
     }
 
     async fn start(&self, io: Io, script: &str) -> ao_core::session::ProcessRef {
@@ -210,7 +210,7 @@ impl Place {
         }
     }
 
-    /// What only the shim has, in kB.
+    /// Memory that only the shim has, in kB.
     fn private_memory(&self) -> u64 {
         let holder = self.dir.path().join(format!("state/{}/1/holder", self.session));
         let holder: serde_json::Value = serde_json::from_slice(&fs::read(holder).unwrap()).unwrap();

@@ -1,17 +1,17 @@
-//! Where agents run.
+//! The places where agents run.
 //!
-//! [`Processes`] runs them on this host, on terminals, on pipes or without input, each held by a shim of its own.
-//! They go on when the daemon ends, and the next daemon finds them again. [`Tmux`](tmux::Tmux) runs them in the panes of a tmux server.
-//! Containers and pods have their own modules later.
+//! [`Processes`] runs them on this host, on terminals, on pipes or without input, each held by its own shim. They
+//! outlive the daemon, and the next daemon finds them again. [`Tmux`](tmux::Tmux) runs them in the panes of a tmux
+//! server. Containers and pods will have their own modules.
 
 mod host;
-mod kept;
 mod lineage;
 pub mod process;
+mod recording;
 mod runtimes;
 pub mod tmux;
 
-pub use kept::Keep;
-pub use lineage::{Families, OfTheUser};
+pub use lineage::{Families, UserCommandGuard};
 pub use process::{AttachOptions, Attachment, Frame, Options, Processes, Shim};
+pub use recording::OutputLimits;
 pub use runtimes::Runtimes;

@@ -1,4 +1,4 @@
-//! Which agent a process on this host descends from.
+//! Finds the agent that a process on this host descends from.
 //!
 //! ```text
 //!  caller ─parent─► … ─parent─► shim of ses_4f/2          the agent ses_4f/2
@@ -9,9 +9,9 @@
 //!                             └ the host's first process  apart, unless a mark in an environment says otherwise
 //! ```
 //!
-//! The nearest of these decides. What is known of agents is kept in memory and not looked up on disk, where an agent could
-//! write: the files are read only when a daemon takes over from an earlier one. A holder is a subreaper, and so is an agent
-//! in tmux, so a process whose parent has ended stays below it.
+//! The nearest of these decides. Knowledge about agents is kept in memory and not looked up on disk, where an agent
+//! could write: the files are read only when a daemon takes over from an earlier one. A shim is a subreaper, and so is
+//! an agent in tmux, so a process whose parent has ended stays below it.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -26,46 +26,46 @@ use ao_core::{Attempt, SessionId};
 use ao_ports::environment::{ATTEMPT, DATA_DIR, SESSION, SETUP};
 use ao_ports::{Descent, Lineage};
 
-use crate::host::procfs::{self, Stat};
-use crate::host::{Key, Record};
+use crate::host::procfs::{self, ProcessStat};
+use crate::host::{AttemptKey, ProcessRecord};
 
-/// How often a chain of parents is read again that has changed while it was read.
+/// Most attempts to read a chain of parents that changes while it is read.
 const TRIES: usize = 16;
-/// No honest program has so many ancestors. One that has is not told apart from one that hides.
+/// No honest program has so many ancestors. A deeper chain counts as an attempt to hide.
 const DEEPEST: usize = 512;
-/// From how many on those that have gone are looked for.
+/// The number of roots from which on ended ones are looked for.
 const FEW: usize = 64;
 
-/// The processes from which others descend: those of agents, the tmux server, and the commands of the user's own.
+/// The known root processes: those of agents, the tmux server, and the user's own commands.
 #[derive(Default)]
 pub struct Families {
-    /// The daemon's data folder, by which marks in an environment are known to be ours.
+    /// The daemon's data folder, which identifies marks in an environment as ours.
     data_dir: Option<PathBuf>,
-    /// Held for a few instructions, or while a command of the user's is started.
-    known: Mutex<Known>,
+    /// Locked for a few instructions, or while a command of the user is started.
+    known: Mutex<KnownRoots>,
 }
 
 #[derive(Default)]
-struct Known {
-    roots: HashMap<i32, Root>,
-    /// When there are so many, those that have gone are forgotten.
+struct KnownRoots {
+    roots: HashMap<i32, FamilyRoot>,
+    /// The number of roots at which ended ones are forgotten.
     full_at: usize,
 }
 
-/// A process, and whose all that is below it is.
+/// A process, and the owner of everything below it.
 #[derive(Debug, Clone, Copy)]
-struct Root {
+struct FamilyRoot {
     start: u64,
-    of: Kin,
+    of: RootKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kin {
-    Holder(Key),
-    /// It leads a group and a terminal's session, whose members are its own even when it has ended.
-    Agent(Key),
+enum RootKind {
+    Holder(AttemptKey),
+    /// The leader of a group and of a terminal session, whose members belong to it even after it has ended.
+    Agent(AttemptKey),
     TmuxServer,
-    OfTheUser,
+    UserCommand,
 }
 
 impl Families {
@@ -74,65 +74,65 @@ impl Families {
         Families { data_dir: Some(data_dir.canonicalize().unwrap_or(data_dir)), known: Mutex::default() }
     }
 
-    pub(crate) fn add_holder(&self, holder: &Record, key: Key) {
-        self.add(holder, Kin::Holder(key));
+    pub(crate) fn add_holder(&self, holder: &ProcessRecord, key: AttemptKey) {
+        self.add(holder, RootKind::Holder(key));
     }
 
-    pub(crate) fn add_agent(&self, agent: &Record, key: Key) {
-        self.add(agent, Kin::Agent(key));
+    pub(crate) fn add_agent(&self, agent: &ProcessRecord, key: AttemptKey) {
+        self.add(agent, RootKind::Agent(key));
     }
 
-    pub(crate) fn add_tmux_server(&self, server: &Record) {
-        self.add(server, Kin::TmuxServer);
+    pub(crate) fn add_tmux_server(&self, server: &ProcessRecord) {
+        self.add(server, RootKind::TmuxServer);
     }
 
-    /// The agent was ended, and so were all members of its group. A holder is known for as long as it lives.
-    pub(crate) fn remove_agent(&self, key: Key) {
-        self.known().roots.retain(|_, root| root.of != Kin::Agent(key));
+    /// Forgets an agent after it and all members of its group have ended. A shim is known for as long as it lives.
+    pub(crate) fn remove_agent(&self, key: AttemptKey) {
+        self.known().roots.retain(|_, root| root.of != RootKind::Agent(key));
     }
 
-    /// Starts a command of the user's own, which speaks for the user until the guard is dropped. No caller is judged before
-    /// the command is known.
+    /// Starts a command of the user, which acts for the user until the guard is dropped. No caller is judged before the
+    /// command is registered.
     pub fn start_for_the_user<T>(
         self: &Arc<Self>,
         start: impl FnOnce() -> io::Result<T>,
         pid: impl FnOnce(&T) -> Option<u32>,
-    ) -> io::Result<(T, OfTheUser)> {
+    ) -> io::Result<(T, UserCommandGuard)> {
         let mut known = self.known();
         let started = start()?;
         let pid = pid(&started).and_then(|pid| i32::try_from(pid).ok());
         if let Some(stat) = pid.and_then(|pid| procfs::stat(pid).ok().flatten()) {
-            known.roots.insert(stat.pid, Root { start: stat.start, of: Kin::OfTheUser });
+            known.roots.insert(stat.pid, FamilyRoot { start: stat.start, of: RootKind::UserCommand });
         }
-        Ok((started, OfTheUser { families: self.clone(), pid }))
+        Ok((started, UserCommandGuard { families: self.clone(), pid }))
     }
 
-    fn add(&self, record: &Record, of: Kin) {
+    fn add(&self, record: &ProcessRecord, of: RootKind) {
         let mut known = self.known();
         if known.roots.len() >= known.full_at.max(FEW) {
-            known.roots.retain(|pid, root| is_there(&Kernel, *pid, root.start));
+            known.roots.retain(|pid, root| is_there(&KernelProcesses, *pid, root.start));
             known.full_at = known.roots.len() * 2;
         }
-        known.roots.insert(record.pid, Root { start: record.start, of });
+        known.roots.insert(record.pid, FamilyRoot { start: record.start, of });
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownRoots> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn descent_in(&self, processes: &impl Processes, pid: i32, daemon: i32) -> Descent {
+    fn descent_in(&self, processes: &impl ProcessSource, pid: i32, daemon: i32) -> Descent {
         (0..TRIES).find_map(|_| self.walk(processes, pid, daemon)).unwrap_or(Descent::Unknown)
     }
 
-    /// Goes from parent to parent; `None` if one of them has changed meanwhile.
-    fn walk(&self, processes: &impl Processes, pid: i32, daemon: i32) -> Option<Descent> {
+    /// Walks from parent to parent. Returns `None` if one of them has changed meanwhile.
+    fn walk(&self, processes: &impl ProcessSource, pid: i32, daemon: i32) -> Option<Descent> {
         let Some(mut at) = processes.stat(pid) else { return Some(Descent::Unknown) };
         let mut marked = None;
         for _ in 0..DEEPEST {
             match self.kin_of(processes, &at) {
-                Some(Kin::Holder(key) | Kin::Agent(key)) => return Some(agent(key)),
-                Some(Kin::TmuxServer) => return Some(Descent::Command),
-                Some(Kin::OfTheUser) => return Some(marked.unwrap_or(Descent::Apart)),
+                Some(RootKind::Holder(key) | RootKind::Agent(key)) => return Some(agent(key)),
+                Some(RootKind::TmuxServer) => return Some(Descent::Command),
+                Some(RootKind::UserCommand) => return Some(marked.unwrap_or(Descent::Apart)),
                 None => {}
             }
             if at.pid == daemon {
@@ -141,21 +141,21 @@ impl Families {
             }
             marked = marked.or_else(|| self.mark(&processes.environment(at.pid)?));
             let parent = processes.stat(at.parent);
-            // A child that still has this parent had it all the while, so that is the one that was read.
+            // A child that still has this parent had it all the while, so the process that was read is the right one.
             let again = processes.stat(at.pid)?;
             if (again.parent, again.start) != (at.parent, at.start) {
                 return None;
             }
             match parent {
                 Some(parent) => at = parent,
-                // The first process, or one of another user that the system does not show. None of ours is hidden from us.
+                // The init process, or one of another user that the system hides. None of ours is hidden from us.
                 None => return Some(marked.unwrap_or(Descent::Apart)),
             }
         }
         Some(Descent::Unknown)
     }
 
-    fn kin_of(&self, processes: &impl Processes, process: &Stat) -> Option<Kin> {
+    fn kin_of(&self, processes: &impl ProcessSource, process: &ProcessStat) -> Option<RootKind> {
         let known = self.known();
         if let Some(root) = known.roots.get(&process.pid).filter(|root| root.start == process.start) {
             return Some(root.of);
@@ -163,11 +163,11 @@ impl Families {
         [process.session, process.group].into_iter().find_map(|leader| {
             let root = known.roots.get(&leader).filter(|root| root.start <= process.start)?;
             let is_taken = || processes.stat(leader).is_some_and(|now| now.start != root.start);
-            (matches!(root.of, Kin::Agent(_)) && !is_taken()).then_some(root.of)
+            (matches!(root.of, RootKind::Agent(_)) && !is_taken()).then_some(root.of)
         })
     }
 
-    /// What an environment says of whose it is. That of another daemon's agents is none of ours.
+    /// Returns the owner that an environment names. Marks of another daemon's agents are ignored.
     fn mark(&self, environment: &[u8]) -> Option<Descent> {
         let value = |name: &str| {
             let lines = environment.split(|byte| *byte == 0);
@@ -189,17 +189,17 @@ impl Families {
 
 impl Lineage for Families {
     fn descent(&self, pid: i32) -> Descent {
-        self.descent_in(&Kernel, pid, i32::try_from(std::process::id()).unwrap_or_default())
+        self.descent_in(&KernelProcesses, pid, i32::try_from(std::process::id()).unwrap_or_default())
     }
 }
 
-/// While it is there, what a command of the user's starts speaks for the user.
-pub struct OfTheUser {
+/// While this guard exists, everything that a command of the user starts acts for the user.
+pub struct UserCommandGuard {
     families: Arc<Families>,
     pid: Option<i32>,
 }
 
-impl Drop for OfTheUser {
+impl Drop for UserCommandGuard {
     fn drop(&mut self) {
         if let Some(pid) = self.pid {
             self.families.known().roots.remove(&pid);
@@ -207,17 +207,17 @@ impl Drop for OfTheUser {
     }
 }
 
-/// What is known of processes.
-trait Processes {
-    /// `None` if there is none with this pid, or none that we are shown.
-    fn stat(&self, pid: i32) -> Option<Stat>;
+/// A source of process information.
+trait ProcessSource {
+    /// Returns `None` if no process has this pid, or if the system hides it.
+    fn stat(&self, pid: i32) -> Option<ProcessStat>;
     fn environment(&self, pid: i32) -> Option<Vec<u8>>;
 }
 
-struct Kernel;
+struct KernelProcesses;
 
-impl Processes for Kernel {
-    fn stat(&self, pid: i32) -> Option<Stat> {
+impl ProcessSource for KernelProcesses {
+    fn stat(&self, pid: i32) -> Option<ProcessStat> {
         if pid > 0 { procfs::stat(pid).ok().flatten() } else { None }
     }
 
@@ -226,11 +226,11 @@ impl Processes for Kernel {
     }
 }
 
-fn is_there(processes: &impl Processes, pid: i32, start: u64) -> bool {
+fn is_there(processes: &impl ProcessSource, pid: i32, start: u64) -> bool {
     processes.stat(pid).is_some_and(|process| process.start == start)
 }
 
-fn agent((session, attempt): Key) -> Descent {
+fn agent((session, attempt): AttemptKey) -> Descent {
     Descent::Agent { session, attempt }
 }
 
@@ -240,9 +240,9 @@ impl fmt::Debug for Families {
     }
 }
 
-impl fmt::Debug for OfTheUser {
+impl fmt::Debug for UserCommandGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OfTheUser").field("pid", &self.pid).finish_non_exhaustive()
+        f.debug_struct("UserCommandGuard").field("pid", &self.pid).finish_non_exhaustive()
     }
 }
 
@@ -253,15 +253,15 @@ mod tests {
     use super::*;
 
     const DAEMON: i32 = 100;
-    const KEY: Key = (SessionId(1), Attempt(2));
-    const OTHER: Key = (SessionId(7), Attempt(1));
+    const KEY: AttemptKey = (SessionId(1), Attempt(2));
+    const OTHER: AttemptKey = (SessionId(7), Attempt(1));
 
-    /// Processes as `pid parent`, each started in the order of its pid, or in that of `leads` and `starts`.
+    /// Processes as pairs of pid and parent, started in the order of their pids, unless `started` sets another time.
     #[derive(Default)]
     struct Fake {
-        all: HashMap<i32, Stat>,
+        all: HashMap<i32, ProcessStat>,
         environments: HashMap<i32, Vec<u8>>,
-        /// A process that gets the first one as its parent while the chain is read for the first time.
+        /// A process that is reparented to init while the chain is read for the first time.
         moves: Cell<Option<i32>>,
     }
 
@@ -269,8 +269,16 @@ mod tests {
         fn new(all: &[(i32, i32)]) -> Fake {
             let stat = |&(pid, parent): &(i32, i32)| {
                 let start = u64::try_from(pid).unwrap();
-                let stat =
-                    Stat { pid, parent, group: pid, session: pid, zombie: false, used: 0, reaped: 0, start };
+                let stat = ProcessStat {
+                    pid,
+                    parent,
+                    group: pid,
+                    session: pid,
+                    zombie: false,
+                    used: 0,
+                    reaped: 0,
+                    start,
+                };
                 (pid, stat)
             };
             Fake { all: all.iter().map(stat).collect(), ..Fake::default() }
@@ -292,11 +300,11 @@ mod tests {
         }
     }
 
-    impl Processes for Fake {
-        fn stat(&self, pid: i32) -> Option<Stat> {
+    impl ProcessSource for Fake {
+        fn stat(&self, pid: i32) -> Option<ProcessStat> {
             let mut stat = *self.all.get(&pid)?;
             if self.moves.get() == Some(pid) {
-                // Only the first look sees the old parent, which is gone by the next.
+                // Only the first read sees the old parent, which is gone by the second.
                 self.moves.set(None);
                 stat.parent = 9999;
             }
@@ -308,9 +316,9 @@ mod tests {
         }
     }
 
-    fn record(pid: i32) -> Record {
+    fn record(pid: i32) -> ProcessRecord {
         let start = u64::try_from(pid).unwrap();
-        Record { pid, start, boot: "boot".into(), name: "x".into(), program: "x".into() }
+        ProcessRecord { pid, start, boot: "boot".into(), name: "x".into(), program: "x".into() }
     }
 
     /// The daemon 100, the shim 200 of an agent 210, the pane 300 of another below the server 290, and the hook 400.
@@ -320,7 +328,7 @@ mod tests {
         families.add_agent(&record(210), KEY);
         families.add_tmux_server(&record(290));
         families.add_agent(&record(300), OTHER);
-        families.known().roots.insert(400, Root { start: 400, of: Kin::OfTheUser });
+        families.known().roots.insert(400, FamilyRoot { start: 400, of: RootKind::UserCommand });
         families
     }
 
@@ -393,7 +401,7 @@ mod tests {
     #[test]
     fn those_that_have_gone_are_forgotten_and_those_that_live_are_not() {
         let families = Families::default();
-        let me = Record::of(i32::try_from(std::process::id()).unwrap(), "me", "me").unwrap();
+        let me = ProcessRecord::of(i32::try_from(std::process::id()).unwrap(), "me", "me").unwrap();
         families.add_holder(&me, KEY);
         for pid in 0..10_000 {
             families.add_holder(&record(5_000_000 + pid), OTHER);

@@ -1,7 +1,7 @@
-//! Several runtimes behind one, for whoever has a process and does not know where it runs.
+//! Several runtimes behind one, for callers that have a process and do not know where it runs.
 //!
-//! Agents are spoken to in the same way wherever they run. So each process carries its runtime's name before its own,
-//! `tmux:…`, and whatever is asked of it goes to that one.
+//! Agents are addressed in the same way wherever they run. So each process reference starts with the name of its
+//! runtime, as in `tmux:…`, and every call goes to that runtime.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use ao_ports::{
 };
 use async_trait::async_trait;
 
-/// The runtimes that are plugged in.
+/// The available runtimes.
 #[derive(Clone, Default)]
 pub struct Runtimes {
     known: BTreeMap<String, Arc<dyn Runtime>>,
@@ -24,15 +24,16 @@ pub struct Runtimes {
 
 impl Runtimes {
     pub fn add(&mut self, name: &str, runtime: Arc<dyn Runtime>) {
-        self.known.insert(name.to_owned(), Arc::new(Named { name: name.to_owned(), runtime }));
+        self.known.insert(name.to_owned(), Arc::new(PrefixedRuntime { name: name.to_owned(), runtime }));
     }
 
-    /// Each by its name, for those who know which one they want.
+    /// Returns each runtime by its name, for callers that know which one they need.
     pub fn by_name(&self) -> BTreeMap<String, Arc<dyn Runtime>> {
         self.known.clone()
     }
 
-    /// What the process of an attempt is called, whether or not it lives. What an ended one has put out is found by this.
+    /// Returns the reference to the process of an attempt, whether or not it is alive. The output of an ended process
+    /// is found by this.
     pub fn process(runtime: &str, session: SessionId, attempt: Attempt) -> ProcessRef {
         ProcessRef(format!("{runtime}:{session}/{attempt}"))
     }
@@ -43,10 +44,11 @@ impl Runtimes {
     }
 }
 
-/// What is asked of a process goes to where it runs. There is no starting here: that wants a runtime by name.
+/// Forwards every call to the runtime of the process. `start` is not possible here: the caller has to choose a runtime
+/// by name.
 #[async_trait]
 impl Runtime for Runtimes {
-    /// What all of them can do.
+    /// Returns the abilities that all of them have.
     fn abilities(&self) -> RuntimeAbilities {
         let of_each = self.known.values().map(|runtime| runtime.abilities());
         let common = of_each.reduce(|all, one| RuntimeAbilities {
@@ -115,13 +117,13 @@ impl Runtime for Runtimes {
     }
 }
 
-/// A runtime whose processes carry its name.
-struct Named {
+/// A runtime whose process references start with its name.
+struct PrefixedRuntime {
     name: String,
     runtime: Arc<dyn Runtime>,
 }
 
-impl Named {
+impl PrefixedRuntime {
     fn own(&self, process: &ProcessRef) -> Result<ProcessRef, RuntimeError> {
         let own = process.0.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix(':'));
         own.map(|own| ProcessRef(own.to_owned())).ok_or_else(|| stranger(process))
@@ -129,7 +131,7 @@ impl Named {
 }
 
 #[async_trait]
-impl Runtime for Named {
+impl Runtime for PrefixedRuntime {
     fn abilities(&self) -> RuntimeAbilities {
         self.runtime.abilities()
     }

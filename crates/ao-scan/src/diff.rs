@@ -1,18 +1,18 @@
-//! The lines that a diff adds, as git writes diffs.
+//! Extracts the added lines from a diff in git's format.
 //!
-//! Hunks are read by the numbers in their headers and not by how lines look, because what is added can look like anything,
-//! the header of another file included.
+//! Hunks are read by the line counts in their headers and not by what lines look like, because an added line can look
+//! like anything, including the header of another file.
 
-/// Lines that were added one below the other.
+/// A run of consecutive added lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct AddedBlock {
     pub(crate) file: String,
-    /// Counted from 1, in the file as it is after the change.
+    /// The number of the first line, counted from 1, in the file after the change.
     pub(crate) first_line: u32,
     pub(crate) text: String,
 }
 
-pub(crate) fn added(diff: &str) -> Vec<Block> {
+pub(crate) fn added(diff: &str) -> Vec<AddedBlock> {
     let mut blocks = vec![];
     let mut file = String::new();
     let mut lines = diff.split('\n').peekable();
@@ -22,12 +22,12 @@ pub(crate) fn added(diff: &str) -> Vec<Block> {
             continue;
         }
         let Some((mut old, mut new, mut number)) = hunk(line) else { continue };
-        let mut open: Option<Block> = None;
+        let mut open: Option<AddedBlock> = None;
         while old > 0 || new > 0 {
             let Some(line) = lines.next() else { break };
             match line.as_bytes().first() {
                 Some(b'+') => {
-                    // Zero bytes are left out: with one behind each letter, text is text still, in another encoding.
+                    // Drop zero bytes: UTF-16 text has one behind each letter, and must not hide from the rules.
                     let text = line[1..].trim_end_matches('\r').replace('\0', "");
                     match &mut open {
                         Some(block) => {
@@ -35,13 +35,13 @@ pub(crate) fn added(diff: &str) -> Vec<Block> {
                             block.text.push_str(&text);
                         }
                         None => {
-                            open = Some(Block { file: file.clone(), first_line: number, text });
+                            open = Some(AddedBlock { file: file.clone(), first_line: number, text });
                         }
                     }
                     (new, number) = (new.saturating_sub(1), number.saturating_add(1));
                 }
                 Some(b'-') => old = old.saturating_sub(1),
-                // `\ No newline at end of file` is no line of either file.
+                // `\ No newline at end of file` is a line of neither file.
                 Some(b'\\') => {}
                 _ => {
                     blocks.extend(open.take());
@@ -55,7 +55,8 @@ pub(crate) fn added(diff: &str) -> Vec<Block> {
     blocks
 }
 
-/// How many lines of the old and the new file follow, and the number of the first new one: `@@ -1,2 +3,4 @@`.
+/// Parses a hunk header such as `@@ -1,2 +3,4 @@`: the line counts of the old and the new file, and the number of the
+/// first new line.
 fn hunk(line: &str) -> Option<(u32, u32, u32)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
@@ -69,7 +70,7 @@ fn hunk(line: &str) -> Option<(u32, u32, u32)> {
     Some((old, new, first))
 }
 
-/// The name behind `+++ `: `b/src/a.rs`, or `"b/t\303\244.rs"` if it has odd letters.
+/// Parses the name behind `+++ `: `b/src/a.rs`, or `"b/t\303\244.rs"` if git had to quote it.
 fn path(name: &str) -> String {
     let name = name.trim_end_matches(['\r', '\t']);
     let plain = match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
@@ -110,7 +111,7 @@ fn unquoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(diff: &str) -> Vec<String> {
+    fn shown(diff: &str) -> Vec<String> {
         added(diff)
             .iter()
             .map(|block| format!("{}:{} {}", block.file, block.first_line, block.text))
@@ -121,25 +122,25 @@ mod tests {
     fn added_lines_come_with_their_file_and_their_number() {
         let diff = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n+two and a half\n \
                     three\n@@ -10 +11,2 @@ fn x() {\n ten\n+eleven\n\\ No newline at end of file\n";
-        assert_eq!(told(diff), ["a.rs:2 2\ntwo and a half", "a.rs:12 eleven"]);
+        assert_eq!(shown(diff), ["a.rs:2 2\ntwo and a half", "a.rs:12 eleven"]);
     }
 
     #[test]
-    fn what_is_added_can_look_like_a_header_and_is_none() {
+    fn an_added_line_that_looks_like_a_header_is_none() {
         let diff = "--- /dev/null\n+++ b/x.diff\n@@ -0,0 +1,3 @@\n++++ b/other.rs\n+@@ -1,9 +1,9 @@\n+secret\n--- a/y\n+++ b/y\n\
                     @@ -1 +1 @@\n-a\n+b\n";
-        assert_eq!(told(diff), ["x.diff:1 +++ b/other.rs\n@@ -1,9 +1,9 @@\nsecret", "y:1 b"]);
+        assert_eq!(shown(diff), ["x.diff:1 +++ b/other.rs\n@@ -1,9 +1,9 @@\nsecret", "y:1 b"]);
     }
 
     #[test]
     fn odd_names_are_read_as_git_writes_them() {
         let diff = "+++ \"b/t\\303\\244g \\\"x\\\".rs\"\n@@ -0,0 +1 @@\n+a\n";
-        assert_eq!(told(diff), ["täg \"x\".rs:1 a"]);
+        assert_eq!(shown(diff), ["täg \"x\".rs:1 a"]);
     }
 
     #[test]
     fn a_diff_that_is_cut_gives_what_is_there() {
-        assert_eq!(told("+++ b/a\n@@ -0,0 +1,100 @@\n+one\n+tw"), ["a:1 one\ntw"]);
-        assert_eq!(told("@@ -x +y @@\n+++\n@@\n"), [""; 0]);
+        assert_eq!(shown("+++ b/a\n@@ -0,0 +1,100 @@\n+one\n+tw"), ["a:1 one\ntw"]);
+        assert_eq!(shown("@@ -x +y @@\n+++\n@@\n"), [""; 0]);
     }
 }

@@ -1,12 +1,12 @@
-//! Looks through the lines that a diff adds, for secrets and for patterns of one's own.
+//! Scans the lines that a diff adds for secrets and for the patterns that a policy forbids.
 //!
 //! ```text
 //! diff ─▶ blocks of added lines (file, first line, text) ─▶ rules ─▶ findings: file, line, name of the rule
 //! ```
 //!
-//! What was found is never told, only where: it may be a secret. Expressions take time in proportion to what they look
-//! through, whatever stands in it, and all of them together have a time limit: what was not looked through then is told.
-//! Files that git takes for binary are looked through if the diff has them as text. What a diff removes is not.
+//! A finding names the file, the line and the rule, never the matched text, since that may be a secret. Regular
+//! expressions run in time linear in their input, and all of them together have a time limit; a scan that was cut short
+//! reports so. Files that git considers binary are scanned if the diff has them as text. Removed lines are not scanned.
 
 mod diff;
 mod secrets;
@@ -17,20 +17,19 @@ use ao_core::Commit;
 use ao_core::policy::{Finding, MOST_FINDINGS, Pattern, Policy, Scan, glob};
 use regex::{Regex, RegexBuilder};
 
-use crate::diff::Block;
+use crate::diff::AddedBlock;
 
-/// How large an expression may become when it is made ready.
-const EXPRESSION: usize = 1 << 20;
+/// Size limit of a compiled pattern, in bytes.
+const PATTERN_SIZE_LIMIT: usize = 1 << 20;
 
-/// A look that takes longer is given up.
-const LONGEST: Duration = Duration::from_secs(60);
+/// Time limit of one scan. A scan that takes longer is cut short and marked as failed.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Looks through a diff for all that a policy forbids. None if it forbids nothing there.
+/// Scans a diff for everything that a policy forbids. Returns `None` if the policy forbids nothing in diffs.
 ///
-/// `whole` says whether the diff is all that the head adds. If it is not, what is missing was not looked through, and that
-/// is told.
+/// `whole` is false if the diff was truncated. The scan then reports that the rest was not examined.
 pub fn scan(policy: &Policy, head: &Commit, diff: &str, whole: bool) -> Option<Scan> {
-    scan_until(policy, head, diff, whole, Instant::now() + LONGEST)
+    scan_until(policy, head, diff, whole, Instant::now() + TIME_LIMIT)
 }
 
 fn scan_until(policy: &Policy, head: &Commit, diff: &str, whole: bool, until: Instant) -> Option<Scan> {
@@ -38,7 +37,7 @@ fn scan_until(policy: &Policy, head: &Commit, diff: &str, whole: bool, until: In
     let mut scan = Scan { head: head.clone(), rules, found: vec![], more: false, failed: None };
     let mut own = vec![];
     for pattern in &policy.forbidden {
-        match RegexBuilder::new(&pattern.regex).size_limit(EXPRESSION).build() {
+        match RegexBuilder::new(&pattern.regex).size_limit(PATTERN_SIZE_LIMIT).build() {
             Ok(regex) => own.push((pattern, regex)),
             Err(_) => scan.failed = Some(format!("`{}` is no regular expression", pattern.name)),
         }
@@ -69,7 +68,13 @@ fn scan_until(policy: &Policy, head: &Commit, diff: &str, whole: bool, until: In
     Some(scan)
 }
 
-fn lines_matching(pattern: &Pattern, regex: &Regex, block: &Block, until: Instant, found: &mut Vec<Finding>) {
+fn lines_matching(
+    pattern: &Pattern,
+    regex: &Regex,
+    block: &AddedBlock,
+    until: Instant,
+    found: &mut Vec<Finding>,
+) {
     let is_in = |paths: &[String]| paths.iter().any(|path| glob::matches(path, &block.file));
     if (!pattern.paths.is_empty() && !is_in(&pattern.paths)) || is_in(&pattern.except) {
         return;
@@ -80,8 +85,8 @@ fn lines_matching(pattern: &Pattern, regex: &Regex, block: &Block, until: Instan
     found.extend(lines.take(MOST_FINDINGS + 1).map(|(line, _)| finding(block, line, &pattern.name)));
 }
 
-/// `line` is counted from the first one of the block.
-fn finding(block: &Block, line: usize, rule: &str) -> Finding {
+/// Builds the finding for a line, which is counted from the first line of the block.
+fn finding(block: &AddedBlock, line: usize, rule: &str) -> Finding {
     Finding {
         file: block.file.clone(),
         line: block.first_line.saturating_add(u32::try_from(line).unwrap_or(u32::MAX)),

@@ -1,7 +1,7 @@
-//! The rule set for secrets: see `rules/README.md` for whose it is.
+//! The rule set for secrets; `rules/README.md` names its source and license.
 //!
-//! A text is first looked through for the keywords of all rules at once, and only the expressions of those that have one
-//! there are made ready and tried. Most texts have none.
+//! One pass over a text looks for the keywords of all rules at once. Only the rules with a keyword in the text are
+//! compiled and tried; most texts have none.
 
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, OnceLock};
@@ -11,19 +11,19 @@ use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-/// How large an expression may become when it is made ready. Those of the set are long, and none of them is a user's.
-const EXPRESSION: usize = 32 << 20;
+/// Size limit of a compiled rule, in bytes. Generous, because the bundled rules are long and none comes from a user.
+const PATTERN_SIZE_LIMIT: usize = 32 << 20;
 
-static RULES: LazyLock<Rules> = LazyLock::new(Rules::load);
+static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::load);
 
-/// The lines in which secrets begin, counted from nought, each with the rule that found it. At most so many of each rule, and
-/// those that were found until then: a text can be made so that there is no end of them.
+/// Finds the lines in which secrets begin, counted from zero, each with the id of the rule that matched. Returns at
+/// most `most` matches per rule, and only those found before `until`: a text can be crafted to match without end.
 pub(crate) fn find(text: &str, most: usize, until: Instant) -> Vec<(usize, &'static str)> {
     RULES.find(text, most, until)
 }
 
 #[derive(Debug, Deserialize)]
-struct Written {
+struct RuleSource {
     id: String,
     regex: String,
     keywords: Vec<String>,
@@ -33,33 +33,34 @@ struct Written {
     except: Vec<String>,
 }
 
-struct Rules {
-    all: Vec<Rule>,
+struct RuleSet {
+    all: Vec<SecretRule>,
     keywords: Option<AhoCorasick>,
-    /// The rule of each keyword.
+    /// The index of the rule that each keyword belongs to.
     of_keyword: Vec<usize>,
 }
 
-struct Rule {
-    written: Written,
-    /// Made when it is first needed: all of them at once take seconds and megabytes.
+struct SecretRule {
+    source: RuleSource,
+    /// Compiled on first use: compiling all rules takes seconds and megabytes.
     ready: OnceLock<Option<(Regex, Vec<Regex>)>>,
 }
 
-impl Rules {
-    fn load() -> Rules {
+impl RuleSet {
+    fn load() -> RuleSet {
         let lines = include_str!("../rules/secrets.jsonl").lines();
-        let written = lines.filter_map(|line| serde_json::from_str::<Written>(line).ok());
-        let all: Vec<Rule> = written.map(|written| Rule { written, ready: OnceLock::new() }).collect();
+        let source = lines.filter_map(|line| serde_json::from_str::<RuleSource>(line).ok());
+        let all: Vec<SecretRule> =
+            source.map(|source| SecretRule { source, ready: OnceLock::new() }).collect();
         let keywords = || {
-            let of = |(n, rule): (usize, &Rule)| -> Vec<(usize, String)> {
-                rule.written.keywords.iter().map(|keyword| (n, keyword.clone())).collect()
+            let of = |(n, rule): (usize, &SecretRule)| -> Vec<(usize, String)> {
+                rule.source.keywords.iter().map(|keyword| (n, keyword.clone())).collect()
             };
             all.iter().enumerate().flat_map(of).collect::<Vec<_>>()
         };
         let (of_keyword, words): (Vec<usize>, Vec<String>) = keywords().into_iter().unzip();
         let keywords = AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok();
-        Rules { all, keywords, of_keyword }
+        RuleSet { all, keywords, of_keyword }
     }
 
     fn find(&self, text: &str, most: usize, until: Instant) -> Vec<(usize, &str)> {
@@ -69,19 +70,19 @@ impl Rules {
                 break;
             }
             let Some((regex, except)) = rule.ready() else { continue };
-            // Matches come one behind the other, so that the lines between them are counted once.
+            // Matches come in order, so the lines between them are counted only once.
             let (mut line, mut counted, before) = (0, 0, found.len());
             for captures in regex.captures_iter(text.as_bytes()) {
-                // The first group is the secret itself, where an expression looks at what stands around it, too.
+                // Where an expression also matches the surrounding text, the first group is the secret itself.
                 let Some(secret) = captures.get(1).or_else(|| captures.get(0)) else { continue };
                 if found.len() - before >= most || Instant::now() >= until {
                     break;
                 }
-                let odd_enough = rule.written.entropy.is_none_or(|least| entropy(secret.as_bytes()) > least);
+                let odd_enough = rule.source.entropy.is_none_or(|least| entropy(secret.as_bytes()) > least);
                 if odd_enough && !except.iter().any(|known| known.is_match(secret.as_bytes())) {
                     line += newlines(text, counted, secret.start());
                     counted = counted.max(secret.start());
-                    let here = (line, rule.written.id.as_str());
+                    let here = (line, rule.source.id.as_str());
                     if found.last() != Some(&here) {
                         found.push(here);
                     }
@@ -91,7 +92,7 @@ impl Rules {
         found
     }
 
-    /// The rules that have a keyword in the text.
+    /// Returns the indexes of the rules that have a keyword in the text.
     fn likely(&self, text: &str) -> BTreeSet<usize> {
         match &self.keywords {
             Some(keywords) => {
@@ -103,14 +104,15 @@ impl Rules {
     }
 }
 
-impl Rule {
+impl SecretRule {
     fn ready(&self) -> Option<&(Regex, Vec<Regex>)> {
         let ready = self.ready.get_or_init(|| {
-            // By bytes, as those who wrote them mean it: a letter is one of ASCII's.
-            let build =
-                |text: &str| RegexBuilder::new(text).unicode(false).size_limit(EXPRESSION).build().ok();
-            let except = self.written.except.iter().filter_map(|text| build(text)).collect();
-            Some((build(&self.written.regex)?, except))
+            // Matches bytes, as the authors of the rules intended: a letter is an ASCII letter.
+            let build = |text: &str| {
+                RegexBuilder::new(text).unicode(false).size_limit(PATTERN_SIZE_LIMIT).build().ok()
+            };
+            let except = self.source.except.iter().filter_map(|text| build(text)).collect();
+            Some((build(&self.source.regex)?, except))
         });
         ready.as_ref()
     }
@@ -121,7 +123,7 @@ fn newlines(text: &str, from: usize, to: usize) -> usize {
     between.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// How many bits each letter of a text tells. A password that somebody made up has few, and a token many.
+/// Returns the Shannon entropy in bits per byte. A made-up password has little, a token much.
 fn entropy(text: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     text.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
@@ -138,13 +140,13 @@ mod tests {
         let lines = include_str!("../rules/secrets.jsonl").lines().count();
         assert_eq!(RULES.all.len(), lines);
         assert!(lines > 300 && RULES.keywords.is_some());
-        let unusable = |rule: &&Rule| {
-            let written = &rule.written;
-            written.keywords.iter().any(String::is_empty)
-                || rule.ready().is_none_or(|(_, except)| except.len() != written.except.len())
+        let unusable = |rule: &&SecretRule| {
+            let source = &rule.source;
+            source.keywords.iter().any(String::is_empty)
+                || rule.ready().is_none_or(|(_, except)| except.len() != source.except.len())
         };
         let unusable: Vec<&str> =
-            RULES.all.iter().filter(unusable).map(|rule| rule.written.id.as_str()).collect();
+            RULES.all.iter().filter(unusable).map(|rule| rule.source.id.as_str()).collect();
         assert_eq!(unusable, [""; 0]);
     }
 

@@ -1,4 +1,4 @@
-//! Diffs with things in them that should not be there. Tokens are put together here, so that no file has a whole one.
+//! Diffs that contain what a policy forbids. Tokens are assembled here, so that no file contains a whole one.
 
 use ao_core::policy::{Pattern, Policy};
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn pattern(regex: &str, paths: &[&str], except: &[&str]) -> Pattern {
 }
 
 #[test]
-fn secrets_are_found_by_file_line_and_rule_and_never_told() {
+fn findings_name_file_line_and_rule_and_never_the_secret() {
     let aws = format!("{}{}", "AKIA", "QYLPMN5HFIQR7BBA");
     let token = github();
     let lines = ["fn main() {", &format!("    let token = \"{token}\";"), "", &format!("aws = {aws}")];
@@ -52,7 +52,7 @@ fn a_key_over_several_lines_is_one() {
 }
 
 #[test]
-fn what_a_change_removes_or_leaves_is_not_looked_at() {
+fn removed_and_unchanged_lines_are_not_scanned() {
     let token = github();
     let text = format!("+++ b/a\n@@ -1,2 +1,2 @@\n-{token}\n {token}\n+clean\n");
     assert_eq!(look(&secrets(), &text), [""; 0]);
@@ -70,7 +70,7 @@ fn own_patterns_are_tried_on_each_added_line_of_their_files() {
 }
 
 #[test]
-fn what_was_not_looked_through_is_told() {
+fn an_incomplete_scan_is_reported() {
     let scan_of = |policy: &Policy, whole| scan(policy, &Commit::new("head"), "", whole);
     assert!(scan_of(&secrets(), false).unwrap().failed.unwrap().contains("longer"));
     let broken = Policy { forbidden: vec![pattern("(", &[], &[])], ..Policy::default() };
@@ -79,7 +79,7 @@ fn what_was_not_looked_through_is_told() {
 }
 
 #[test]
-fn so_many_findings_are_enough() {
+fn findings_are_capped() {
     let line = github();
     let lines: Vec<&str> = (0..200).map(|_| line.as_str()).collect();
     let scan = scan(&secrets(), &Commit::new("head"), &diff("a", &lines), true).unwrap();
@@ -95,9 +95,9 @@ fn megabytes_in_one_line_take_a_moment() {
     assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
-/// The lines before each finding were once counted anew, and all findings made before any was left out.
+/// Regression: lines before each finding were counted anew, and findings were collected without a limit.
 #[test]
-fn no_end_of_findings_ends_soon() {
+fn endless_findings_are_cut_short() {
     let line = github();
     let text = diff("a", &vec![line.as_str(); 200_000]);
     let own = Policy { forbidden: vec![pattern("ghp", &[], &[])], ..secrets() };
@@ -109,7 +109,7 @@ fn no_end_of_findings_ends_soon() {
 }
 
 #[test]
-fn a_look_that_takes_too_long_is_given_up_and_that_is_told() {
+fn a_scan_past_its_time_limit_is_cut_short_and_reported() {
     let text = diff("a", &["clean"]) + &diff("b", &["clean"]);
     let scan = scan_until(&secrets(), &Commit::new("head"), &text, true, Instant::now()).unwrap();
     assert_eq!(scan.failed.as_deref(), Some("it took too long to look through the diff"));

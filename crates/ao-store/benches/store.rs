@@ -1,4 +1,4 @@
-//! How much slower than bare SQLite the log is, and whether its start-up grows with history.
+//! Compares the log with bare SQLite, and checks that its start-up time does not grow with history.
 //!
 //! `cargo bench -p ao-store` prints a table and fails if a limit is passed. Both sides of a comparison use the same
 //! schema and settings, run in turns, and are compared by their medians, so that a noisy machine disturbs both alike.
@@ -70,7 +70,7 @@ fn one_append(runtime: &Runtime) -> (Duration, Duration) {
 fn many_appends(runtime: &Runtime) -> (Duration, Duration) {
     const ROUNDS: usize = 5;
     const EVENTS: u64 = 100_000;
-    /// Enough to keep a group waiting while one is committed. Fewer cannot fill a commit of 256, whoever commits.
+    /// Enough to keep a group waiting while one is committed. Fewer cannot fill a commit of 256, with any committer.
     const PRODUCERS: u64 = 1024;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -109,11 +109,11 @@ fn many_appends(runtime: &Runtime) -> (Duration, Duration) {
     (median(ours), median(bare))
 }
 
-/// What a daemon does first: open, take the snapshot, read on from there.
+/// The first steps of a daemon: open, load the snapshot, read on from there.
 fn start_up(runtime: &Runtime) -> (Duration, Duration) {
     const ROUNDS: usize = 51;
     const EVENTS: u64 = 1_000_000;
-    /// What happened since the last snapshot.
+    /// Events since the last snapshot.
     const TAIL: u64 = 100;
     let (full, empty) = (Place::new(), Place::new());
     empty.open();

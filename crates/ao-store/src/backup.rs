@@ -13,11 +13,11 @@ use crate::check::{CheckReport, check_contents, check_file};
 use crate::error::{damaged, failed, io_error, sqlite_error};
 use crate::{Store, schema};
 
-/// Beside the log: where its last backup is.
+/// Suffix of the file beside the log that holds the path of its last backup.
 const LAST: &str = "-backup";
 
 impl Store {
-    /// Copies the log as it is now to a new file, checks the copy, and returns what that has found.
+    /// Copies the log as it is now to a new file, checks the copy, and returns the report of that check.
     ///
     /// A log in which SQLite itself finds a fault is refused. One odd event is not, because it must not be a reason to
     /// have no backup of the rest. Refuses to overwrite anything. Blocks for as long as it takes to copy and to check;
@@ -26,8 +26,8 @@ impl Store {
     /// To restore, put it in place as `ao.db`, but only once the old `ao.db-wal` is out of the way: SQLite would take
     /// that for the copy's own and replay it.
     pub fn backup(&self, to: &Utf8Path) -> Result<CheckReport, StoreError> {
-        // The name is taken first, so that of two backups to it one fails, and is filled last, so that what lies
-        // there under that name is either empty or whole.
+        // The name is taken first, so that of two backups to it one fails, and is filled last, so that a file under
+        // that name is either empty or complete.
         with_new_file(to, || {
             let partial = schema::sidecar(to, ".partial");
             with_new_file(&partial, || {
@@ -44,7 +44,7 @@ impl Store {
 }
 
 impl Store {
-    /// Writes down where the backup is, for the day on which it is needed. Without this it is as good.
+    /// Records where the backup is, for the day on which it is needed. The backup is good even if this fails.
     fn remember(&self, backup: &Utf8Path) {
         let place = schema::sidecar(self.path(), LAST);
         let written = backup.canonicalize_utf8().and_then(|backup| fs::write(&place, backup.as_str()));
@@ -54,13 +54,13 @@ impl Store {
     }
 }
 
-/// Returns the backup without faults that was made last of this log, if it is still there.
+/// Returns the last backup of this log that passed its check, if it is still there.
 pub fn last_backup(log: &Utf8Path) -> Option<Utf8PathBuf> {
     let place = fs::read_to_string(schema::sidecar(log, LAST)).ok()?;
     Some(Utf8PathBuf::from(place)).filter(|backup| backup.is_file())
 }
 
-/// Makes a private file, and removes it again if `fill` fails. One that was there before is not touched.
+/// Creates a private file, and removes it again if `fill` fails. A file that was there before is not touched.
 fn with_new_file<T>(path: &Utf8Path, fill: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|err| {
         match err.kind() {
@@ -92,17 +92,17 @@ fn copy(from: &Connection, to: &Utf8Path) -> Result<(), StoreError> {
             return Err(failed(to, format!("the copy stopped early ({other:?}); try again")));
         }
     }
-    // Without a WAL it is one file, and can be read from where nothing can be written.
+    // Without a WAL it is a single file, and can be read from a read-only place.
     copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(sql)?;
     copy.close().map_err(|(_, err)| sql(err))
 }
 
-/// Makes sure that the copy opens as a log and that SQLite finds no fault in it, and looks at what it holds.
+/// Makes sure that the copy opens as a log and that SQLite finds no fault in it, then checks its contents.
 fn verify(copy: &Utf8Path, log: &Utf8Path) -> Result<CheckReport, StoreError> {
     let conn = schema::open_reader(copy)?;
     let mut report = CheckReport::default();
     check_file(&conn, &mut report).map_err(|err| sqlite_error(log, err))?;
-    // The copy is as good as what it was made of, and will be gone.
+    // The copy is as good as its source, and the caller removes it.
     if let Some(problem) = report.problems.first() {
         return Err(damaged(log, format!("no backup was made of it: {problem}")));
     }

@@ -1,4 +1,4 @@
-//! Looking through the whole log, and saying what is wrong with it.
+//! Checks the whole log and reports its faults.
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::error::{damaged, io_error, sqlite_error};
 use crate::schema::sidecar;
 use crate::{Store, read, snapshot};
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckReport {
     pub events: u64,
@@ -21,20 +21,20 @@ pub struct CheckReport {
     /// The last event, 0 if there is none.
     pub last: Seq,
     pub snapshots: usize,
-    /// How many documents are kept beside the log.
+    /// The number of documents kept beside the log.
     pub records: u64,
-    /// What is wrong, in words; the first hundred things of it.
+    /// Descriptions of the first hundred problems.
     pub problems: Vec<String>,
-    /// The first of them that SQLite itself finds in the file. Nothing may be written to it any more.
+    /// The first problem that SQLite itself finds in the file. Nothing may be written to such a file.
     pub damage: Option<String>,
 }
 
-/// The most time that the look at a start may take. The rest is left to [`Store::check`].
+/// Time limit of the check at startup. [`Store::check`] has none.
 const QUICK: Duration = Duration::from_millis(200);
-/// Beside a log in which a fault was found. At the next start all of it is looked at, however long that takes.
+/// Suffix of the file that marks a log as damaged. The next start then checks all of it, however long that takes.
 const SUSPECT: &str = "-suspect";
 
-/// How many problems are told. A file that is broken in more places is not read better by telling more.
+/// Most problems that are reported. More would not make a file that is broken in so many places any clearer.
 const PROBLEMS: usize = 100;
 
 impl CheckReport {
@@ -50,24 +50,23 @@ impl CheckReport {
 }
 
 impl Store {
-    /// Reports what is wrong: with the file as SQLite sees it, with the numbers of the events, with the JSON of their
-    /// bodies and of the documents, and with the checksums of the snapshots. Changes nothing in the log, and does not stop
-    /// the daemon.
+    /// Reports problems of the file as SQLite sees it, of the event numbers, of the JSON in events and documents, and
+    /// of the snapshots' checksums. Changes nothing in the log, and does not stop the daemon.
     ///
-    /// What it cannot find is a byte that was changed into another valid one: events have no checksum. Blocks for as
-    /// long as reading the file takes. An error means that it could not even be looked at.
+    /// It cannot find a byte that was changed into another valid one: events have no checksum. Blocks for as long as
+    /// reading the file takes. An error means that the check could not run.
     pub fn check(&self) -> Result<CheckReport, StoreError> {
         self.readers().run_here(|conn| check(conn, self.path()))
     }
 
-    /// Leaves word that a fault was found in the file, so that the next one who opens it for writing looks at all of it.
+    /// Marks the file as damaged, so that the next process that opens it for writing checks all of it.
     pub fn suspect(&self) -> Result<(), StoreError> {
         let path = sidecar(self.path(), SUSPECT);
         std::fs::write(&path, b"").map_err(|err| io_error(&path, "leave word of a damaged log", &err))
     }
 }
 
-/// Refuses a file in which SQLite finds a fault within a short time, or at all if one was found before.
+/// Refuses a file in which SQLite finds a fault: within a short time, or, if the file is marked as damaged, at all.
 pub(crate) fn refuse_damaged(conn: &Connection, path: &Utf8Path) -> Result<(), StoreError> {
     let suspect = sidecar(path, SUSPECT);
     let is_suspect = suspect.exists();
@@ -77,7 +76,7 @@ pub(crate) fn refuse_damaged(conn: &Connection, path: &Utf8Path) -> Result<(), S
     };
     match found {
         Ok(None) if is_suspect => {
-            // Somebody has mended it, or put a backup in its place.
+            // The file was repaired, or a backup was put in its place.
             std::fs::remove_file(&suspect).map_err(|err| io_error(&suspect, "remove", &err))
         }
         Ok(None) => Ok(()),
@@ -92,7 +91,7 @@ fn first_fault(conn: &Connection, look: &str) -> rusqlite::Result<Option<String>
     Ok((said != "ok").then_some(said))
 }
 
-/// Gives up on something that takes longer than this.
+/// Runs a query that is interrupted after `limit`.
 fn within<T>(limit: Duration, conn: &Connection, look: impl FnOnce(&Connection) -> T) -> T {
     let handle = conn.get_interrupt_handle();
     std::thread::scope(|scope| {
@@ -109,7 +108,7 @@ fn within<T>(limit: Duration, conn: &Connection, look: impl FnOnce(&Connection) 
 }
 
 fn check(conn: &Connection, path: &Utf8Path) -> Result<CheckReport, StoreError> {
-    // One view for all queries, or events appended in between would look like gaps.
+    // One transaction for all queries, or events appended in between would look like gaps.
     let _view = conn.unchecked_transaction().map_err(|err| sqlite_error(path, err))?;
     let mut report = CheckReport::default();
     if let Err(err) = check_file(conn, &mut report) {
@@ -120,17 +119,17 @@ fn check(conn: &Connection, path: &Utf8Path) -> Result<CheckReport, StoreError> 
     Ok(report)
 }
 
-/// Looks at what the file holds.
+/// Checks the contents of the file.
 pub(crate) fn check_contents(conn: &Connection, report: &mut CheckReport) {
     for part in [check_events, check_snapshots, check_records] {
-        // A part that cannot be read is a finding like any other, and the next part may tell more.
+        // A part that cannot be read is a problem like any other, and the next part may show more.
         if let Err(err) = part(conn, report) {
             report.problem(err.to_string());
         }
     }
 }
 
-/// Looks at the file, as SQLite sees it.
+/// Checks the file as SQLite sees it.
 pub(crate) fn check_file(conn: &Connection, report: &mut CheckReport) -> rusqlite::Result<()> {
     let mut select = conn.prepare(&format!("PRAGMA integrity_check({PROBLEMS})"))?;
     let mut rows = select.query([])?;

@@ -1,4 +1,4 @@
-//! What failures of SQLite and of the file system mean for the log.
+//! Maps failures of SQLite and of the file system to store errors.
 
 use std::io;
 
@@ -6,16 +6,16 @@ use ao_ports::StoreError;
 use camino::Utf8Path;
 use rusqlite::{ErrorCode, ffi};
 
-/// Says what an SQLite failure means for the log at `path`.
+/// Converts an SQLite failure on the log at `path`.
 pub(crate) fn sqlite_error(path: &Utf8Path, err: rusqlite::Error) -> StoreError {
     let detail = err.to_string();
     let Some((code, extended)) = err.sqlite_error().map(|err| (err.code, err.extended_code)) else {
-        // SQLite itself was content, but a value is not what our schema promises.
+        // SQLite reported no failure, but a value does not match our schema.
         return damaged(path, detail);
     };
     match (code, extended) {
         (ErrorCode::DiskFull, _) => StoreError::Full { path: path.to_string() },
-        // The shared-memory file cannot grow; on a full disk this is met before any write.
+        // The shared-memory file cannot grow; on a full disk this comes before any write.
         (_, ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full { path: path.to_string() },
         (ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase, _) => damaged(path, detail),
         (_, ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS) => damaged(path, detail),
@@ -30,7 +30,7 @@ pub(crate) fn sqlite_error(path: &Utf8Path, err: rusqlite::Error) -> StoreError 
     }
 }
 
-/// Says what a failure of the file system means for the log, with what was being tried.
+/// Converts a file system failure; `tried` says what was being done.
 pub(crate) fn io_error(path: &Utf8Path, tried: &str, err: &io::Error) -> StoreError {
     match err.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -1,5 +1,5 @@
-//! The log as text: one event a line, as JSON, for people, scripts, and other stores. Behind the last event of a whole
-//! export come the documents, one a line.
+//! Exports the log as text: one JSON object per line for each event, for people, scripts, and other stores. A whole
+//! export ends with the documents, one per line.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Seek, Write};
@@ -15,10 +15,10 @@ use tempfile::SpooledTempFile;
 use crate::error::sqlite_error;
 use crate::{Store, read};
 
-/// A line with an event.
+/// An exported event.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Line<'a> {
+pub(crate) struct EventLine<'a> {
     pub(crate) seq: Seq,
     pub(crate) at: i64,
     #[serde(borrow)]
@@ -30,7 +30,8 @@ pub(crate) struct Line<'a> {
     pub(crate) body: &'a RawValue,
 }
 
-/// A line with a document. It shares no field but `body` with an event, so a reader can tell them by any other.
+/// An exported document. Its only field in common with an event is `body`, so a reader can distinguish them by any
+/// other.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DocumentLine<'a> {
@@ -42,21 +43,21 @@ pub(crate) struct DocumentLine<'a> {
     pub(crate) body: &'a RawValue,
 }
 
-/// What an export has written.
+/// The result of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Exported {
+pub struct ExportReport {
     pub events: u64,
-    /// Documents; none if only a range of events was asked for.
+    /// Documents; none if only a range of events was exported.
     pub records: u64,
-    /// How many events of the range could not be read, or are not JSON. They are left out.
+    /// Events of the range that are missing, unreadable or not JSON. They are left out.
     pub unreadable: u64,
-    /// The first of them and what was wrong with it.
+    /// The first unreadable event, with the reason.
     pub first_unreadable: Option<(Seq, String)>,
-    /// How many documents could not be read, or are not JSON. They are left out too.
+    /// Documents that are unreadable or not JSON. They are left out too.
     pub unreadable_records: u64,
 }
 
-/// Why an export stopped.
+/// The reason why an export stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     #[error(transparent)]
@@ -65,25 +66,29 @@ pub enum ExportError {
     Write(#[source] io::Error),
 }
 
-/// How many events are in memory at a time. Between batches no transaction is open: a slow reader at the other end
-/// of a pipe must not keep the WAL from being emptied.
+/// Most events in memory at a time. Between batches no transaction is open: a slow reader at the other end of a pipe
+/// must not keep the WAL from being emptied.
 const BATCH: usize = 256;
 
-/// How many bytes of documents are in memory at a time. What is more waits in a temporary file.
+/// Most bytes of documents in memory at a time. The rest goes to a temporary file.
 const IN_MEMORY: usize = 8 << 20;
 
 impl Store {
-    /// Writes the events of a range as newline-delimited JSON, oldest first; and if that is all of them, the documents,
-    /// all as they are at one moment.
+    /// Writes the events of a range as newline-delimited JSON, oldest first. An unbounded range also includes the
+    /// documents, all as of one moment.
     ///
-    /// It ends where the log ends at the start of the call. What is damaged is left out and counted, because an
-    /// export is also how one saves what can be saved. Fails with [`StoreError::Pruned`] if the range names a start
-    /// that is gone; an open start begins with the first event there is. Blocks.
-    pub fn export(&self, out: &mut dyn Write, range: impl RangeBounds<Seq>) -> Result<Exported, ExportError> {
+    /// The export ends where the log ended at the start of the call. Damaged entries are left out and counted, because
+    /// an export is also how to rescue a damaged log. Fails with [`StoreError::Pruned`] if the range names a start that
+    /// is gone; an open start begins with the first event there is. Blocks.
+    pub fn export(
+        &self,
+        out: &mut dyn Write,
+        range: impl RangeBounds<Seq>,
+    ) -> Result<ExportReport, ExportError> {
         let (mut after, until) = self
             .readers()
             .run_here(|conn| bounds(conn, &range).map_err(|err| sqlite_error(self.path(), err)))?;
-        let mut exported = Exported::default();
+        let mut exported = ExportReport::default();
         while after < until {
             let upto = until.min(after + BATCH as Seq);
             let batch =
@@ -106,7 +111,7 @@ impl Store {
     }
 }
 
-impl Exported {
+impl ExportReport {
     fn write(&mut self, out: &mut dyn Write, record: &Record) -> io::Result<()> {
         let body = on_one_line(&record.body);
         let body = match serde_json::from_str::<&RawValue>(&body) {
@@ -116,7 +121,7 @@ impl Exported {
                 return Ok(());
             }
         };
-        let line = Line {
+        let line = EventLine {
             seq: record.seq,
             at: record.at.0,
             kind: Cow::Borrowed(&record.kind),
@@ -151,11 +156,11 @@ impl Exported {
 
 fn not_set_aside(err: io::Error) -> ExportError {
     let folder = std::env::temp_dir();
-    let told = format!("documents could not be set aside in `{}`, set TMPDIR: {err}", folder.display());
-    ExportError::Write(io::Error::new(err.kind(), told))
+    let message = format!("documents could not be set aside in `{}`, set TMPDIR: {err}", folder.display());
+    ExportError::Write(io::Error::new(err.kind(), message))
 }
 
-/// Between the tokens of JSON a line break means as much as a space, and within them it cannot occur.
+/// Puts JSON on one line: between its tokens a line break equals a space, and inside them it cannot occur.
 fn on_one_line(json: &str) -> Cow<'_, str> {
     if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ").into() } else { json.into() }
 }
@@ -176,13 +181,13 @@ fn bounds(conn: &Connection, range: &impl RangeBounds<Seq>) -> rusqlite::Result<
     Ok((after, until))
 }
 
-/// Reads the events behind `after` up to `upto`; if the file is damaged there, one by one, to get at the others.
+/// Reads the events after `after` up to `upto`; if the file is damaged there, one by one, to reach the others.
 fn batch(
     conn: &Connection,
     path: &Utf8Path,
     after: Seq,
     upto: Seq,
-    exported: &mut Exported,
+    exported: &mut ExportReport,
 ) -> Result<Vec<Record>, StoreError> {
     match read::read(conn, path, after, (upto - after) as usize) {
         Err(StoreError::Damaged { .. }) => {}
@@ -202,9 +207,9 @@ fn batch(
     Ok(records)
 }
 
-/// Sets all documents aside, as they are to be written. Not in batches: one of them may count what the others are, so they
-/// have to be of one moment, and a transaction has to be open for that, which must not wait for a slow reader.
-fn documents(conn: &Connection, aside: &mut dyn Write, exported: &mut Exported) -> io::Result<()> {
+/// Copies all documents to `aside`, ready to be written. Not in batches: a document may count others, so they have to
+/// be of one moment, and the transaction that this needs must not wait for a slow reader.
+fn documents(conn: &Connection, aside: &mut dyn Write, exported: &mut ExportReport) -> io::Result<()> {
     let mut written = Ok(());
     let read =
         conn.prepare("SELECT shelf, key, body FROM records ORDER BY shelf, key").and_then(|mut select| {
@@ -222,7 +227,7 @@ fn documents(conn: &Connection, aside: &mut dyn Write, exported: &mut Exported) 
             }
             Ok(())
         });
-    // Behind a damaged page there is no way on; how much is there nobody knows.
+    // A scan cannot continue past a damaged page, so the number of documents behind it is unknown.
     if read.is_err() {
         exported.unreadable_records += 1;
     }

@@ -1,4 +1,4 @@
-//! A new log from an export.
+//! Creates a log from an export.
 
 use std::io::{self, BufRead};
 
@@ -7,12 +7,12 @@ use camino::Utf8Path;
 use rusqlite::Connection;
 
 use crate::error::{failed, io_error, sqlite_error};
-use crate::export::{DocumentLine, Line};
+use crate::export::{DocumentLine, EventLine};
 use crate::lock::DirLock;
 use crate::schema;
 use crate::store::log_path;
 
-/// Why an import failed. In every case the data directory has no log afterwards, or the one it had.
+/// The reason why an import failed. In every case the data directory has no log afterwards, or the one it had.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
@@ -35,10 +35,10 @@ pub enum ImportError {
     Gap { line: u64, expected: Seq, found: Seq },
 }
 
-/// Makes the log of a data directory that has none from an export, and returns how many events it has.
+/// Creates the log of a data directory that has none, and returns the number of events.
 ///
-/// It gets the same events at the same positions and the same documents, or, if anything is wrong with the export, is not made at all. A log
-/// whose beginning was pruned stays one. Blocks.
+/// The log gets the same events at the same positions and the same documents; if anything is wrong with the export, it
+/// is not created at all. A log whose beginning was pruned stays pruned. Blocks.
 pub fn import(data_dir: &Utf8Path, export: &mut dyn BufRead) -> Result<u64, ImportError> {
     let path = log_path(data_dir);
     let _lock = DirLock::take(data_dir)?;
@@ -64,10 +64,10 @@ fn fill(conn: &Connection, path: &Utf8Path, export: &mut dyn BufRead) -> Result<
         if export.read_line(&mut text).map_err(|err| ImportError::Read { line, err })? == 0 {
             return Ok(events);
         }
-        let event: Line<'_> = match serde_json::from_str(&text) {
+        let event: EventLine<'_> = match serde_json::from_str(&text) {
             Ok(event) => event,
             Err(err) => {
-                // What is neither was meant as an event: there were exports before there were documents.
+                // Report the event's parse error: exports existed before documents did.
                 let document: DocumentLine<'_> =
                     serde_json::from_str(&text).map_err(|_| ImportError::NotAnEvent { line, err })?;
                 keep.execute((document.shelf, document.key, document.body.get())).map_err(sql)?;

@@ -8,9 +8,9 @@
 //!       ao.lock: one daemon per data directory
 //! ```
 //!
-//! It stores bodies it does not understand: what an event means, and how its old versions are read, is the business
-//! of `ao-core`. It deliberately has no clock, no retries, and no repair. A file that looks wrong is left exactly as
-//! it is and reported, because the log is the only truth there is.
+//! The store does not interpret bodies: `ao-core` knows what an event means and how old versions are read. It
+//! deliberately has no clock, no retries, and no repair. A file that looks wrong is left exactly as it is and reported,
+//! because the log is the only source of truth.
 
 mod backup;
 mod check;
@@ -29,8 +29,8 @@ mod writer;
 
 pub use backup::last_backup;
 pub use check::CheckReport;
-pub use export::{ExportError, Exported};
+pub use export::{ExportError, ExportReport};
 pub use import::{ImportError, import};
 pub use lock::{DirLock, LockHolder};
-pub use prune::{Pruned, Retention};
+pub use prune::{PruneReport, Retention};
 pub use store::{Options, Store};

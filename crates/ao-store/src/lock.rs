@@ -1,4 +1,4 @@
-//! One daemon per data directory, by an advisory lock on a file in it.
+//! Ensures one daemon per data directory, by an advisory lock on a file in it.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -11,28 +11,28 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::io_error;
 
-/// Time for which a held lock is tried again. Another process that only asks who holds it has it for a few
-/// microseconds, and a child that a killed holder was starting keeps it until it runs its own program.
+/// Time for which a held lock is retried. A process that only asks for the holder locks it for a few microseconds, and
+/// a child that a killed holder was starting keeps it until it runs its own program.
 const BRIEFLY: Duration = Duration::from_millis(250);
 
 /// The lock of one data directory. The system releases it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct DirLock {
     data_dir: Utf8PathBuf,
-    /// Open means held. The file itself stays behind: removing it would let a third process lock a new file of the
-    /// same name while a second one still waits with the old one.
+    /// The lock is held while the file is open. The file itself is never removed: a third process could lock a new file
+    /// of the same name while a second one still waits for the old one.
     file: File,
 }
 
 /// The process that holds a data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockHolder {
-    /// Absent if it has not written its pid yet, or could not.
+    /// Absent if the holder has not written its pid yet, or could not.
     pub pid: Option<u32>,
 }
 
 impl DirLock {
-    /// Takes the lock, making the directory first if need be.
+    /// Takes the lock, creating the directory if needed.
     pub fn take(data_dir: &Utf8Path) -> Result<DirLock, StoreError> {
         let until = Instant::now() + BRIEFLY;
         loop {
@@ -45,7 +45,7 @@ impl DirLock {
         }
     }
 
-    /// Asks who holds the lock of a data directory, without making anything.
+    /// Returns the holder of the lock of a data directory, without creating anything.
     pub fn holder(data_dir: &Utf8Path) -> Option<LockHolder> {
         let mut file = File::open(lock_path(data_dir)).ok()?;
         match file.try_lock_shared() {
@@ -58,7 +58,7 @@ impl DirLock {
     pub fn is_in_place(&self) -> bool {
         match (self.file.metadata(), std::fs::metadata(lock_path(&self.data_dir))) {
             (Ok(held), Ok(found)) => (held.dev(), held.ino()) == (found.dev(), found.ino()),
-            // Only a file that is certainly gone counts.
+            // Only a file that is certainly gone counts as removed.
             (_, Err(err)) => err.kind() != io::ErrorKind::NotFound,
             _ => true,
         }
@@ -69,7 +69,7 @@ impl DirLock {
     }
 
     fn try_take(data_dir: &Utf8Path) -> Result<DirLock, StoreError> {
-        // Private: bodies hold prompts, issue texts and paths of the user.
+        // Private: event bodies contain prompts, issue texts and paths of the user.
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -94,7 +94,7 @@ impl DirLock {
             }
             Err(TryLockError::Error(err)) => return Err(io_error(&path, "lock the lock file", &err)),
         }
-        // The pid only serves the message of the next one who tries, so a full disk must not stop us here.
+        // The pid only serves the error message of the next process, so a full disk must not stop us here.
         if let Err(err) = sign(&mut file) {
             tracing::warn!(%err, %path, "could not write our pid into the lock file");
         }
@@ -120,7 +120,7 @@ fn holder(file: &mut File) -> String {
 }
 
 fn pid_in(file: &mut File) -> Option<u32> {
-    // Bounded, because anybody may have put anything there.
+    // Bounded, because the file may contain anything.
     let mut text = String::new();
     file.take(20).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()

@@ -1,4 +1,4 @@
-//! Retention: letting go of events that are old and no longer needed to start.
+//! Retention: removes events that are old and no longer needed to start.
 
 use ao_core::Timestamp;
 use ao_ports::Seq;
@@ -6,32 +6,33 @@ use rusqlite::Connection;
 
 use crate::read;
 
-/// What may go.
+/// The rule for removing events.
 ///
-/// Besides being old, an event must be covered by the spare snapshot, so that even with the newest one damaged the
-/// state can be had. Events go from the front only: the first one that is too young, or not covered, ends it.
+/// Besides being old, an event must be covered by the spare snapshot, so that the state can be rebuilt even if the
+/// newest snapshot is damaged. Events are removed from the front only: the first one that is too young or not covered
+/// ends the prune.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// Events that happened earlier may be removed.
     pub before: Timestamp,
 }
 
-/// What a prune has done.
+/// The result of a prune.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Pruned {
+pub struct PruneReport {
     pub events: u64,
 }
 
-/// How many events go in one transaction. Takes a few milliseconds, and that is how long an append waits.
+/// Events removed per transaction. This takes a few milliseconds, for which appends have to wait.
 const BATCH: i64 = 1000;
 
-/// How many pages are given back in one transaction, for the same reason.
+/// Pages released per transaction, limited for the same reason.
 const SHRINK_PAGES: i64 = 256;
 
-/// Removes the next events that may go, and returns how many did. 0 means that there are none left.
+/// Removes the next batch of events that may go, and returns their number. 0 means that none are left.
 ///
-/// `covered` is [`snapshot::covered_twice`] of this moment or an earlier one: newer snapshots only cover more. It
-/// comes from outside because loading snapshots takes longer than removing a batch.
+/// `covered` is a current or an earlier result of [`snapshot::covered_twice`]: newer snapshots only cover more. It is a
+/// parameter because loading snapshots takes longer than removing a batch.
 ///
 /// [`snapshot::covered_twice`]: crate::snapshot::covered_twice
 pub(crate) fn remove_batch(conn: &Connection, before: Timestamp, covered: Seq) -> rusqlite::Result<u64> {
@@ -53,9 +54,9 @@ pub(crate) fn remove_batch(conn: &Connection, before: Timestamp, covered: Seq) -
     Ok(removed as u64)
 }
 
-/// Gives free pages at the end of the file back to the disk, and returns how many are left to give.
+/// Releases free pages at the end of the file to the disk, and returns how many are left.
 pub(crate) fn shrink_batch(conn: &Connection) -> rusqlite::Result<u64> {
-    // It takes a step for every page, which `execute_batch` does and `execute` would not.
+    // The pragma takes a step for every page, which `execute_batch` does and `execute` would not.
     conn.execute_batch(&format!("PRAGMA incremental_vacuum({SHRINK_PAGES})"))?;
     conn.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0)).map(|pages| pages as u64)
 }

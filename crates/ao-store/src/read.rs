@@ -1,4 +1,4 @@
-//! Reading the log back. Plain functions on a connection; who runs them where is told elsewhere.
+//! Reads the log. Plain functions on a connection; [`crate::readers`] runs them.
 
 use ao_core::Timestamp;
 use ao_ports::{Record, Seq, StoreError};
@@ -7,10 +7,10 @@ use rusqlite::{Connection, Row};
 
 use crate::error::{damaged, sqlite_error};
 
-/// What a first guess reserves. A caller's `limit` may be "all of it", which says nothing about how much there is.
+/// Initial capacity of a result. A caller's `limit` may be "all", and does not show how much there is.
 const EXPECTED_PAGE: usize = 1024;
 
-/// Reads at most `limit` records behind `after`, oldest first.
+/// Reads at most `limit` records after `after`, oldest first.
 pub(crate) fn read(
     conn: &Connection,
     path: &Utf8Path,
@@ -22,7 +22,7 @@ pub(crate) fn read(
         select(conn, sql, (position(after), count(limit)), limit).map_err(|err| sqlite_error(path, err))?;
 
     if records.first().is_none_or(|first| first.seq != after + 1) {
-        // Asked after the records were read, so that a prune in between is not taken for damage.
+        // Checked after the records were read, so that a prune in between is not taken for damage.
         let through = pruned_through(conn).map_err(|err| sqlite_error(path, err))?;
         if after < through {
             return Err(StoreError::Pruned { first_kept: through + 1 });
@@ -38,7 +38,7 @@ pub(crate) fn read(
     Ok(records)
 }
 
-/// Reads at most `limit` records of one scope in front of `before`, newest first.
+/// Reads at most `limit` records of one scope before `before`, newest first.
 pub(crate) fn history(
     conn: &Connection,
     scope: &str,
@@ -50,7 +50,7 @@ pub(crate) fn history(
     select(conn, sql, (scope, before.map_or(i64::MAX, position), count(limit)), limit)
 }
 
-/// Returns the position of the last record, also if retention has removed it; 0 for a log that never had one.
+/// Returns the position of the last record, even if retention has removed it; 0 for a log that never had one.
 pub(crate) fn last_seq(conn: &Connection) -> rusqlite::Result<Seq> {
     let last: Option<i64> =
         conn.prepare_cached("SELECT max(seq) FROM events")?.query_row([], |row| row.get(0))?;
@@ -60,7 +60,7 @@ pub(crate) fn last_seq(conn: &Connection) -> rusqlite::Result<Seq> {
     }
 }
 
-/// Returns the position of the last record that retention has removed, 0 if it has not removed any.
+/// Returns the position of the last record that retention has removed, 0 if none.
 pub(crate) fn pruned_through(conn: &Connection) -> rusqlite::Result<Seq> {
     conn.prepare_cached("SELECT through FROM pruned")?
         .query_row([], |row| row.get::<_, i64>(0))
@@ -78,7 +78,7 @@ pub(crate) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     })
 }
 
-/// A position as SQLite counts. Those beyond its range are behind every log's end anyway.
+/// Converts a position for SQLite. Positions beyond its range are behind every log's end anyway.
 pub(crate) fn position(seq: Seq) -> i64 {
     i64::try_from(seq).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The read-only connections. In WAL mode they see a stable past and never wait for the writer.
+//! The pool of read-only connections. In WAL mode they see a stable snapshot and never wait for the writer.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,31 +10,31 @@ use tokio::sync::Semaphore;
 use crate::error::failed;
 use crate::schema;
 
-/// How many reads run at a time. Each holds a thread and a page cache of 2 MB, and more would only share one disk.
+/// Most concurrent reads. Each holds a thread and a page cache of 2 MB, and more would only share one disk.
 const READERS: usize = 4;
 
 #[derive(Debug)]
-pub(crate) struct Readers {
+pub(crate) struct ReaderPool {
     path: Utf8PathBuf,
     permits: Arc<Semaphore>,
-    /// Connections at rest; `None` once closed. A plain lock: held for a push or a pop, never while reading.
+    /// Idle connections; `None` once closed. A plain lock: held for a push or a pop, never while reading.
     idle: Mutex<Option<Vec<Connection>>>,
 }
 
-impl Readers {
-    pub(crate) fn new(path: Utf8PathBuf) -> Readers {
-        Readers { path, permits: Arc::new(Semaphore::new(READERS)), idle: Mutex::new(Some(Vec::new())) }
+impl ReaderPool {
+    pub(crate) fn new(path: Utf8PathBuf) -> ReaderPool {
+        ReaderPool { path, permits: Arc::new(Semaphore::new(READERS)), idle: Mutex::new(Some(Vec::new())) }
     }
 
-    /// Runs a read where blocking is allowed.
+    /// Runs a read on a thread where blocking is allowed.
     pub(crate) async fn run<T: Send + 'static>(
-        self: &Arc<Readers>,
+        self: &Arc<ReaderPool>,
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let permit = Arc::clone(&self.permits).acquire_owned().await.expect("the semaphore is never closed");
         let readers = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
-            // Goes along, because the thread reads on when its caller has stopped waiting.
+            // Moves along, because the thread continues to read after its caller has stopped waiting.
             let _permit = permit;
             readers.run_here(read)
         })
@@ -53,7 +53,7 @@ impl Readers {
         };
         let conn = conn.map_or_else(|| schema::open_reader(&self.path), Ok)?;
         let result = read(&conn);
-        // After an error the connection may be what is broken, so a fresh one is taken next time.
+        // After an error the connection itself may be broken, so the next read opens a new one.
         if result.is_ok()
             && let Some(idle) = self.idle.lock().expect("no panic while held").as_mut()
             && idle.len() < READERS
@@ -63,8 +63,8 @@ impl Readers {
         result
     }
 
-    /// Closes the connections at rest and refuses further reads, so that the writer can be the last to let go of the
-    /// file and take the WAL away.
+    /// Closes the idle connections and refuses further reads, so that the writer is the last to close the file and can
+    /// remove the WAL.
     pub(crate) fn close(&self) {
         self.idle.lock().expect("no panic while held").take();
     }

@@ -1,7 +1,7 @@
-//! Documents on shelves, beside the log and in the same file: one commit for both, one lock, one backup.
+//! Documents, grouped in shelves, in the same file as the log: one commit for both, one lock, one backup.
 //!
-//! What is in a document is the business of whoever keeps it. Unlike events, documents are changed in place; nothing is
-//! pruned, and none of it is part of the state that events make up.
+//! Their owners define their contents. Unlike events, documents are changed in place; they are never pruned, and are
+//! not part of the state that events make up.
 
 use ao_ports::{Change, Records, StoreError};
 use async_trait::async_trait;
@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::Store;
 use crate::error::sqlite_error;
-use crate::writer::Work;
+use crate::writer::WriteOp;
 
 #[async_trait]
 impl Records for Store {
@@ -35,11 +35,12 @@ impl Records for Store {
     }
 
     async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        self.writer()?.request(Work::Change(changes)).await.map(|_| ())
+        self.writer()?.request(WriteOp::Change(changes)).await.map(|_| ())
     }
 }
 
-/// Makes the changes inside the open transaction. A failure breaks it, and the writer then tries each of its group alone.
+/// Applies the changes inside the open transaction. A failure breaks it, and the writer then retries each request of
+/// the group alone.
 pub(crate) fn apply(conn: &Connection, changes: &[Change]) -> rusqlite::Result<()> {
     for Change { shelf, key, body } in changes {
         match body {
@@ -70,8 +71,8 @@ fn list(
     after: Option<&str>,
     limit: usize,
 ) -> rusqlite::Result<Vec<(String, String)>> {
-    // Where the keys with this prefix begin is found by the index; where they end is seen on the way. Not by `LIKE`, for
-    // which some letters of a key would be patterns, and not by an upper bound, which need not be valid UTF-8.
+    // The index finds the first key with this prefix; the scan stops behind the last one. Not `LIKE`, for which some
+    // letters of a key would be patterns, and not an upper bound, which need not be valid UTF-8.
     let (sql, from) = match after {
         Some(after) if after >= prefix => {
             ("SELECT key, body FROM records WHERE shelf = ?1 AND key > ?2 ORDER BY key", after)

@@ -1,6 +1,6 @@
-//! The file itself: how it is made, recognised, opened, and brought up to date.
+//! The SQLite file: creates, recognises, opens and migrates it.
 //!
-//! Nothing is written to a file before it is known to be ours and not newer than we are.
+//! Nothing is written to a file before it is known to be ours and not newer than this program.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -19,10 +19,10 @@ use crate::error::{damaged, failed, io_error, sqlite_error};
 /// Marks the file as ours in its header; `aolg` in ASCII.
 const APPLICATION_ID: u32 = 0x616f_6c67;
 
-/// The layout of the file as a whole. It only moves if one day `migrations` itself has to change its meaning.
+/// Version of the file layout as a whole. It changes only if `migrations` itself ever has to change its meaning.
 const LAYOUT: i64 = 1;
 
-/// What has to be done to an empty file, in this order, each step once.
+/// The steps that turn an empty file into a log, in this order, each applied once.
 ///
 /// Keyed by name and not by number, so that two branches that each add one do not collide. A released step is never
 /// changed, renamed or removed.
@@ -50,8 +50,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ),
     (
         "create-pruned",
-        // One row. Tells a log that was pruned from one that lost its beginning, and keeps positions from being
-        // used again when everything was pruned.
+        // One row. It distinguishes a pruned log from one that lost its beginning, and keeps positions from being
+        // reused when everything was pruned.
         "CREATE TABLE pruned (through INTEGER NOT NULL) STRICT;
          INSERT INTO pruned (through) VALUES (0)",
     ),
@@ -63,8 +63,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ),
     (
         "create-records",
-        // Documents of whoever is a system of record. Without a rowid, the key is the only index, and a range of keys
-        // lies together. Text is compared by its bytes.
+        // Documents of adapters that are a system of record. Without a rowid, the key is the only index, and a range of
+        // keys is contiguous. Text is compared by its bytes.
         "CREATE TABLE records (
              shelf TEXT NOT NULL,
              key TEXT NOT NULL,
@@ -74,14 +74,14 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// How long a connection waits for a foreign program, such as an `sqlite3` shell, to let go of the file.
+/// Time that a connection waits for a foreign program, such as an `sqlite3` shell, to release the file.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Makes a new log at `path`, lets `fill` write to it, and returns what that returned.
+/// Creates a new log at `path`, lets `fill` write to it, and returns the result of `fill`.
 ///
-/// The work is done under another name and moved when it is whole. So a file at `path` is always complete, an empty
-/// one is never mistaken for a log that was just not filled yet, and a failure leaves nothing behind. The caller
-/// holds the directory's lock.
+/// The log is built under another name and moved when it is complete. So a file at `path` is always complete, an empty
+/// one is never mistaken for a log that was not filled yet, and a failure leaves nothing behind. The caller holds the
+/// directory's lock.
 pub(crate) fn create<T, E: From<StoreError>>(
     path: &Utf8Path,
     fill: impl FnOnce(&Connection) -> Result<T, E>,
@@ -120,7 +120,7 @@ fn build<T, E: From<StoreError>>(
         .map_err(|err| io_error(new, "create the log", &err))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(new, flags).map_err(sql)?;
-    // Lets pruning give space back to the disk. Can only be chosen while the file is empty.
+    // Lets pruning release space to the disk. Can only be set while the file is empty.
     conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL; BEGIN").map_err(sql)?;
     conn.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
     conn.pragma_update(None, "user_version", LAYOUT).map_err(sql)?;
@@ -133,7 +133,7 @@ fn build<T, E: From<StoreError>>(
     Ok(filled)
 }
 
-/// Opens an existing log for the one writer, and brings it up to date.
+/// Opens an existing log for the only writer, and migrates it.
 pub(crate) fn open_writer(path: &Utf8Path) -> Result<Connection, StoreError> {
     let sql = |err| sqlite_error(path, err);
     refuse_truncated(path, &recognise(path)?)?;
@@ -141,7 +141,7 @@ pub(crate) fn open_writer(path: &Utf8Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags).map_err(sql)?;
     conn.busy_timeout(BUSY).map_err(sql)?;
-    // Closing would otherwise move the last events of a log we refuse from its WAL into the file.
+    // Otherwise, closing a log that we refuse would move its last events from the WAL into the file.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(sql)?;
     let applied = applied_if_known(&conn, path)?;
     refuse_damaged(&conn, path)?;
@@ -151,8 +151,8 @@ pub(crate) fn open_writer(path: &Utf8Path) -> Result<Connection, StoreError> {
     if mode != "wal" {
         return Err(failed(path, "this file system has no shared memory for SQLite's WAL; use a local disk"));
     }
-    // FULL syncs the WAL on every commit: what was answered is on disk. `fullfsync` makes that true on macOS too.
-    // The size limit lets the WAL shrink again after one large transaction.
+    // FULL syncs the WAL on every commit, so an acknowledged event is on disk. `fullfsync` makes that true on macOS
+    // too. The size limit lets the WAL shrink again after one large transaction.
     conn.execute_batch(
         "PRAGMA synchronous = FULL;
          PRAGMA fullfsync = ON;
@@ -170,7 +170,7 @@ pub(crate) fn open_writer(path: &Utf8Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Opens an existing log for reading, whoever else uses it.
+/// Opens an existing log for reading, even while other processes use it.
 pub(crate) fn open_reader(path: &Utf8Path) -> Result<Connection, StoreError> {
     let sql = |err| sqlite_error(path, err);
     recognise(path)?;
@@ -188,7 +188,7 @@ pub(crate) fn open_reader(path: &Utf8Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Makes sure by its header that the file is a log of ours, without letting SQLite touch it. Returns the header.
+/// Verifies by its header that the file is a log of ours, without letting SQLite touch it. Returns the header.
 fn recognise(path: &Utf8Path) -> Result<Vec<u8>, StoreError> {
     let mut header = Vec::with_capacity(100);
     File::open(path)
@@ -213,9 +213,9 @@ fn recognise(path: &Utf8Path) -> Result<Vec<u8>, StoreError> {
     Ok(header)
 }
 
-/// Notices a last page that is cut short, where SQLite would only look once it needs that page.
+/// Detects a truncated last page. SQLite would notice only once it needs that page.
 ///
-/// Not while there is a WAL: then the file is what the last checkpoint, perhaps an unfinished one, made of it.
+/// Skipped while there is a WAL: then the file is the result of the last checkpoint, which may be unfinished.
 fn refuse_truncated(path: &Utf8Path, header: &[u8]) -> Result<(), StoreError> {
     if fs::metadata(sidecar(path, "-wal")).is_ok_and(|wal| wal.len() > 0) {
         return Ok(());
@@ -232,7 +232,7 @@ fn refuse_truncated(path: &Utf8Path, header: &[u8]) -> Result<(), StoreError> {
     }
 }
 
-/// Notices a WAL that is none. SQLite would begin a new one over it, and the last events would be gone without a word.
+/// Detects a WAL that SQLite did not write. SQLite would silently overwrite it, and the last events would be lost.
 fn refuse_strange_wal(path: &Utf8Path) -> Result<(), StoreError> {
     let wal = sidecar(path, "-wal");
     let mut header = Vec::with_capacity(32);
@@ -241,21 +241,21 @@ fn refuse_strange_wal(path: &Utf8Path) -> Result<(), StoreError> {
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(err) => return Err(io_error(&wal, "read the WAL of the log", &err)),
     }
-    // One that a power cut has left without a header has no events either: the header is synced before them.
+    // A WAL that a power cut left without a header contains no events: the header is synced before them.
     let is_blank = header.len() < 32 || header.iter().all(|byte| *byte == 0);
-    // Either order of bytes; see <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
+    // In either byte order; see <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
     if is_blank || matches!(header_field(&header, 0), 0x377f_0682 | 0x377f_0683) {
         return Ok(());
     }
     Err(damaged(path, format!("`{wal}`, which has its last events, is not what SQLite writes")))
 }
 
-/// A number in the header, as <https://www.sqlite.org/fileformat.html#the_database_header> lays it out.
+/// Reads a number from the header, as laid out in <https://www.sqlite.org/fileformat.html#the_database_header>.
 fn header_field(header: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(header[at..at + 4].try_into().expect("a slice of four"))
 }
 
-/// Returns the names of the migrations this file has seen, if we know all of them.
+/// Returns the names of the migrations applied to this file. Fails if one is unknown to this version.
 fn applied_if_known(conn: &Connection, path: &Utf8Path) -> Result<HashSet<String>, StoreError> {
     let newer = |detail| StoreError::Newer { path: path.to_string(), detail };
     let layout: i64 =
@@ -267,7 +267,7 @@ fn applied_if_known(conn: &Connection, path: &Utf8Path) -> Result<HashSet<String
         .prepare("SELECT name FROM migrations")
         .and_then(|mut names| names.query_map([], |row| row.get(0))?.collect::<Result<HashSet<String>, _>>())
         .map_err(|err| match err.sqlite_error() {
-            // No such table, in a file whose header says it is ours.
+            // No such table, although the header marks the file as ours.
             Some(plain) if plain.extended_code == ffi::SQLITE_ERROR => damaged(path, err.to_string()),
             _ => sqlite_error(path, err),
         })?;
@@ -279,7 +279,7 @@ fn applied_if_known(conn: &Connection, path: &Utf8Path) -> Result<HashSet<String
 }
 
 fn apply_missing(conn: &Connection, applied: &HashSet<String>) -> rusqlite::Result<()> {
-    // Only for people who look into the file; nothing reads it.
+    // Informational, for people who inspect the file; nothing reads it.
     let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as i64);
     for (name, sql) in MIGRATIONS.iter().filter(|(name, _)| !applied.contains(*name)) {
         conn.execute_batch(sql)?;
@@ -288,7 +288,7 @@ fn apply_missing(conn: &Connection, applied: &HashSet<String>) -> rusqlite::Resu
     Ok(())
 }
 
-/// Removes what a crash in [`create`] left. It was never opened as a log, so it holds nothing that exists only there.
+/// Removes what a crash in [`create`] left. It was never opened as a log, so no event is lost.
 fn remove_unfinished(new: &Utf8Path) -> io::Result<()> {
     for path in [new, &sidecar(new, "-journal")] {
         match fs::remove_file(path) {
@@ -303,7 +303,7 @@ pub(crate) fn sidecar(path: &Utf8Path, suffix: &str) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{path}{suffix}"))
 }
 
-/// Makes a new name in a directory survive a power cut.
+/// Makes a new directory entry survive a power cut.
 pub(crate) fn sync_parent(path: &Utf8Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
     File::open(parent)?.sync_all()
@@ -317,7 +317,7 @@ mod tests {
     fn a_log_that_lacks_a_change_gets_it_whatever_its_place_in_the_list() {
         let dir = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(dir.path()).unwrap().join("ao.db");
-        // As a branch would leave it that had the later changes and not yet this one.
+        // The state that a branch leaves which has the later changes but not this one yet.
         create(&path, |conn| {
             let older = "DROP TABLE snapshots; DELETE FROM migrations WHERE name = 'create-snapshots'";
             conn.execute_batch(older).map_err(|err| sqlite_error(&path, err))

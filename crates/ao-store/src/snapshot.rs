@@ -1,7 +1,7 @@
 //! Snapshots: the newest, and the one before it as a spare.
 //!
-//! SQLite does not notice a flipped bit inside a body, and a wrong snapshot would quietly become wrong state. So each
-//! carries a checksum, and one that does not match is passed over in favour of the spare.
+//! SQLite does not notice a flipped bit inside a body, and a wrong snapshot would silently become wrong state. So each
+//! has a checksum; if it does not match, the spare is used.
 
 use ao_ports::{Seq, Snapshot};
 use rusqlite::{Connection, OptionalExtension};
@@ -17,7 +17,7 @@ pub(crate) fn latest(conn: &Connection) -> rusqlite::Result<Option<Snapshot>> {
     Ok(None)
 }
 
-/// Keeps a snapshot and drops what is older than its spare. An older one than the newest is ignored; one at the same
+/// Saves a snapshot and drops all but it and its spare. A snapshot older than the newest is ignored; one at the same
 /// position replaces it, because a newer engine may have a newer format for the same state.
 pub(crate) fn save(conn: &Connection, snapshot: &Snapshot) -> rusqlite::Result<()> {
     let newest = positions(conn)?.first().copied().unwrap_or(0);
@@ -40,9 +40,9 @@ pub(crate) fn save(conn: &Connection, snapshot: &Snapshot) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Returns the position up to which events may go: that of the spare, if it and the newest are both intact.
+/// Returns the position up to which events may be removed: that of the spare, if it and the newest are both intact.
 ///
-/// With the newest alone, one flipped bit in it would leave neither a snapshot nor the events to make it again.
+/// With the newest alone, one flipped bit in it would leave neither a snapshot nor the events to rebuild it.
 pub(crate) fn covered_twice(conn: &Connection) -> rusqlite::Result<Option<Seq>> {
     let intact: Vec<Seq> = positions(conn)?.into_iter().filter(|seq| load(conn, *seq).is_ok()).collect();
     Ok(intact.get(1).copied())
@@ -55,7 +55,7 @@ pub(crate) fn positions(conn: &Connection) -> rusqlite::Result<Vec<Seq>> {
         .collect()
 }
 
-/// Loads one snapshot, or says what is wrong with it.
+/// Loads one snapshot, or returns what is wrong with it.
 pub(crate) fn load(conn: &Connection, seq: Seq) -> Result<Snapshot, String> {
     let found = conn
         .prepare_cached("SELECT format, checksum, body FROM snapshots WHERE seq = ?1")
@@ -77,7 +77,7 @@ pub(crate) fn load(conn: &Connection, seq: Seq) -> Result<Snapshot, String> {
     }
 }
 
-/// FNV-1a over everything that matters. It guards against bad disks, not against people, so a few lines suffice.
+/// FNV-1a over everything that matters. It guards against bad disks, not against attackers, so a few lines suffice.
 fn checksum(seq: Seq, format: u32, body: &[u8]) -> i64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for bytes in [&seq.to_le_bytes()[..], &format.to_le_bytes()[..], body] {

@@ -1,4 +1,4 @@
-//! The store as its users hold it.
+//! The public handle of the store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,42 +9,43 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{failed, io_error, sqlite_error};
 use crate::lock::DirLock;
-use crate::prune::{Pruned, Retention};
-use crate::readers::Readers;
-use crate::writer::{self, Work};
+use crate::prune::{PruneReport, Retention};
+use crate::readers::ReaderPool;
+use crate::writer::{self, WriteOp};
 use crate::{read, schema, snapshot};
 
-/// How a store is to behave.
+/// Settings of a store.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The size the log may grow to. Beyond it appends fail with [`StoreError::Full`], as on a full disk; without it
-    /// only the disk sets the limit.
+    /// Size limit of the log. Beyond it appends fail with [`StoreError::Full`], as on a full disk; without it only the
+    /// disk is the limit.
     pub max_bytes: Option<u64>,
 }
 
-/// The event log of one data directory, with the documents that are kept beside it. Cheap to clone; the last one to be dropped closes it.
+/// The event log of one data directory, with the documents beside it. Cheap to clone; dropping the last clone closes
+/// it.
 #[derive(Clone)]
 pub struct Store {
-    shared: Arc<Shared>,
+    shared: Arc<SharedStore>,
 }
 
-struct Shared {
+struct SharedStore {
     path: Utf8PathBuf,
-    readers: Arc<Readers>,
-    /// Absent if opened for reading only.
-    writer: Option<writer::Handle>,
+    readers: Arc<ReaderPool>,
+    /// Absent if opened read-only.
+    writer: Option<writer::WriterHandle>,
 }
 
 impl Store {
-    /// Opens the log in `data_dir` as its only writer, making both if need be.
+    /// Opens the log in `data_dir` as its only writer, creating both if needed.
     ///
-    /// Fails with [`StoreError::Locked`] while another process has it. A file that is damaged, foreign or newer is
-    /// left as it is. Blocks for the few milliseconds it takes.
+    /// Fails with [`StoreError::Locked`] while another process holds it. A file that is damaged, foreign or newer is
+    /// left as it is. Blocks for a few milliseconds.
     pub fn open(data_dir: &Utf8Path, options: Options) -> Result<Store, StoreError> {
         Store::open_locked(Arc::new(DirLock::take(data_dir)?), options)
     }
 
-    /// Opens the log of a data directory whose lock is ours already, and keeps the lock until it is closed.
+    /// Opens the log of a data directory whose lock the caller holds, and keeps the lock until it is closed.
     pub fn open_locked(lock: Arc<DirLock>, options: Options) -> Result<Store, StoreError> {
         let path = log_path(lock.data_dir());
         if !path.try_exists().map_err(|err| io_error(&path, "look for the log", &err))? {
@@ -54,26 +55,27 @@ impl Store {
         if let Some(bytes) = options.max_bytes {
             limit_size(&conn, bytes).map_err(|err| sqlite_error(&path, err))?;
         }
-        let writer = writer::Handle::start(&path, conn, lock)?;
+        let writer = writer::WriterHandle::start(&path, conn, lock)?;
         Ok(Store::new(path, Some(writer)))
     }
 
-    /// Opens an existing log for reading, beside a daemon or without one. It cannot append, and holds no lock.
+    /// Opens an existing log read-only, with or without a running daemon. It cannot append, and holds no lock.
     pub fn open_read_only(data_dir: &Utf8Path) -> Result<Store, StoreError> {
         let store = Store::new(log_path(data_dir), None);
-        // Says now what is wrong with the file, and not at the first read.
+        // Reports a bad file now rather than at the first read.
         store.shared.readers.run_here(|_| Ok(()))?;
         Ok(store)
     }
 
-    fn new(path: Utf8PathBuf, writer: Option<writer::Handle>) -> Store {
-        let readers = Arc::new(Readers::new(path.clone()));
-        Store { shared: Arc::new(Shared { path, readers, writer }) }
+    fn new(path: Utf8PathBuf, writer: Option<writer::WriterHandle>) -> Store {
+        let readers = Arc::new(ReaderPool::new(path.clone()));
+        Store { shared: Arc::new(SharedStore { path, readers, writer }) }
     }
 
-    /// Reads at most `limit` records of one scope in front of `before`, or in front of the end, newest first.
+    /// Reads at most `limit` records of one scope before `before`, or before the end, newest first.
     ///
-    /// To turn the page, pass the position of the last record of this one. What retention has removed is not in it.
+    /// To get the next page, pass the position of the last record of this one. Events that retention has removed are
+    /// not included.
     pub async fn history(
         &self,
         scope: &str,
@@ -90,9 +92,9 @@ impl Store {
     }
 
     /// Removes the events that may go, a bounded batch at a time, so that appends get their turn in between.
-    pub async fn prune(&self, retention: Retention) -> Result<Pruned, StoreError> {
+    pub async fn prune(&self, retention: Retention) -> Result<PruneReport, StoreError> {
         let writer = self.writer()?;
-        let mut pruned = Pruned::default();
+        let mut pruned = PruneReport::default();
         let path = self.path().to_owned();
         let covered = self
             .readers()
@@ -100,16 +102,16 @@ impl Store {
             .await?;
         let Some(covered) = covered else { return Ok(pruned) };
         loop {
-            let removed = writer.request(Work::Prune { before: retention.before, covered }).await?;
+            let removed = writer.request(WriteOp::Prune { before: retention.before, covered }).await?;
             if removed == 0 {
                 break;
             }
             pruned.events += removed;
         }
-        // Ends also if appends take the free pages faster than we give them back.
+        // Ends even if appends use up the free pages faster than we release them.
         let mut left = u64::MAX;
         while pruned.events > 0 && left > 0 {
-            let now = writer.request(Work::Shrink).await?;
+            let now = writer.request(WriteOp::Shrink).await?;
             if now >= left {
                 break;
             }
@@ -118,10 +120,10 @@ impl Store {
         Ok(pruned)
     }
 
-    /// Closes the log: writes what was accepted, leaves one file without a WAL beside it, and releases the lock.
+    /// Closes the log: writes what was accepted, leaves a single file without a WAL, and releases the lock.
     ///
-    /// Clones of this handle get an error from then on. Dropping the last handle does the same, but cannot say that
-    /// it failed, and blocks its thread meanwhile.
+    /// Clones of this handle get an error from then on. Dropping the last handle does the same, but cannot report a
+    /// failure, and blocks its thread meanwhile.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.shared.readers.close();
         match &self.shared.writer {
@@ -130,16 +132,16 @@ impl Store {
         }
     }
 
-    /// The file of the log.
+    /// Returns the path of the log file.
     pub fn path(&self) -> &Utf8Path {
         &self.shared.path
     }
 
-    pub(crate) fn readers(&self) -> &Arc<Readers> {
+    pub(crate) fn readers(&self) -> &Arc<ReaderPool> {
         &self.shared.readers
     }
 
-    pub(crate) fn writer(&self) -> Result<&writer::Handle, StoreError> {
+    pub(crate) fn writer(&self) -> Result<&writer::WriterHandle, StoreError> {
         let read_only = || failed(self.path(), "it was opened for reading only");
         self.shared.writer.as_ref().ok_or_else(read_only)
     }
@@ -148,7 +150,7 @@ impl Store {
 #[async_trait]
 impl EventStore for Store {
     async fn append(&self, records: Vec<NewRecord>, after: Option<Seq>) -> Result<Seq, StoreError> {
-        self.writer()?.request(Work::Append { records, after }).await
+        self.writer()?.request(WriteOp::Append { records, after }).await
     }
 
     async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, StoreError> {
@@ -167,7 +169,7 @@ impl EventStore for Store {
     }
 
     async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
-        self.writer()?.request(Work::SaveSnapshot(snapshot)).await.map(|_| ())
+        self.writer()?.request(WriteOp::SaveSnapshot(snapshot)).await.map(|_| ())
     }
 }
 
@@ -177,9 +179,10 @@ impl fmt::Debug for Store {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedStore {
     fn drop(&mut self) {
-        // Before the writer goes, which waits for its thread: it can only take the WAL away as the last one.
+        // Before the writer is dropped, which waits for its thread: the writer can only remove the WAL as the last
+        // user.
         self.readers.close();
     }
 }

@@ -1,7 +1,7 @@
-//! The one thread that writes.
+//! The only thread that writes.
 //!
-//! It takes whatever is waiting, puts it into one transaction, syncs once, and then answers everybody. While it
-//! syncs, the next group gathers; so a lone append costs one commit, and a thousand cost a few.
+//! It takes all waiting requests, applies them in one transaction, syncs once, and then answers all of them. While it
+//! syncs, the next group gathers; so a single append costs one commit, and a thousand cost a few.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,22 +19,22 @@ use crate::error::{failed, sqlite_error};
 use crate::lock::DirLock;
 use crate::{prune, read, records, snapshot};
 
-/// How many requests may wait: two full groups, one being committed and one gathering. Whoever comes later waits
-/// outside, so a stalled disk slows its callers down instead of filling memory.
+/// Most requests in the queue: two full groups, one being committed and one gathering. Further callers wait before the
+/// queue, so a stalled disk slows them down instead of filling memory.
 const QUEUE: usize = 2 * GROUP;
 
-/// How many requests share a commit. Beyond this the sync is a small part of the cost, and the first would only wait
-/// longer for the last.
+/// Most requests per commit. Beyond this the sync is a small part of the cost, and the first would only wait longer for
+/// the last.
 const GROUP: usize = 512;
 
-/// How many records a group gathers before it stops asking for more, so that large batches do not add up to a
-/// transaction that keeps everybody waiting.
+/// Records at which a group is full, so that large batches do not add up to a transaction that keeps every caller
+/// waiting.
 const GROUP_RECORDS: usize = 4096;
 
-/// Something to be done to the file, as part of a transaction.
+/// A change of the file, as part of a transaction.
 #[derive(Debug)]
-pub(crate) enum Work {
-    /// Answers with the position of the last record.
+pub(crate) enum WriteOp {
+    /// Returns the position of the last record.
     Append {
         records: Vec<NewRecord>,
         after: Option<Seq>,
@@ -42,81 +42,85 @@ pub(crate) enum Work {
     SaveSnapshot(Snapshot),
     /// Changes documents, all of them or none.
     Change(Vec<Change>),
-    /// Removes one bounded batch. Answers with how many records went.
+    /// Removes one bounded batch. Returns the number of records removed.
     Prune {
         before: Timestamp,
         covered: Seq,
     },
-    /// Gives one bounded batch of free pages back to the disk. Answers with how many are left.
+    /// Releases one bounded batch of free pages to the disk. Returns how many are left.
     Shrink,
     #[cfg(test)]
     Panic,
 }
 
 #[derive(Debug)]
-struct Request {
-    work: Work,
-    reply: Reply,
+struct WriteRequest {
+    work: WriteOp,
+    reply: WriteReply,
 }
 
-/// The outcome, and the work itself: the caller drops it. Freed here, the memory of many records from another thread
-/// makes both wait for the allocator; under load that was a quarter of an append.
-type Reply = oneshot::Sender<(Result<u64, StoreError>, Work)>;
+/// The outcome, and the operation itself, so that the caller frees it. Freeing many records of another thread here
+/// would make both wait for the allocator; under load that was a quarter of an append.
+type WriteReply = oneshot::Sender<(Result<u64, StoreError>, WriteOp)>;
 
 #[derive(Debug)]
-enum Message {
-    Do(Request),
+enum WriterMessage {
+    Do(WriteRequest),
     Close(oneshot::Sender<Result<(), StoreError>>),
 }
 
-/// The way to the writer. Dropping it waits until the thread has written everything and released the lock.
+/// A handle to the writer. Dropping it waits until the thread has written everything and released the lock.
 #[derive(Debug)]
-pub(crate) struct Handle {
+pub(crate) struct WriterHandle {
     path: Utf8PathBuf,
-    /// `None` only while being dropped, to tell the thread that nothing more will come.
-    sender: Option<mpsc::Sender<Message>>,
+    /// `None` only while being dropped, which makes the thread end.
+    sender: Option<mpsc::Sender<WriterMessage>>,
     thread: Option<JoinHandle<()>>,
-    /// What the thread said when it panicked.
+    /// The panic message of the thread, if it panicked.
     last_words: Arc<OnceLock<String>>,
 }
 
-impl Handle {
-    /// Starts the thread on an open log. `conn` and `lock` live and end with it.
-    pub(crate) fn start(path: &Utf8Path, conn: Connection, lock: Arc<DirLock>) -> Result<Handle, StoreError> {
+impl WriterHandle {
+    /// Starts the thread on an open log, which owns `conn` and `lock`.
+    pub(crate) fn start(
+        path: &Utf8Path,
+        conn: Connection,
+        lock: Arc<DirLock>,
+    ) -> Result<WriterHandle, StoreError> {
         let last = read::last_seq(&conn).map_err(|err| sqlite_error(path, err))?;
         let (sender, inbox) = mpsc::channel(QUEUE);
         let last_words = Arc::new(OnceLock::new());
-        let writer = Writer { path: path.to_owned(), conn, last };
+        let writer = LogWriter { path: path.to_owned(), conn, last };
         let heard = Arc::clone(&last_words);
         let thread = thread::Builder::new()
             .name("ao-store-writer".into())
             .spawn(move || writer.run(inbox, lock, &heard))
             .map_err(|err| failed(path, format!("could not start its writer thread: {err}")))?;
-        Ok(Handle { path: path.to_owned(), sender: Some(sender), thread: Some(thread), last_words })
+        Ok(WriterHandle { path: path.to_owned(), sender: Some(sender), thread: Some(thread), last_words })
     }
 
-    /// Has something done. Once it was handed over, dropping the future does not take it back.
-    pub(crate) async fn request(&self, work: Work) -> Result<u64, StoreError> {
+    /// Runs an operation. Once it was sent, dropping the future does not take it back.
+    pub(crate) async fn request(&self, work: WriteOp) -> Result<u64, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.sender().send(Message::Do(Request { work, reply })).await;
+        let sent = self.sender().send(WriterMessage::Do(WriteRequest { work, reply })).await;
         match sent {
             Ok(()) => answer.await.map_or_else(|_| Err(self.gone()), |(outcome, _work)| outcome),
             Err(_) => Err(self.gone()),
         }
     }
 
-    /// Writes what was accepted, refuses what comes later, and releases file and lock.
+    /// Writes what was accepted, refuses later requests, and releases file and lock.
     pub(crate) async fn close(&self) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        match self.sender().send(Message::Close(reply)).await {
+        match self.sender().send(WriterMessage::Close(reply)).await {
             Ok(()) => answer.await.unwrap_or_else(|_| Err(self.gone())),
-            // Closed is closed, whoever did it.
+            // Another handle closed it first.
             Err(_) if self.last_words.get().is_none() => Ok(()),
             Err(_) => Err(self.gone()),
         }
     }
 
-    fn sender(&self) -> &mpsc::Sender<Message> {
+    fn sender(&self) -> &mpsc::Sender<WriterMessage> {
         self.sender.as_ref().expect("only taken by drop")
     }
 
@@ -128,26 +132,26 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
+impl Drop for WriterHandle {
     fn drop(&mut self) {
         self.sender.take();
         if let Some(thread) = self.thread.take() {
-            // A panic was logged where it happened.
+            // The panic was logged where it happened.
             _ = thread.join();
         }
     }
 }
 
-/// What shares a commit.
+/// The requests that share a commit.
 #[derive(Default)]
-struct Group {
-    works: Vec<Work>,
-    replies: Vec<Reply>,
+struct CommitGroup {
+    works: Vec<WriteOp>,
+    replies: Vec<WriteReply>,
     records: usize,
 }
 
-impl Group {
-    fn push(&mut self, request: Request) {
+impl CommitGroup {
+    fn push(&mut self, request: WriteRequest) {
         self.records += request.work.records();
         self.works.push(request.work);
         self.replies.push(request.reply);
@@ -158,24 +162,30 @@ impl Group {
     }
 }
 
-struct Writer {
+struct LogWriter {
     path: Utf8PathBuf,
     conn: Connection,
-    /// Where the log ends. Kept here because nobody else may write; read anew after a failure, in case somebody did.
+    /// The last position in the log. Cached because no other process may write; read again after a failure, in case one
+    /// did.
     last: Seq,
 }
 
-impl Writer {
-    fn run(mut self, mut inbox: mpsc::Receiver<Message>, lock: Arc<DirLock>, last_words: &OnceLock<String>) {
+impl LogWriter {
+    fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<WriterMessage>,
+        lock: Arc<DirLock>,
+        last_words: &OnceLock<String>,
+    ) {
         let mut closers = Vec::new();
-        let mut group = Group::default();
+        let mut group = CommitGroup::default();
         while let Some(first) = inbox.blocking_recv() {
             let mut next = Some(first);
             while let Some(message) = next {
                 match message {
-                    Message::Do(request) => group.push(request),
-                    Message::Close(reply) => {
-                        // What was accepted before is still received; what comes now hears that we are closed.
+                    WriterMessage::Do(request) => group.push(request),
+                    WriterMessage::Close(reply) => {
+                        // Requests accepted before are still received; later ones fail because the store is closed.
                         inbox.close();
                         closers.push(reply);
                     }
@@ -183,8 +193,8 @@ impl Writer {
                 next = if group.has_room() { inbox.try_recv().ok() } else { None };
             }
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.commit(&mut group))) {
-                // The reason is set before group and inbox go, because with them go the replies: every caller then
-                // hears an error, and none waits for ever.
+                // The reason is set before group and inbox are dropped, because the replies go with them: every caller
+                // then gets an error, and none waits forever.
                 let words = words(panic.as_ref());
                 tracing::error!(panic = words, "the writer of the event log panicked");
                 _ = last_words.set(words.to_owned());
@@ -192,40 +202,40 @@ impl Writer {
             }
         }
         let closed = self.finish();
-        // Only now, with the file closed, may the next daemon have it.
+        // The next daemon may take over only now that the file is closed.
         drop(lock);
         for closer in closers {
-            // A closer that went away does not mind.
+            // A closer that stopped waiting is not an error.
             _ = closer.send(closed.clone());
         }
     }
 
-    /// Commits a group and answers it.
-    fn commit(&mut self, group: &mut Group) {
+    /// Commits a group and answers its callers.
+    fn commit(&mut self, group: &mut CommitGroup) {
         let outcomes = match self.transact(&group.works) {
             Ok(outcomes) => outcomes,
-            // Whoever keeps the file locked would let each of them wait as long as he did all of them.
+            // The file is locked by another program, so each request alone would wait as long as the group did.
             Err(err) if is_busy(&err) => {
                 let err = sqlite_error(&self.path, err);
                 group.works.iter().map(|_| Err(err.clone())).collect()
             }
             Err(err) if group.works.len() == 1 => vec![Err(sqlite_error(&self.path, err))],
-            // One of them broke the transaction, or all of them together were too much for the disk. Each alone, so
-            // that only those fail that have to.
+            // One of them broke the transaction, or together they were too much for the disk. Retried one by one, so
+            // that only those fail that must.
             Err(_) => group.works.iter().map(|work| self.transact_alone(work)).collect(),
         };
         group.records = 0;
         for ((reply, work), outcome) in group.replies.drain(..).zip(group.works.drain(..)).zip(outcomes) {
-            // A caller that stopped waiting does not undo what it asked for.
+            // A caller that stopped waiting does not undo its request.
             _ = reply.send((outcome, work));
         }
     }
 
-    /// Does everything or nothing. The inner results are refusals that leave the transaction whole.
-    fn transact(&mut self, works: &[Work]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
+    /// Applies all operations or none. The inner results are refusals that leave the transaction intact.
+    fn transact(&mut self, works: &[WriteOp]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
         let done = self.begin_apply_commit(works);
         if done.is_err() {
-            // Some failures have already rolled back.
+            // After some failures SQLite has already rolled back.
             if !self.conn.is_autocommit()
                 && let Err(err) = self.conn.execute_batch("ROLLBACK")
             {
@@ -238,13 +248,13 @@ impl Writer {
         done
     }
 
-    fn transact_alone(&mut self, work: &Work) -> Result<u64, StoreError> {
+    fn transact_alone(&mut self, work: &WriteOp) -> Result<u64, StoreError> {
         let mut outcomes =
             self.transact(slice::from_ref(work)).map_err(|err| sqlite_error(&self.path, err))?;
         outcomes.pop().expect("one outcome for one piece of work")
     }
 
-    fn begin_apply_commit(&mut self, works: &[Work]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
+    fn begin_apply_commit(&mut self, works: &[WriteOp]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
         self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let mut last = self.last;
         let outcomes = works
@@ -266,18 +276,18 @@ impl Writer {
     }
 }
 
-/// Does one piece of work inside the open transaction.
+/// Applies one operation inside the open transaction.
 fn apply(
     conn: &Connection,
     path: &Utf8Path,
     last: &mut Seq,
-    work: &Work,
+    work: &WriteOp,
 ) -> rusqlite::Result<Result<u64, StoreError>> {
     match work {
-        Work::Append { after: Some(expected), .. } if expected != last => {
+        WriteOp::Append { after: Some(expected), .. } if expected != last => {
             Ok(Err(StoreError::Moved { expected: *expected, found: *last }))
         }
-        Work::Append { records, .. } => {
+        WriteOp::Append { records, .. } => {
             let mut insert = conn.prepare_cached(
                 "INSERT INTO events (seq, at, kind, version, scope, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
@@ -288,17 +298,17 @@ fn apply(
             }
             Ok(Ok(*last))
         }
-        // It would hide events that are yet to come from whoever starts with it.
-        Work::SaveSnapshot(snapshot) if snapshot.seq > *last => {
+        // It would hide future events from a process that starts from it.
+        WriteOp::SaveSnapshot(snapshot) if snapshot.seq > *last => {
             let detail = format!("a snapshot of event {} was refused: the log ends at {last}", snapshot.seq);
             Ok(Err(failed(path, detail)))
         }
-        Work::SaveSnapshot(snapshot) => snapshot::save(conn, snapshot).map(|()| Ok(0)),
-        Work::Change(changes) => records::apply(conn, changes).map(|()| Ok(0)),
-        Work::Prune { before, covered } => prune::remove_batch(conn, *before, *covered).map(Ok),
-        Work::Shrink => prune::shrink_batch(conn).map(Ok),
+        WriteOp::SaveSnapshot(snapshot) => snapshot::save(conn, snapshot).map(|()| Ok(0)),
+        WriteOp::Change(changes) => records::apply(conn, changes).map(|()| Ok(0)),
+        WriteOp::Prune { before, covered } => prune::remove_batch(conn, *before, *covered).map(Ok),
+        WriteOp::Shrink => prune::shrink_batch(conn).map(Ok),
         #[cfg(test)]
-        Work::Panic => panic!("as the test asked"),
+        WriteOp::Panic => panic!("as the test asked"),
     }
 }
 
@@ -306,11 +316,11 @@ fn is_busy(err: &rusqlite::Error) -> bool {
     matches!(err.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-impl Work {
+impl WriteOp {
     fn records(&self) -> usize {
         match self {
-            Work::Append { records, .. } => records.len(),
-            Work::Change(changes) => changes.len(),
+            WriteOp::Append { records, .. } => records.len(),
+            WriteOp::Change(changes) => changes.len(),
             _ => 0,
         }
     }
@@ -332,12 +342,15 @@ mod tests {
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let path = dir.join("ao.db");
         Store::open(dir, Options::default()).unwrap();
-        let handle =
-            Handle::start(&path, schema::open_writer(&path).unwrap(), Arc::new(DirLock::take(dir).unwrap()))
-                .unwrap();
+        let handle = WriterHandle::start(
+            &path,
+            schema::open_writer(&path).unwrap(),
+            Arc::new(DirLock::take(dir).unwrap()),
+        )
+        .unwrap();
 
-        let append = || Work::Append { records: vec![], after: None };
-        let (during, beside) = tokio::join!(handle.request(Work::Panic), handle.request(append()));
+        let append = || WriteOp::Append { records: vec![], after: None };
+        let (during, beside) = tokio::join!(handle.request(WriteOp::Panic), handle.request(append()));
         let afterwards = handle.request(append()).await;
 
         for outcome in [during, beside, afterwards, handle.close().await.map(|()| 0)] {

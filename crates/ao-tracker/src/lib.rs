@@ -1,17 +1,17 @@
-//! Where tasks come from: issues kept by the daemon, or as files in the repository.
+//! Sources of tasks: issues kept by the daemon, or as files in the repository.
 //!
 //! ```text
 //!              LocalTracker ── checks, blocks, one turn at a time
 //!               │        │
-//!   local::store          local::files ◄── editors, git
+//!   local::records         local::files ◄── editors, git
 //!     Records               .ao/issues/12-fix-the-login.md
 //!
-//!   import: lists of others ─► drafts ─► bring_in ─► any tracker
+//!   import: lists of other tools ─► drafts ─► bring_in ─► any tracker
 //! ```
 //!
-//! It knows nothing of sessions and agents: what an issue means for them is the core's business.
+//! It knows nothing of sessions and agents: the core decides what an issue means for them.
 
 pub mod import;
 mod local;
 
-pub use local::{Keep, LocalTracker, Options, Warning};
+pub use local::{FileWarning, Keep, LocalTracker, Options};

@@ -1,4 +1,4 @@
-//! How much slower than a bare `git worktree add` a new worktree is, alone and in a burst.
+//! Compares a new worktree with a bare `git worktree add`, alone and in a burst.
 //!
 //! `cargo bench -p ao-workspace` prints a table and fails if a limit is passed. Both sides of a comparison work on copies
 //! of the same repository, run in turns, and are compared by their medians, so that a noisy machine disturbs both alike.

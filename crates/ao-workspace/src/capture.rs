@@ -1,4 +1,4 @@
-//! A tree as it is now, with what is not committed, as one commit that leaves no trace where the agent works.
+//! Captures a tree with its uncommitted changes as one commit, without leaving a trace where the agent works.
 //!
 //! ```text
 //!  the tree's index ──copied──► scratch/git-…/index ◄── git update-index ── the tree's files
@@ -6,14 +6,14 @@
 //!  scratch/objects ◄── write-tree, commit-tree ◄─┘     the repository's own objects are only read
 //! ```
 //!
-//! What an agent can configure in its tree is nothing that may run here: filters, hooks and monitors are programs, and this
-//! runs outside of whatever the agent is kept in. So git works with a git directory of ours, and of the tree's settings only
-//! those are taken along that say how files are to be read. Filters of the tree, as those of LFS set up in a clone, do not
-//! run: such a file is taken as it lies there.
+//! Nothing that an agent can configure in its tree may run here: filters, hooks and monitors are programs, and this
+//! runs outside of the agent's sandbox. So git works with a git directory of ours, and uses only those settings of the
+//! tree that define how files are read. Filters of the tree, such as LFS set up in a clone, do not run: such a file is
+//! taken as it is on disk.
 //!
-//! Copying the index keeps what git knows of files that were not touched, so that only those are read that were. Ignored
-//! files are not taken, nor very large new ones: nobody merges those. While a merge or a rebase is under way in the tree its
-//! files are half of this and half of that, so that the branch is taken as it was.
+//! Copying the index keeps what git knows of untouched files, so that only the others are read. Ignored files are not
+//! captured, nor very large new ones: they are not merged. During a merge or a rebase the files of the tree are a mix
+//! of both sides, so the branch is taken as it was before.
 
 use std::path::Path;
 use std::{fs, io};
@@ -23,24 +23,24 @@ use ao_git::forecast::Scratch;
 use ao_ports::Captured;
 
 use crate::error::TreeError;
-use crate::own::OwnTree;
+use crate::own_tree::OwnTree;
 
-/// Larger files that git does not know yet are left out.
+/// Untracked files above this size are left out, in bytes.
 const LARGE: u64 = 1024 * 1024;
-/// So many files that git does not know yet are taken.
+/// Most untracked files that are captured.
 const NEW_FILES: usize = 2000;
 
-/// What has been begun in a tree, by the files that git leaves meanwhile.
+/// The files by which git marks an unfinished operation in a tree.
 const UNFINISHED: [&str; 5] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge/orig-head", "rebase-apply/orig-head"];
 
-/// Settings for every call, whatever the user has for all repositories.
+/// Settings for every call, regardless of the user's own.
 const QUIETLY: [&str; 6] =
     ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.splitIndex=false"];
-/// The settings of a tree that count here: how its files are written. None of them names a program or a file.
+/// The settings of a tree that apply here: how its files are written. None of them names a program or a file.
 const READING: &str = "^core\\.(filemode|symlinks|ignorecase|autocrlf|eol|precomposeunicode)$";
 
-/// Takes a tree as it is. `common_dir` is the git directory that its objects are in.
+/// Captures a tree. `common_dir` is the git directory that its objects are in.
 pub(crate) async fn capture(
     tree: &OwnTree,
     common_dir: &Path,
@@ -48,12 +48,12 @@ pub(crate) async fn capture(
     scratch: &Path,
 ) -> Result<Captured, TreeError> {
     let objects = common_dir.join("objects").display().to_string();
-    let told = tree.git().read(&["rev-parse", "HEAD", "HEAD^{tree}"]).await?;
-    let (head, head_tree) = told.split_once('\n').unwrap_or((&told, ""));
+    let output = tree.git().read(&["rev-parse", "HEAD", "HEAD^{tree}"]).await?;
+    let (head, head_tree) = output.split_once('\n').unwrap_or((&output, ""));
     if let Some(unfinished) =
         UNFINISHED.iter().find_map(|name| fs::read_to_string(tree.git_dir.join(name)).ok())
     {
-        // What a rebase began with is the branch; during the others the head is.
+        // During a rebase the branch is its original head; during the other operations it is the current head.
         let rebasing = ["rebase-merge", "rebase-apply"].iter().any(|name| tree.git_dir.join(name).is_dir());
         let commit = if rebasing { unfinished.trim_end() } else { head };
         return Ok(Captured { commit: commit.to_owned(), objects });
@@ -73,7 +73,7 @@ pub(crate) async fn capture(
     let git = tree.writer()?.with("GIT_DIR", &ours).with("GIT_WORK_TREE", &tree.path);
     let git = place.git(&git.with("GIT_INDEX_FILE", ours.join("index")));
     let taken = async {
-        // Not `git add`, which asks every submodule how it is, by the settings of that.
+        // Not `git add`, which runs git in every submodule, with the settings of that.
         let changed = ["diff-files", "--name-status", "--no-ext-diff", "--ignore-submodules=all", "-z"];
         let (gone, changed) = changed_files(&git.read_bytes_with(&with(&changed), "").await?);
         if !gone.is_empty() {
@@ -96,7 +96,7 @@ pub(crate) async fn capture(
         if files == head_tree {
             return Ok(head.to_owned());
         }
-        // Always the same for the same files, so that what was found out about them holds.
+        // Deterministic for the same files, so that cached results stay valid.
         let name = format!("user.name=Agent {session}");
         let email = format!("user.email={}", crate::config::email(session));
         let git =
@@ -111,7 +111,7 @@ pub(crate) async fn capture(
     Ok(Captured { commit, objects })
 }
 
-/// Makes a git directory of ours with a copy of the tree's index. Returns the settings that go with it.
+/// Creates a git directory of ours with a copy of the tree's index. Returns the settings that go with it.
 async fn made(ours: &Path, tree: &OwnTree) -> Result<Vec<String>, TreeError> {
     let format = tree.git().read(&["rev-parse", "--show-object-format"]).await?;
     let settings = tree.git().answer(&["config", "-z", "--get-regexp", READING]).await?.unwrap_or_default();
@@ -131,7 +131,7 @@ async fn made(ours: &Path, tree: &OwnTree) -> Result<Vec<String>, TreeError> {
         };
         fs::write(ours.join("config"), version)?;
         fs::copy(tree.git_dir.join("index"), ours.join("index"))?;
-        // An index can be in two parts.
+        // An index can have two parts.
         for file in fs::read_dir(&tree.git_dir)?.flatten() {
             if file.file_name().to_string_lossy().starts_with("sharedindex.") {
                 fs::copy(file.path(), ours.join(file.file_name()))?;
@@ -141,14 +141,14 @@ async fn made(ours: &Path, tree: &OwnTree) -> Result<Vec<String>, TreeError> {
     };
     write().map_err(TreeError::file("copy the index to", ours))?;
     // `core.eol\nlf\0`, and without a value `core.filemode\0`.
-    let said = settings.split('\0').filter(|setting| !setting.is_empty());
-    Ok(said.flat_map(|setting| ["-c".to_owned(), setting.replacen('\n', "=", 1)]).collect())
+    let lines = settings.split('\0').filter(|setting| !setting.is_empty());
+    Ok(lines.flat_map(|setting| ["-c".to_owned(), setting.replacen('\n', "=", 1)]).collect())
 }
 
-/// The files that are gone and those that are otherwise, each ended by a zero byte: `M\0path\0D\0path\0`.
-fn changed_files(told: &[u8]) -> (String, String) {
+/// Parses `M\0path\0D\0path\0` into deleted and changed files, each ended by a zero byte.
+fn changed_files(output: &[u8]) -> (String, String) {
     let (mut gone, mut changed) = (String::new(), String::new());
-    let mut fields = told.split(|byte| *byte == 0);
+    let mut fields = output.split(|byte| *byte == 0);
     while let (Some(status), Some(name)) = (fields.next(), fields.next()) {
         let Ok(name) = std::str::from_utf8(name) else { continue };
         let names = if status == b"D" { &mut gone } else { &mut changed };
@@ -158,11 +158,11 @@ fn changed_files(told: &[u8]) -> (String, String) {
     (gone, changed)
 }
 
-/// The files that git does not know yet, as far as they are worth it, each ended by a zero byte.
-fn new_files(tree: &OwnTree, told: &[u8]) -> String {
-    let names = told.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
+/// Filters the untracked files that are captured, each ended by a zero byte.
+fn new_files(tree: &OwnTree, output: &[u8]) -> String {
+    let names = output.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
     names
-        // A name that ends like a folder is a repository of its own.
+        // A name with a slash at its end is a repository of its own.
         .filter(|name| !name.is_empty() && !name.ends_with('/'))
         .filter(|name| {
             let found = fs::symlink_metadata(tree.path.join(name));

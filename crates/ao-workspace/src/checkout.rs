@@ -1,37 +1,39 @@
-//! The files of a new tree. Runs beside other trees' checkouts, a few at a time: it is most of the work.
+//! Checks out the files of a new tree. Runs in parallel with other checkouts, but only a few at a time: it is most of
+//! the work.
 
 use tokio::sync::Semaphore;
 
 use crate::error::TreeError;
 use crate::options::Options;
-use crate::own::OwnTree;
+use crate::own_tree::OwnTree;
 use crate::repository::Repository;
 use ao_git::Queues;
 
-/// Large files stay the pointers that git stores, whether their program is installed or not: to download them is a
-/// decision of the project's own set-up commands (`git lfs pull`), and a pointer is clean for git in both cases.
+/// Large files stay the pointers that git stores, whether or not LFS is installed: downloading them is up to the
+/// project's set-up commands (`git lfs pull`), and git considers a pointer clean in both cases.
 const POINTERS: [&str; 6] =
     ["-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false"];
 
-/// How many checkouts run at a time: they need a core each, and more of them only wait for one another.
+/// Limits concurrent checkouts: each needs a core, and more of them would only wait for one another.
 #[derive(Debug)]
-pub(crate) struct Checkouts {
+pub(crate) struct CheckoutLimit {
     permits: Semaphore,
 }
 
-impl Default for Checkouts {
-    fn default() -> Checkouts {
+impl Default for CheckoutLimit {
+    fn default() -> CheckoutLimit {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        Checkouts { permits: Semaphore::new(cores) }
+        CheckoutLimit { permits: Semaphore::new(cores) }
     }
 }
 
-impl Checkouts {
-    /// Puts the files of its commit into a new tree, those that a sparse checkout wants. Nobody has worked in it yet.
+impl CheckoutLimit {
+    /// Checks out the files of the commit into a new tree, or those that a sparse checkout includes. No agent has
+    /// worked in it yet.
     pub(crate) async fn files(&self, tree: &OwnTree, snapshot: Option<&str>) -> Result<(), TreeError> {
-        let _permit = self.permits.acquire().await.expect("nobody closes it");
+        let _permit = self.permits.acquire().await.expect("it is never closed");
         let what = || TreeError::tried(format!("check out the files of `{}`", tree.path.display()));
-        // Neither `checkout` nor `switch`: those would run the user's hooks, which know nothing of agents' trees.
+        // Neither `checkout` nor `switch`: those would run the user's hooks, which are not made for agents' trees.
         let reset = [&POINTERS[..], &["reset", "--hard", "--quiet", "--no-recurse-submodules"]].concat();
         tree.writer()?.write(&reset).await.map_err(what())?;
         if let Some(snapshot) = snapshot {
@@ -60,7 +62,7 @@ pub(crate) async fn submodules(
         ))
     };
     {
-        // Their addresses go into the settings that all worktrees share.
+        // Their URLs go into the settings that all worktrees share.
         let _turn = queues.turn(&repository.common_dir).await;
         tree.writer()?.write(&["submodule", "--quiet", "init"]).await.map_err(what())?;
     }

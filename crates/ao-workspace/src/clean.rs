@@ -1,4 +1,4 @@
-//! Deleting what git ignores in a tree, and nothing else.
+//! Deletes the ignored files of a tree, and nothing else.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use ao_ports::Cleaned;
 
 use crate::error::TreeError;
-use crate::own::OwnTree;
+use crate::own_tree::OwnTree;
 use crate::{gate, size};
 use ao_git::{Git, GitError};
 
-/// In a tree's git directory: the paths that its set-up brought in, one a line, relative to the tree. They are ignored,
-/// and the work needs them all the same.
+/// A file in a tree's git directory with the paths that its set-up brought in, one per line, relative to the tree. They
+/// are ignored, but the work needs them.
 pub(crate) const INCLUDED: &str = "ao-included";
 
-/// Deletes what git ignores, if no process works in the tree. Included files and links stay, and so does a repository
-/// that somebody made in an ignored folder.
+/// Deletes the ignored files, if no process works in the tree. Included files and links stay, and so does a repository
+/// inside an ignored folder.
 pub(crate) async fn clean(tree: &OwnTree) -> Result<Cleaned, TreeError> {
     if gate::processes::any_inside(&tree.path).await != Some(false) {
         return Err(TreeError::InUse { path: tree.path.clone() });
@@ -31,7 +31,7 @@ pub(crate) async fn clean(tree: &OwnTree) -> Result<Cleaned, TreeError> {
     let root = tree.path.clone();
     let cleaned = tokio::task::spawn_blocking(move || {
         let before = size::freed(&ignored);
-        let mut cleaner = Cleaner { keep, paths: 0 };
+        let mut cleaner = IgnoredCleaner { keep, paths: 0 };
         for path in &ignored {
             cleaner.delete(path).map_err(TreeError::file("delete what git ignores in", &root))?;
         }
@@ -41,28 +41,28 @@ pub(crate) async fn clean(tree: &OwnTree) -> Result<Cleaned, TreeError> {
     cleaned.await.unwrap_or_else(|_| Err(TreeError::InUse { path: tree.path.clone() }))
 }
 
-/// What git ignores in a tree. Of a folder that is ignored as a whole only the folder.
+/// Lists the ignored paths of a tree. Of a folder that is ignored as a whole only the folder.
 pub(crate) async fn ignored(git: &Git) -> Result<Vec<PathBuf>, GitError> {
     // Not `ls-files --directory`: it folds a folder with an ignored and an untracked file into one line.
     let args = ["status", "--porcelain", "-z", "--ignored=matching", "--untracked-files=all", "--no-renames"];
-    let told = git.read(&args).await?;
-    let paths = told.split('\0').filter_map(|entry| entry.strip_prefix("!! "));
+    let output = git.read(&args).await?;
+    let paths = output.split('\0').filter_map(|entry| entry.strip_prefix("!! "));
     Ok(paths.map(|path| git.dir().join(path.trim_end_matches('/'))).collect())
 }
 
-/// What git tracks. It can lie in a folder that is ignored.
+/// Lists the tracked files. They can be inside an ignored folder.
 async fn tracked(git: &Git) -> Result<Vec<PathBuf>, GitError> {
-    let told = git.read(&["ls-files", "-z"]).await?;
-    Ok(told.split('\0').filter(|path| !path.is_empty()).map(|path| git.dir().join(path)).collect())
+    let output = git.read(&["ls-files", "-z"]).await?;
+    Ok(output.split('\0').filter(|path| !path.is_empty()).map(|path| git.dir().join(path)).collect())
 }
 
-struct Cleaner {
+struct IgnoredCleaner {
     keep: HashSet<PathBuf>,
     paths: u64,
 }
 
-impl Cleaner {
-    /// Deletes a path and what is below it. Returns whether it is gone.
+impl IgnoredCleaner {
+    /// Deletes a path and everything below it. Returns true if it is gone.
     fn delete(&mut self, path: &Path) -> io::Result<bool> {
         if self.keep.contains(path) {
             return Ok(false);
@@ -73,7 +73,7 @@ impl Cleaner {
             Err(err) => return Err(err),
         };
         if !metadata.is_dir() {
-            // Of a link, the link and never what it leads to.
+            // Deletes a link, and never its target.
             fs::remove_file(path)?;
             self.paths += 1;
             return Ok(true);

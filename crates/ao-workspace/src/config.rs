@@ -1,6 +1,7 @@
-//! Git's settings in its files: the few that are asked for all the time, and those that we write ourselves.
+//! Reads and writes settings in git's files: the few that are needed all the time, and our own.
 //!
-//! Not a full reader: what it does not find may still be set, in an included file or otherwise, and then git is asked.
+//! Not a full parser: a setting that is not found here may still be set, for example in an included file, and then git
+//! is asked.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -12,17 +13,17 @@ use ao_core::SessionId;
 use crate::error::TreeError;
 use crate::repository::Repository;
 
-/// The address of `origin`, if there is one.
+/// Returns the URL of `origin`, if there is one.
 pub(crate) async fn origin(repository: &Repository) -> Result<Option<String>, TreeError> {
     let text = fs::read_to_string(repository.common_dir.join("config")).unwrap_or_default();
     let plain = entries(&text).into_iter().rev().find(|(key, _)| key == "remote.origin.url");
     if let Some((_, url)) = plain.filter(|(_, url)| !url.contains(['"', '\\', '#', ';'])) {
         return Ok(Some(url));
     }
-    let told_by_others = entries(&text).iter().any(|(key, _)| {
+    let may_be_elsewhere = entries(&text).iter().any(|(key, _)| {
         key.starts_with("include") || key == "extensions.worktreeconfig" || key.contains("origin")
     });
-    if !told_by_others {
+    if !may_be_elsewhere {
         return Ok(None);
     }
     Ok(repository.git.answer(&["config", "--get", "remote.origin.url"]).await?)
@@ -36,7 +37,8 @@ pub(crate) async fn allow_own_settings(repository: &Repository) -> Result<(), Tr
         return Ok(());
     }
     let git = &repository.git;
-    // With the extension on, this one would hold for every worktree; git wants it moved, which is not ours to do.
+    // With the extension on, this setting would apply to every worktree; git requires it to be moved, which is not ours
+    // to do.
     if git.asks(&["config", "--local", "--get", "core.worktree"]).await? {
         return Err(TreeError::OwnWorktree { path: repository.root.clone() });
     }
@@ -46,8 +48,8 @@ pub(crate) async fn allow_own_settings(repository: &Repository) -> Result<(), Tr
     Ok(())
 }
 
-/// Gives a tree its identity, behind what else stands in the file. No git does its housekeeping or watches files there
-/// either: that goes on behind the agent's back, and is found working in a tree that is to be removed.
+/// Writes a tree's identity, after the other settings in the file. Also disables housekeeping and file monitors of git
+/// there: they would run in the background, and be found working in a tree that is to be removed.
 pub(crate) fn write_identity(file: &Path, session: SessionId) -> Result<(), TreeError> {
     let own = section("user", &[("name", &format!("Agent {session}")), ("email", &email(session))])
         + &section("gc", &[("auto", "0")])
@@ -56,8 +58,8 @@ pub(crate) fn write_identity(file: &Path, session: SessionId) -> Result<(), Tree
     append(file, &own)
 }
 
-/// Lets a plain `git push` do what is meant by it, whatever the branch is called by then: to the remote, or, in a worktree of
-/// a repository where git would not know which, to the repository itself, where the branch is already.
+/// Makes a plain `git push` do what is meant by it, even if the branch is renamed: push to the remote, or, in a
+/// worktree of a repository where git would not know which, to the repository itself, where the branch already is.
 pub(crate) fn write_pushing(file: &Path, to_itself: bool) -> Result<(), TreeError> {
     let mut own = section("push", &[("default", "current")]);
     if to_itself {
@@ -66,7 +68,7 @@ pub(crate) fn write_pushing(file: &Path, to_itself: bool) -> Result<(), TreeErro
     append(file, &own)
 }
 
-/// Whether git finds a remote for a push that names none: the one that is set for it, `origin`, or the only one.
+/// Returns true if git finds a remote for a push that names none: the configured one, `origin`, or the only one.
 pub(crate) async fn has_push_remote(repository: &Repository) -> Result<bool, TreeError> {
     let text = fs::read_to_string(repository.common_dir.join("config")).unwrap_or_default();
     let entries = entries(&text);
@@ -83,12 +85,12 @@ pub(crate) async fn has_push_remote(repository: &Repository) -> Result<bool, Tre
     Ok(remotes.lines().count() == 1 || remotes.lines().any(|remote| remote == "origin"))
 }
 
-/// Whose commits are those of a session.
+/// Returns the email address of a session's commits.
 pub(crate) fn email(session: SessionId) -> String {
     session.address()
 }
 
-/// Adds lines to a file of settings, if they are not there already.
+/// Appends lines to a settings file, unless they are in it already.
 pub(crate) fn append(file: &Path, lines: &str) -> Result<(), TreeError> {
     let known = match fs::read_to_string(file) {
         Ok(known) => known,
@@ -105,7 +107,7 @@ pub(crate) fn append(file: &Path, lines: &str) -> Result<(), TreeError> {
             Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
             _ => {}
         }
-        // Closed to others from its first byte, and then as open as the file was: there may be tokens in it.
+        // Private from its first byte, and then as open as the file was: it may contain tokens.
         let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
         new.write_all(format!("{known}{gap}{lines}").as_bytes())?;
         if let Ok(old) = fs::metadata(file) {
@@ -117,12 +119,12 @@ pub(crate) fn append(file: &Path, lines: &str) -> Result<(), TreeError> {
     fs::rename(&partial, file).map_err(TreeError::file("write", file))
 }
 
-/// Closes a file of settings to everybody but its owner. Git keeps it so when it writes there.
+/// Makes a settings file private to its owner. Git preserves that when it writes there.
 pub(crate) fn close(file: &Path) -> Result<(), TreeError> {
     fs::set_permissions(file, Permissions::from_mode(0o600)).map_err(TreeError::file("close to others", file))
 }
 
-/// A section as git reads it. `name` may have a subsection behind its first dot.
+/// Formats a section as git reads it. `name` may have a subsection after its first dot.
 pub(crate) fn section(name: &str, values: &[(&str, &str)]) -> String {
     let mut text = match name.split_once('.') {
         Some((name, sub)) => format!("[{name} \"{}\"]\n", sub.replace('\\', "\\\\").replace('"', "\\\"")),
@@ -136,7 +138,7 @@ pub(crate) fn section(name: &str, values: &[(&str, &str)]) -> String {
     text
 }
 
-/// What a file says, by full lowercase keys; the subsection keeps its case.
+/// Parses a file into entries with full lowercase keys; the subsection keeps its case.
 fn entries(text: &str) -> Vec<(String, String)> {
     let mut entries = Vec::new();
     let mut section = String::new();
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_twice_stands_there_once() {
+    fn appending_twice_has_no_effect() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config.worktree");
         fs::write(&file, "[core]\n\tsparseCheckout = true").unwrap();

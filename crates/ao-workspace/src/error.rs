@@ -1,4 +1,4 @@
-//! What can go wrong with a tree, and what to do then.
+//! The errors of trees, with what to do about them.
 
 use std::error::Error;
 use std::io;
@@ -104,7 +104,7 @@ impl TreeError {
         move |err| TreeError::File { what, path, err }
     }
 
-    /// Wraps what git said into what was tried.
+    /// Wraps an error of git into what was tried.
     pub(crate) fn tried(what: impl Into<String>) -> impl FnOnce(GitError) -> TreeError {
         let what = what.into();
         move |err| TreeError::Tried { what, err }
@@ -117,7 +117,7 @@ impl From<TreeError> for WorkspaceError {
             TreeError::BranchInUse { branch, other } => {
                 WorkspaceError::BranchInUse { branch, other: other.display().to_string() }
             }
-            // A port carries words, so the whole chain has to be in them.
+            // A port carries plain text, so it has to contain the whole chain.
             other => WorkspaceError::Failed(chain(&other)),
         }
     }

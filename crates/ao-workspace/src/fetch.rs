@@ -1,4 +1,4 @@
-//! Fetching from `origin`: once for all trees that are made in a burst.
+//! Fetches from `origin`: once for all trees that are created in a burst.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,25 +13,25 @@ use crate::error::TreeError;
 use crate::options::Options;
 use crate::repository::Repository;
 
-/// What was fetched lately, by repository and branch.
+/// The recent fetches, by repository and branch.
 #[derive(Debug, Default)]
-pub(crate) struct Fetches {
-    /// Held only to look one up. Grows with the number of base branches, which are few.
-    known: Mutex<HashMap<(PathBuf, String), Arc<Lately>>>,
+pub(crate) struct RecentFetches {
+    /// Locked only to look one up. Grows with the number of base branches, which are few.
+    known: Mutex<HashMap<(PathBuf, String), Arc<LastFetch>>>,
 }
 
-/// When one branch was last fetched. Whoever holds it fetches; the others wait, and then find it fresh.
-type Lately = tokio::sync::Mutex<Option<Instant>>;
+/// The time of the last fetch of one branch. The holder of the lock fetches; the others wait, and then find it fresh.
+type LastFetch = tokio::sync::Mutex<Option<Instant>>;
 
-impl Fetches {
-    /// Brings the remote's state of a branch here, unless that was done just now. If it fails, work starts from what is
-    /// there: a forge that is down must not stop the fleet.
+impl RecentFetches {
+    /// Fetches a branch from the remote, unless that was done recently. If it fails, work starts from the local state:
+    /// a forge that is down must not stop the fleet.
     pub(crate) async fn branch(&self, repository: &Repository, branch: &str, options: &Options) {
         if !options.fetch || !matches!(config::origin(repository).await, Ok(Some(_))) {
             return;
         }
         let lately = {
-            let mut known = self.known.lock().expect("nobody panics while looking one up");
+            let mut known = self.known.lock().expect("no thread panics while looking one up");
             known.entry((repository.common_dir.clone(), branch.to_owned())).or_default().clone()
         };
         let mut lately = lately.lock().await;
@@ -47,9 +47,9 @@ impl Fetches {
     }
 }
 
-/// Brings the head of a pull request here, and returns its commit.
+/// Fetches the head of a pull request, and returns its commit.
 ///
-/// The ref stays as long as the tree does: it says which commits the forge has, so that they count as kept.
+/// The ref exists as long as the tree does: it shows which commits the forge has, so that they count as kept.
 pub(crate) async fn pull(
     repository: &Repository,
     session: SessionId,
@@ -65,13 +65,13 @@ pub(crate) async fn pull(
     commit.ok_or_else(|| TreeError::NoBranch { path: repository.root.clone(), branch: fetch_ref.to_owned() })
 }
 
-/// Where the head of an adopted pull request is kept.
+/// Returns the ref that holds the head of an adopted pull request.
 pub(crate) fn pull_ref(session: SessionId) -> String {
     format!("refs/ao/pull/{session}")
 }
 
 async fn fetch(repository: &Repository, refspec: &str, options: &Options) -> Result<(), ao_git::GitError> {
-    // Without the file in which a person's own fetch notes what it brought, and without housekeeping afterwards.
+    // Without `FETCH_HEAD`, which belongs to a person's own fetches, and without housekeeping afterwards.
     let args = [
         "fetch",
         "--quiet",

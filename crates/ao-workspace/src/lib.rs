@@ -1,7 +1,7 @@
-//! Where agents work, through the `git` program.
+//! Creates and removes the folders that agents work in, through the `git` program.
 //!
-//! [`Worktrees`] gives each session a folder and a branch of its own in the user's repository, [`Clones`] a repository of
-//! its own; both take them away again only through the one gate of [`ao_core::workspace::reasons_to_keep`].
+//! [`Worktrees`] gives each session its own folder and branch in the user's repository, [`Clones`] its own repository;
+//! both remove them only through the one gate of [`ao_core::workspace::reasons_to_keep`].
 //!
 //! ```text
 //!  create, remove ──► one queue per repository ──► git (argv, no shell)
@@ -10,24 +10,24 @@
 //!  whereabouts ─────────────────────────────────► git's files
 //! ```
 //!
-//! A new workspace is filled and set up by [`provision`], whatever its kind.
+//! A new workspace of either kind is filled and set up by [`provision`].
 
 mod capture;
 mod checkout;
 mod clean;
 pub mod clone;
-mod closed;
 mod config;
 mod error;
 mod fetch;
 mod gate;
+mod git_workspaces;
 mod marker;
 mod options;
-mod own;
+mod own_tree;
 pub mod provision;
+mod read_only;
 mod repository;
 mod rescue;
-mod shop;
 mod size;
 mod start;
 mod whereabouts;

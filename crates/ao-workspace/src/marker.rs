@@ -1,4 +1,4 @@
-//! What we leave in the git directory to know our own again.
+//! The files by which we recognise our own trees.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -10,37 +10,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::TreeError;
 
-/// In the git directory of a worktree that we have made, whole.
+/// Marks a complete worktree of ours, in its git directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Marker {
+pub(crate) struct TreeMarker {
     pub(crate) session: SessionId,
-    /// The commit it started from, so that a repeated creation says the same as the first.
+    /// The commit it started from, so that a repeated creation returns the same as the first.
     pub(crate) base: String,
-    /// The branch that its work is meant for, so that it can be seen whether that has the work.
+    /// The branch that its work targets, to check whether that contains the work.
     #[serde(default)]
     pub(crate) base_branch: String,
-    /// It was made for whoever embeds us, who lends it to a session.
+    /// It was created for an embedding program, which lends it to a session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) lent: bool,
-    /// Its files are closed to writing.
+    /// Its files are not writable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) read_only: bool,
 }
 
-/// In the git directory of a worktree that somebody else made and a session of ours uses.
+/// Marks a worktree that someone else created and a session of ours uses, in its git directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Adopted {
+pub(crate) struct AdoptedMarker {
     pub(crate) session: SessionId,
     pub(crate) base: String,
 }
 
-/// In the repository's git directory while a worktree is being made. Written only once its place is known to be free, so
-/// that what is found there later without a marker is known to be ours and half made.
+/// Marks a worktree that is being created, in the repository's git directory. Written only once its path is known to be
+/// free, so that a tree found there later without a marker is known to be ours and unfinished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Intent {
+pub(crate) struct CreationIntent {
     pub(crate) path: PathBuf,
     pub(crate) branch: String,
-    /// Whether the branch is made along with it, and so may go along with it.
+    /// True if the branch is created along with it, and so may be removed along with it.
     pub(crate) new_branch: bool,
     pub(crate) base: String,
     #[serde(default)]
@@ -52,8 +52,8 @@ pub(crate) struct Intent {
     pub(crate) read_only: bool,
 }
 
-impl Marker {
-    pub(crate) fn read(git_dir: &Path) -> Result<Option<Marker>, TreeError> {
+impl TreeMarker {
+    pub(crate) fn read(git_dir: &Path) -> Result<Option<TreeMarker>, TreeError> {
         read(&marker_path(git_dir))
     }
 
@@ -61,10 +61,10 @@ impl Marker {
         write(&marker_path(git_dir), self)
     }
 
-    /// Whether a session is named here, for whoever looks through many. One that cannot be read names nobody, and must
-    /// not hide the others.
+    /// Returns true if the marker names this session, for searches through many. An unreadable one names no session,
+    /// and must not hide the others.
     pub(crate) fn names(git_dir: &Path, session: SessionId) -> bool {
-        match Marker::read(git_dir) {
+        match TreeMarker::read(git_dir) {
             Ok(marker) => marker.is_some_and(|marker| marker.session == session),
             Err(err) => {
                 let path = git_dir.display();
@@ -75,8 +75,8 @@ impl Marker {
     }
 }
 
-impl Adopted {
-    pub(crate) fn read(git_dir: &Path) -> Result<Option<Adopted>, TreeError> {
+impl AdoptedMarker {
+    pub(crate) fn read(git_dir: &Path) -> Result<Option<AdoptedMarker>, TreeError> {
         read(&git_dir.join(ADOPTED))
     }
 
@@ -89,8 +89,8 @@ impl Adopted {
     }
 }
 
-impl Intent {
-    pub(crate) fn read(common_dir: &Path, session: SessionId) -> Result<Option<Intent>, TreeError> {
+impl CreationIntent {
+    pub(crate) fn read(common_dir: &Path, session: SessionId) -> Result<Option<CreationIntent>, TreeError> {
         read(&intent_path(common_dir, session))
     }
 
@@ -123,8 +123,8 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, TreeError> {
     }
 }
 
-/// Whole or not at all, whatever ends us or the machine: a marker that is cut off would make our own worktree look like
-/// nobody's.
+/// Writes a file atomically, even if the process or the machine dies: with a truncated marker, our own worktree would
+/// not look like ours.
 fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), TreeError> {
     let failed = || TreeError::file("write", path);
     if let Some(folder) = path.parent() {
@@ -134,7 +134,7 @@ fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), TreeError> {
     let partial = path.with_extension("partial");
     let written = File::create(&partial).and_then(|mut file| {
         file.write_all(&json)?;
-        // Without this, the new name could reach the disk before what it names.
+        // Without this, the new name could reach the disk before the content.
         file.sync_all()
     });
     written.and_then(|()| fs::rename(&partial, path)).map_err(failed())

@@ -1,4 +1,4 @@
-//! What can be set for all workspaces.
+//! Settings of all workspaces.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,22 +7,22 @@ use ao_git::Queues;
 
 use crate::provision;
 
-/// What can be set for all workspaces of one kind.
+/// Settings of all workspaces of one kind.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Whether the base branch is fetched from `origin` before a tree is made from it.
+    /// Fetch the base branch from `origin` before a tree is created from it.
     pub fetch: bool,
-    /// How long what was fetched counts as fresh. All trees of a burst start from one fetch.
+    /// Time for which a fetch counts as fresh. All trees of a burst start from one fetch.
     pub fetch_every: Duration,
-    /// After this long, a remote that does not answer is given up, and what is there is used.
+    /// Time after which an unresponsive remote is given up, and the local state is used.
     pub fetch_timeout: Duration,
-    /// How long all submodules of a tree may take together: some are large, and come over the network.
+    /// Time limit for all submodules of a tree together: some are large, and come over the network.
     pub submodule_timeout: Duration,
-    /// How trees are filled and set up. Without it, only plans that ask for nothing of the kind can be met.
+    /// Settings for filling and setting up trees. Without them, only plans that need neither can be carried out.
     pub provision: Option<provision::Options>,
-    /// Git settings that hold for every call of ours, as `git -c` would give them.
+    /// Git settings for each of our calls, as by `git -c`.
     pub settings: Vec<(String, String)>,
-    /// Where whoever changes a repository waits for its turn. The same for all who change the same repositories.
+    /// The queues for changes of a repository. Shared by all who change the same repositories.
     pub queues: Arc<Queues>,
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::OnceCell;
 
 use crate::error::TreeError;
-use ao_git::refs::{self, Head};
+use ao_git::refs::{self, HeadPosition};
 use ao_git::{Git, GitError, Settings};
 
 /// A repository with a checkout.
@@ -21,26 +21,26 @@ pub(crate) struct Repository {
     pub(crate) settings: Settings,
 }
 
-/// The repositories that were opened before: what a repository is does not change, and to ask costs a process.
+/// A cache of opened repositories: their identity does not change, and asking costs a process.
 #[derive(Debug, Default)]
-pub(crate) struct Repositories {
+pub(crate) struct RepositoryCache {
     settings: Settings,
-    /// Held only to look one up. Grows with the number of repositories, which a person sets up one by one.
-    known: Mutex<HashMap<PathBuf, Arc<Known>>>,
+    /// Locked only to look one up. Grows with the number of repositories, which a person sets up one by one.
+    known: Mutex<HashMap<PathBuf, Arc<CachedRepository>>>,
 }
 
-/// Opened by whoever comes first; the others of a burst wait for that.
-type Known = OnceCell<Arc<Repository>>;
+/// Opened by the first caller; the others of a burst wait for that.
+type CachedRepository = OnceCell<Arc<Repository>>;
 
-impl Repositories {
-    pub(crate) fn new(settings: Settings) -> Repositories {
-        Repositories { settings, known: Mutex::default() }
+impl RepositoryCache {
+    pub(crate) fn new(settings: Settings) -> RepositoryCache {
+        RepositoryCache { settings, known: Mutex::default() }
     }
 
     /// Opens the repository that a folder belongs to.
     pub(crate) async fn open(&self, folder: &Path) -> Result<Arc<Repository>, TreeError> {
         let known = {
-            let mut known = self.known.lock().expect("nobody panics while looking one up");
+            let mut known = self.known.lock().expect("no thread panics while looking one up");
             let known = known.entry(folder.to_owned()).or_default();
             if known.get().is_some_and(|repository| !repository.is_there()) {
                 *known = Arc::default();
@@ -52,18 +52,18 @@ impl Repositories {
     }
 }
 
-/// A worktree as git lists it.
+/// A worktree as listed by git.
 #[derive(Debug, Clone)]
-pub(crate) struct Listed {
+pub(crate) struct ListedWorktree {
     pub(crate) path: PathBuf,
     /// `None` if it cannot be read.
-    pub(crate) head: Option<Head>,
+    pub(crate) head: Option<HeadPosition>,
     pub(crate) locked: bool,
 }
 
-impl Listed {
+impl ListedWorktree {
     pub(crate) fn is_on(&self, branch: &str) -> bool {
-        matches!(&self.head, Some(Head::Branch(on)) if on == branch)
+        matches!(&self.head, Some(HeadPosition::Branch(on)) if on == branch)
     }
 }
 
@@ -72,8 +72,8 @@ impl Repository {
         let git = Git::at(folder, settings);
         let asked =
             git.read(&["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir"]).await;
-        let told = match asked {
-            Ok(told) => told,
+        let output = match asked {
+            Ok(output) => output,
             Err(err @ GitError::NoGit) => return Err(err.into()),
             Err(err) => {
                 let bare = git.read(&["rev-parse", "--is-bare-repository"]).await;
@@ -83,7 +83,7 @@ impl Repository {
                 });
             }
         };
-        let (root, common_dir) = told.split_once('\n').unwrap_or((&told, ""));
+        let (root, common_dir) = output.split_once('\n').unwrap_or((&output, ""));
         Ok(Repository {
             root: root.into(),
             common_dir: common_dir.into(),
@@ -92,12 +92,12 @@ impl Repository {
         })
     }
 
-    /// Whether it is still where it was. A bare one is asked about again, because that can be switched.
+    /// Returns true if it still exists. Whether it is bare is checked again, because that can be switched.
     fn is_there(&self) -> bool {
         self.root.is_dir() && self.common_dir.join("HEAD").is_file()
     }
 
-    /// The commit that a full name of a ref stands for, if there is one.
+    /// Returns the commit that a full ref name stands for, if there is one.
     pub(crate) async fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
         match refs::find(&self.common_dir, name) {
             Some(found) => Ok(found),
@@ -105,71 +105,72 @@ impl Repository {
         }
     }
 
-    /// Its worktrees, the main one first.
-    pub(crate) async fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
+    /// Lists its worktrees, the main one first.
+    pub(crate) async fn worktrees(&self) -> Result<Vec<ListedWorktree>, GitError> {
         match self.listed_by_files() {
             Some(listed) => Ok(listed),
             None => Ok(parse(&self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?)),
         }
     }
 
-    /// The same list from git's files; `None` where they do not tell.
-    fn listed_by_files(&self) -> Option<Vec<Listed>> {
-        // The project's folder may be a worktree itself; the main one is where the shared git directory is.
+    /// Lists them from git's files; `None` where those do not suffice.
+    fn listed_by_files(&self) -> Option<Vec<ListedWorktree>> {
+        // The project's folder may be a worktree itself; the main one is where the common git directory is.
         let main = match self.common_dir.file_name().is_some_and(|name| name == ".git") {
             true => self.common_dir.parent().unwrap_or(&self.root),
             false => &self.root,
         };
-        let main = Listed {
+        let main = ListedWorktree {
             path: main.to_owned(),
             head: Some(refs::head(&self.common_dir, &self.common_dir)?),
             locked: false,
         };
         let mut listed = vec![main];
         for git_dir in self.git_dirs() {
-            // What has no such file is being made or removed this moment, and git passes over it too.
+            // One without this file is being created or removed right now, and git skips it too.
             let Some(path) = place_of(&git_dir) else { continue };
             let head = refs::head(&self.common_dir, &git_dir);
-            listed.push(Listed { path, head, locked: git_dir.join("locked").exists() });
+            listed.push(ListedWorktree { path, head, locked: git_dir.join("locked").exists() });
         }
         Some(listed)
     }
 
-    /// The commit that a worktree stands on.
-    pub(crate) async fn head_of(&self, listed: &Listed) -> Result<Option<String>, GitError> {
+    /// Returns the commit that a worktree has checked out.
+    pub(crate) async fn head_of(&self, listed: &ListedWorktree) -> Result<Option<String>, GitError> {
         match &listed.head {
-            Some(Head::Branch(branch)) => self.commit(&format!("refs/heads/{branch}")).await,
-            Some(Head::Detached(commit)) => Ok(Some(commit.clone())),
+            Some(HeadPosition::Branch(branch)) => self.commit(&format!("refs/heads/{branch}")).await,
+            Some(HeadPosition::Detached(commit)) => Ok(Some(commit.clone())),
             None => Ok(None),
         }
     }
 
-    /// The git directories of all its worktrees, of those too whose folder is gone.
+    /// Lists the git directories of all its worktrees, including those whose folder is gone.
     pub(crate) fn git_dirs(&self) -> impl Iterator<Item = PathBuf> {
         let entries = fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten();
         entries.flatten().map(|entry| entry.path())
     }
 
-    /// The git directory of the worktree at `path`, which need not exist any more.
+    /// Returns the git directory of the worktree at `path`, which need not exist any more.
     pub(crate) fn git_dir_of(&self, path: &Path) -> Option<PathBuf> {
         let places = self.git_dirs().filter_map(|git_dir| place_of(&git_dir).map(|place| (git_dir, place)));
         find(places.collect(), path, |(_, place)| place).map(|(git_dir, _)| git_dir)
     }
 }
 
-/// The folder of the worktree that a git directory is for.
+/// Returns the folder of the worktree that a git directory is for.
 pub(crate) fn place_of(git_dir: &Path) -> Option<PathBuf> {
     let told = fs::read_to_string(git_dir.join("gitdir")).ok()?;
-    // Newer versions of git can write it relative to where it stands.
+    // Newer versions of git can write a relative path.
     git_dir.join(told.trim_end()).parent().map(Path::to_owned)
 }
 
-/// The worktree at a path, from a list of them.
-pub(crate) fn at<'a>(listed: &'a [Listed], path: &Path) -> Option<&'a Listed> {
+/// Finds the worktree at a path in a list.
+pub(crate) fn at<'a>(listed: &'a [ListedWorktree], path: &Path) -> Option<&'a ListedWorktree> {
     find(listed.iter().collect(), path, |listed| &listed.path)
 }
 
-/// What is at a path. First by the very path: to follow links for each of many worktrees takes longer than all the rest.
+/// Finds the item at a path. By the literal path first: resolving links for each of many worktrees takes longer than
+/// all the rest.
 fn find<T>(mut among: Vec<T>, path: &Path, place: impl Fn(&T) -> &Path) -> Option<T> {
     if let Some(found) = among.iter().position(|it| place(it) == path) {
         return Some(among.swap_remove(found));
@@ -179,25 +180,26 @@ fn find<T>(mut among: Vec<T>, path: &Path, place: impl Fn(&T) -> &Path) -> Optio
     Some(among.swap_remove(found))
 }
 
-/// Whether two paths lead to the same place, however they get there.
+/// Returns true if two paths lead to the same place.
 pub(crate) fn same(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-fn parse(porcelain: &str) -> Vec<Listed> {
-    let mut worktrees: Vec<Listed> = Vec::new();
+fn parse(porcelain: &str) -> Vec<ListedWorktree> {
+    let mut worktrees: Vec<ListedWorktree> = Vec::new();
     let mut commit = String::new();
     for field in porcelain.split('\0') {
         let (key, value) = field.split_once(' ').unwrap_or((field, ""));
         if key == "worktree" {
-            worktrees.push(Listed { path: value.into(), head: None, locked: false });
+            worktrees.push(ListedWorktree { path: value.into(), head: None, locked: false });
         } else if let Some(worktree) = worktrees.last_mut() {
             match key {
                 "HEAD" => value.clone_into(&mut commit),
                 "branch" => {
-                    worktree.head = Some(Head::Branch(value.trim_start_matches("refs/heads/").to_owned()));
+                    worktree.head =
+                        Some(HeadPosition::Branch(value.trim_start_matches("refs/heads/").to_owned()));
                 }
-                "detached" => worktree.head = Some(Head::Detached(commit.clone())),
+                "detached" => worktree.head = Some(HeadPosition::Detached(commit.clone())),
                 "locked" => worktree.locked = true,
                 _ => {}
             }

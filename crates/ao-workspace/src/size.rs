@@ -1,4 +1,4 @@
-//! How much disk a folder takes, as `du` would say it; and giving it back.
+//! Measures the disk usage of a folder like `du`, and deletes folders.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -6,10 +6,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What the removal of these paths would free: the blocks of everything below them. Links are not followed, and a file
-/// that has a name somewhere else too is not freed, so it does not count.
+/// Returns how much the removal of these paths would free: the blocks of everything below them. Links are not followed,
+/// and a file with another name elsewhere is not freed, so it does not count.
 pub(crate) fn freed(paths: &[PathBuf]) -> u64 {
-    let mut size = Size::default();
+    let mut size = DiskUsage::default();
     for path in paths {
         if let Ok(metadata) = fs::symlink_metadata(path) {
             size.add(path, &metadata);
@@ -18,9 +18,9 @@ pub(crate) fn freed(paths: &[PathBuf]) -> u64 {
     size.bytes
 }
 
-/// Deletes a folder with all that is in it, of links the link. Success if it is gone already.
+/// Deletes a folder and everything in it, but not the targets of links. Succeeds if it is gone already.
 pub(crate) async fn delete(folder: PathBuf) -> io::Result<()> {
-    // A large one takes seconds, and nobody else is to wait for it.
+    // A large one takes seconds, for which other tasks must not wait.
     let deleting = tokio::task::spawn_blocking(move || match fs::remove_dir_all(folder) {
         Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
         _ => Ok(()),
@@ -29,18 +29,18 @@ pub(crate) async fn delete(folder: PathBuf) -> io::Result<()> {
 }
 
 #[derive(Default)]
-struct Size {
+struct DiskUsage {
     bytes: u64,
-    /// Names seen so far of files that have several.
+    /// The number of names seen so far of files that have several.
     linked: HashMap<(u64, u64), u64>,
 }
 
-impl Size {
+impl DiskUsage {
     fn add(&mut self, path: &Path, metadata: &Metadata) {
         let bytes = metadata.blocks() * 512;
         if metadata.is_dir() {
             self.bytes += bytes;
-            // What cannot be read cannot be removed either, so it frees nothing.
+            // An unreadable folder cannot be removed either, so it frees nothing.
             for entry in fs::read_dir(path).into_iter().flatten().flatten() {
                 if let Ok(metadata) = entry.metadata() {
                     self.add(&entry.path(), &metadata);

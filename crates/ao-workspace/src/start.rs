@@ -1,4 +1,4 @@
-//! What a tree begins with: a new branch off the base, a branch that exists, a pull request, or its own last state.
+//! Chooses the start of a tree: a new branch off the base, an existing branch, a pull request, or its own last state.
 
 use ao_core::SessionId;
 use ao_core::effect::WorkspacePlan;
@@ -10,37 +10,37 @@ use crate::options::Options;
 use crate::repository::Repository;
 use crate::{fetch, rescue};
 
-/// What a tree begins with.
+/// The start of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Start {
+pub(crate) struct TreeStart {
     pub(crate) commit: String,
-    pub(crate) branch: Branch,
-    /// A commit whose files are put over those of the branch: what was never committed in an earlier tree.
+    pub(crate) branch: BranchOrigin,
+    /// A commit whose files are put over those of the branch: uncommitted work of an earlier tree.
     pub(crate) snapshot: Option<String>,
 }
 
-/// Where the branch comes from.
+/// The origin of the branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Branch {
-    /// It exists, and stands on that commit.
+pub(crate) enum BranchOrigin {
+    /// It exists, with that commit as its tip.
     Here,
-    /// It exists and is behind; nothing is lost if it goes on to that commit.
+    /// It exists and is behind; fast-forwarding it to that commit loses nothing.
     Behind {
         tip: String,
     },
     New,
-    /// There is none: what is only read is on no branch.
+    /// There is none: a read-only tree is on no branch.
     None,
-    /// It is made from the remote's branch of the same name, and follows it.
+    /// It is created from the remote branch of the same name, and tracks it.
     Tracking,
 }
 
-/// Brings what the tree may begin with here, as far as another machine has it. Holds no queue.
+/// Fetches what the tree may start from, if another machine has it. Holds no queue.
 pub(crate) async fn fetch_for(
     repository: &Repository,
     session: SessionId,
     plan: &WorkspacePlan,
-    fetches: &fetch::Fetches,
+    fetches: &fetch::RecentFetches,
     options: &Options,
 ) -> Result<(), TreeError> {
     match &plan.origin {
@@ -65,44 +65,44 @@ pub(crate) async fn fetch_for(
     Ok(())
 }
 
-/// Chooses what the tree begins with, from what is here.
+/// Chooses the start of the tree, from the local state.
 pub(crate) async fn choose(
     repository: &Repository,
     session: SessionId,
     plan: &WorkspacePlan,
-) -> Result<Start, TreeError> {
+) -> Result<TreeStart, TreeError> {
     let here = repository.commit(&local(&plan.branch)).await?;
     if let Some(rescue) = &plan.rescue
         && let Some(state) = rescue::state(repository, rescue).await?
     {
         let (commit, branch) = joined(repository, &plan.branch, here, &state.commit).await?;
-        // Files of another commit would undo what the branch has got since.
+        // Files of another commit would undo later changes of the branch.
         let snapshot = state.snapshot.filter(|_| commit == state.commit);
-        return Ok(Start { commit, branch, snapshot });
+        return Ok(TreeStart { commit, branch, snapshot });
     }
     if let Origin::Pull { .. } = plan.origin
         && let Some(head) = repository.commit(&fetch::pull_ref(session)).await?
     {
         let (commit, branch) = joined(repository, &plan.branch, here, &head).await?;
-        return Ok(Start { commit, branch, snapshot: None });
+        return Ok(TreeStart { commit, branch, snapshot: None });
     }
     if let Origin::Read { commit, .. } = &plan.origin {
         return match repository.git.commit(commit).await? {
-            Some(commit) => Ok(Start { commit, branch: Branch::None, snapshot: None }),
+            Some(commit) => Ok(TreeStart { commit, branch: BranchOrigin::None, snapshot: None }),
             None => Err(TreeError::NoBase { path: repository.root.clone(), branch: commit.clone() }),
         };
     }
     if let Some(commit) = here {
-        return Ok(Start { commit, branch: Branch::Here, snapshot: None });
+        return Ok(TreeStart { commit, branch: BranchOrigin::Here, snapshot: None });
     }
     if plan.origin == Origin::Branch {
         return match repository.commit(&remote(&plan.branch)).await? {
-            Some(commit) => Ok(Start { commit, branch: Branch::Tracking, snapshot: None }),
+            Some(commit) => Ok(TreeStart { commit, branch: BranchOrigin::Tracking, snapshot: None }),
             None => Err(TreeError::NoBranch { path: repository.root.clone(), branch: plan.branch.clone() }),
         };
     }
     match base(repository, &plan.base_branch).await? {
-        Some(commit) => Ok(Start { commit, branch: Branch::New, snapshot: None }),
+        Some(commit) => Ok(TreeStart { commit, branch: BranchOrigin::New, snapshot: None }),
         None => {
             let path = repository.root.clone();
             Err(match repository.git.commit("HEAD").await? {
@@ -113,9 +113,9 @@ pub(crate) async fn choose(
     }
 }
 
-/// The commit that new work starts from: of the base branch here and at the remote the one that has the other, so that
-/// neither a colleague's push nor a commit that a person has not pushed yet is left out. If each has what the other has
-/// not, the remote's, because pull requests are compared with that; and it is said.
+/// Returns the commit that new work starts from: of the local and the remote base branch the one that contains the
+/// other, so that neither a colleague's push nor an unpushed local commit is left out. If they have diverged, the
+/// remote's, because pull requests are compared with that; this is logged.
 async fn base(repository: &Repository, branch: &str) -> Result<Option<String>, TreeError> {
     let (here, there) = (repository.commit(&local(branch)).await?, repository.commit(&remote(branch)).await?);
     let (Some(here), Some(there)) = (&here, &there) else { return Ok(here.or(there)) };
@@ -133,21 +133,22 @@ async fn base(repository: &Repository, branch: &str) -> Result<Option<String>, T
     Ok(Some(there.clone()))
 }
 
-/// A branch that is to have a commit: made there, or gone on to there, or left as it is if it has more of its own.
+/// Decides about a branch that should contain a commit: created there, fast-forwarded there, or left as it is if it has
+/// other commits.
 async fn joined(
     repository: &Repository,
     branch: &str,
     here: Option<String>,
     wanted: &str,
-) -> Result<(String, Branch), TreeError> {
-    let Some(tip) = here else { return Ok((wanted.to_owned(), Branch::New)) };
+) -> Result<(String, BranchOrigin), TreeError> {
+    let Some(tip) = here else { return Ok((wanted.to_owned(), BranchOrigin::New)) };
     if tip != wanted && is_ancestor(repository, &tip, wanted).await? {
-        return Ok((wanted.to_owned(), Branch::Behind { tip }));
+        return Ok((wanted.to_owned(), BranchOrigin::Behind { tip }));
     }
     if tip != wanted && !is_ancestor(repository, wanted, &tip).await? {
         warn!(branch, wanted, "the branch has gone another way meanwhile, and is used as it is");
     }
-    Ok((tip, Branch::Here))
+    Ok((tip, BranchOrigin::Here))
 }
 
 async fn is_ancestor(repository: &Repository, older: &str, newer: &str) -> Result<bool, TreeError> {

@@ -1,4 +1,4 @@
-//! Whether a tree is still what it was made as. Read from git's files, because it is asked at every look.
+//! Checks whether a tree is still what was created. Reads git's files, because every look needs it.
 
 use std::fs;
 use std::path::Path;
@@ -8,13 +8,13 @@ use ao_core::{Commit, SessionId};
 use ao_ports::{Whereabouts, WorkspaceError};
 
 use crate::error::TreeError;
-use crate::marker::{Adopted, Marker};
-use crate::own::{Kind, git_dir};
-use ao_git::refs::{self, Head};
+use crate::marker::{AdoptedMarker, TreeMarker};
+use crate::own_tree::{TreeKind, git_dir};
+use ao_git::refs::{self, HeadPosition};
 use ao_git::{Git, Settings};
 
 pub(crate) async fn look(
-    kind: &Kind,
+    kind: &TreeKind,
     path: &Path,
     session: SessionId,
     branch: &str,
@@ -25,9 +25,9 @@ pub(crate) async fn look(
         Err(_) if path.symlink_metadata().is_err() => return gone(path, branch),
         Err(why) => return Whereabouts { stand: None, wrong: vec![why.to_owned()] },
     };
-    let marker = Marker::read(&git_dir).ok().flatten();
+    let marker = TreeMarker::read(&git_dir).ok().flatten();
     let marked = marker.as_ref().map(|marker| marker.session);
-    let adopted = Adopted::read(&git_dir).ok().flatten().map(|adopted| adopted.session);
+    let adopted = AdoptedMarker::read(&git_dir).ok().flatten().map(|adopted| adopted.session);
     let mut wrong = vec![];
     if marked != Some(session) && adopted != Some(session) {
         wrong.push(match marked.or(adopted) {
@@ -36,20 +36,20 @@ pub(crate) async fn look(
         });
     }
     let common_dir = match kind {
-        Kind::Worktree { common_dir } => common_dir,
-        Kind::Clone { .. } => &git_dir,
+        TreeKind::Worktree { common_dir } => common_dir,
+        TreeKind::Clone { .. } => &git_dir,
     };
     let (on, head) = match refs::head(common_dir, &git_dir) {
-        Some(Head::Branch(on)) => {
+        Some(HeadPosition::Branch(on)) => {
             let head = refs::find(common_dir, &format!("refs/heads/{on}")).flatten();
             (Some(Some(on)), head)
         }
-        Some(Head::Detached(commit)) => (Some(rebased(&git_dir)), Some(commit)),
+        Some(HeadPosition::Detached(commit)) => (Some(rebased(&git_dir)), Some(commit)),
         None => asked(path, settings).await,
     };
     match &on {
         Some(Some(on)) if on == branch => {}
-        // What is only read is on no branch.
+        // A read-only tree is on no branch.
         Some(None) if marker.is_some_and(|marker| marker.read_only) => {}
         Some(Some(on)) if renamed(common_dir, branch, on) => {}
         Some(Some(on)) => wrong.push(format!("the branch `{on}` is checked out instead of `{branch}`")),
@@ -60,7 +60,7 @@ pub(crate) async fn look(
     Whereabouts { stand, wrong }
 }
 
-/// What is told of a tree whose folder somebody has removed, and how it comes back.
+/// The result for a tree whose folder was removed, with how to restore it.
 fn gone(path: &Path, branch: &str) -> Whereabouts {
     let why = format!(
         "its folder is gone (`{}`); stop and restore the session to recreate it from its branch `{branch}`, without uncommitted \
@@ -70,8 +70,8 @@ fn gone(path: &Path, branch: &str) -> Whereabouts {
     Whereabouts { stand: None, wrong: vec![why] }
 }
 
-/// Whether the branch has only been given another name: then the tree is where it was. Git moves what it remembers of a
-/// branch along with it, and notes the renaming there.
+/// Returns true if the branch was only renamed: then the tree is still in order. Git moves the reflog of a branch along
+/// with it, and notes the renaming there.
 fn renamed(common_dir: &Path, from: &str, to: &str) -> bool {
     let Ok(log) = fs::read(common_dir.join("logs/refs/heads").join(to)) else { return false };
     let note = format!("\tBranch: renamed refs/heads/{from} to refs/heads/");
@@ -79,7 +79,7 @@ fn renamed(common_dir: &Path, from: &str, to: &str) -> bool {
     log.lines().any(|line| line.contains(&note))
 }
 
-/// The branch that is being rebased: git takes the head off it meanwhile, and puts it back.
+/// Returns the branch that is being rebased: git detaches the head from it meanwhile.
 fn rebased(git_dir: &Path) -> Option<String> {
     let name = ["rebase-merge", "rebase-apply"]
         .iter()
@@ -93,7 +93,7 @@ async fn asked(path: &Path, settings: &Settings) -> (Option<Option<String>>, Opt
     (on, git.commit("HEAD").await.ok().flatten())
 }
 
-/// What is told of a tree that is not to be found.
+/// The result for a tree that cannot be found.
 pub(crate) fn nowhere(err: Option<TreeError>) -> Whereabouts {
     let why = err.map_or("its folder is gone".into(), |err| WorkspaceError::from(err).to_string());
     Whereabouts { stand: None, wrong: vec![why] }

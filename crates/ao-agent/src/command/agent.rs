@@ -1,4 +1,4 @@
-//! The agent slot, filled with any program.
+//! The agent adapter for any program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -19,41 +19,42 @@ use ao_ports::{
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use super::follower::Follower;
-use super::heard::Ear;
-use super::memory::Memory;
+use super::follower::OutputFollower;
+use super::memory::TypedMemory;
 use super::options::{Options, Prompt};
-use super::patterns::{PatternError, Patterns};
+use super::output::OutputReader;
+use super::patterns::{PatternError, ScreenPatterns};
 use super::places::AgentPlaces;
 use super::watching::signal;
 use super::{launch, memory};
-use crate::hook::{History, Spool};
+use crate::hook::{HookHistory, Spool};
 
-/// A spinner that has not moved for so long may be a picture of one.
+/// A spinner that has not moved for this long may be a stale picture.
 const MOVES: Duration = Duration::from_secs(10);
 
-/// What an agent's adapter stands on.
+/// The dependencies of an agent adapter.
 pub struct Ground {
     pub runtime: Arc<dyn Runtime>,
     pub clock: Arc<dyn Clock>,
-    /// A folder of its own, outside of every repository.
+    /// A private folder, outside of every repository.
     pub state: PathBuf,
-    /// Where hooks are heard, and who knows the tokens of agents; needed if the options have hooks. With it, every agent gets
-    /// a token of its own, whether it runs hooks or not: without one, what an agent runs would pass for its user.
+    /// The spool for hooks, which also issues the tokens of agents; required if the options have hooks. With it, every
+    /// agent gets its own token, whether it runs hooks or not: without one, a program that an agent runs would pass for
+    /// the user.
     pub hooks: Option<Arc<Spool>>,
-    /// What every agent finds in its environment, so that what it runs finds us.
+    /// Variables for every agent, so that the programs it runs find the daemon.
     pub environment: BTreeMap<String, String>,
     pub places: AgentPlaces,
 }
 
-/// Why a program cannot be an agent.
+/// The reason why a program cannot be an agent.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
     #[error(transparent)]
     Pattern(#[from] PatternError),
     #[error("`{name}` has no `program`, so there is nothing to start")]
     NoProgram { name: String },
-    #[error("`{name}` is to run hooks, but there is nobody to hear them")]
+    #[error("`{name}` is to run hooks, but there is no spool to receive them")]
     NoSpool { name: String },
     #[error("`{name}` is to be typed at, which needs a terminal; leave `io` out, or say `terminal`")]
     NoTerminal { name: String },
@@ -68,27 +69,27 @@ pub enum OptionsError {
 /// Any program as an agent.
 pub struct CommandAgent {
     pub(super) options: Options,
-    pub(super) patterns: Patterns,
+    pub(super) patterns: ScreenPatterns,
     pub(super) runtime: Arc<dyn Runtime>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) history: Option<Arc<History>>,
+    pub(super) history: Option<Arc<HookHistory>>,
     state: PathBuf,
     spool: Option<Arc<Spool>>,
     environment: BTreeMap<String, String>,
     places: AgentPlaces,
-    ear: Arc<Ear>,
-    desks: Mutex<HashMap<(SessionId, Attempt), Arc<Desk>>>,
+    reader: Arc<OutputReader>,
+    processes: Mutex<HashMap<(SessionId, Attempt), Arc<AgentProcess>>>,
 }
 
-/// What is known of one process.
-pub(super) struct Desk {
+/// The state of one process.
+pub(super) struct AgentProcess {
     session: SessionId,
     attempt: Attempt,
     state: PathBuf,
-    /// Whoever types holds it, all the while. Absent until it was read.
-    memory: tokio::sync::Mutex<Option<Memory>>,
-    /// What it has said by the line protocol.
-    pub(super) said: Follower,
+    /// Locked by each task that types, for the whole time. Absent until it was read.
+    memory: tokio::sync::Mutex<Option<TypedMemory>>,
+    /// The reader of its line protocol.
+    pub(super) follower: OutputFollower,
     moved: Mutex<Option<Instant>>,
 }
 
@@ -101,7 +102,7 @@ impl CommandAgent {
         let patterns = options.patterns()?;
         Ok(CommandAgent {
             patterns,
-            ear: Arc::new(options.ear()?),
+            reader: Arc::new(options.reader()?),
             history: spool.as_ref().filter(|_| options.hooks).map(|spool| spool.history()),
             options,
             runtime: ground.runtime,
@@ -110,54 +111,54 @@ impl CommandAgent {
             environment: ground.environment,
             places: ground.places,
             spool,
-            desks: Mutex::default(),
+            processes: Mutex::default(),
         })
     }
 
-    pub(super) fn desk(&self, session: SessionId, attempt: Attempt) -> Arc<Desk> {
-        let mut desks = self.desks.lock().expect("nobody panics while looking one up");
+    pub(super) fn agent_process(&self, session: SessionId, attempt: Attempt) -> Arc<AgentProcess> {
+        let mut processes = self.processes.lock().expect("no thread panics while looking one up");
         let new = || {
-            Arc::new(Desk {
+            Arc::new(AgentProcess {
                 session,
                 attempt,
                 state: self.state.clone(),
                 memory: tokio::sync::Mutex::default(),
-                said: Follower::new(session, attempt, self.ear.clone()),
+                follower: OutputFollower::new(session, attempt, self.reader.clone()),
                 moved: Mutex::default(),
             })
         };
-        desks.entry((session, attempt)).or_insert_with(new).clone()
+        processes.entry((session, attempt)).or_insert_with(new).clone()
     }
 
-    /// Whatever was kept for processes of this session that are no longer.
+    /// Drops the state of earlier processes of this session.
     fn clear_before(&self, session: SessionId, attempt: Attempt) {
-        let mut desks = self.desks.lock().expect("nobody panics while looking one up");
-        desks.retain(|(of, number), _| *of != session || *number >= attempt);
+        let mut processes = self.processes.lock().expect("no thread panics while looking one up");
+        processes.retain(|(of, number), _| *of != session || *number >= attempt);
         memory::forget_before(&self.state, session, attempt);
     }
 
-    /// Whatever was kept for a process that has ended.
+    /// Drops the state of a process that has ended.
     fn clear(&self, session: SessionId, attempt: Attempt) {
-        self.desks.lock().expect("nobody panics while looking one up").remove(&(session, attempt));
+        self.processes.lock().expect("no thread panics while looking one up").remove(&(session, attempt));
         memory::forget(&self.state, session, attempt);
         launch::forget_prompt(&self.state, session, attempt);
     }
 }
 
 impl Options {
-    /// Whether a program could be an agent by these. Whether it is installed is another question.
+    /// Checks if a program could be an agent with these options. Whether it is installed is another question.
     pub fn check(&self) -> Result<(), OptionsError> {
         self.patterns()?;
-        self.ear().map(drop)
+        self.reader().map(drop)
     }
 
-    fn ear(&self) -> Result<Ear, OptionsError> {
-        // Hooks are the better witnesses, where they are.
+    fn reader(&self) -> Result<OutputReader, OptionsError> {
+        // Hooks are more reliable, where they exist.
         let (one_turn, launched) = (self.one_turn() && !self.hooks, self.prompt_at_launch() && !self.hooks);
-        Ok(Ear::new(&self.output, one_turn, launched)?)
+        Ok(OutputReader::new(&self.output, one_turn, launched)?)
     }
 
-    fn patterns(&self) -> Result<Patterns, OptionsError> {
+    fn patterns(&self) -> Result<ScreenPatterns, OptionsError> {
         let name = || self.name.clone();
         if self.prompt == Prompt::Typed && self.io() != Io::Terminal {
             return Err(OptionsError::NoTerminal { name: name() });
@@ -168,7 +169,7 @@ impl Options {
         if self.prompt == Prompt::Typed && !self.hooks && self.screen.draft.is_none() {
             return Err(OptionsError::NoProof { name: name() });
         }
-        let patterns = Patterns::new(&self.screen, &self.first_launch)?;
+        let patterns = ScreenPatterns::new(&self.screen, &self.first_launch)?;
         if self.program.is_empty() {
             return Err(OptionsError::NoProgram { name: name() });
         }
@@ -176,22 +177,22 @@ impl Options {
     }
 }
 
-impl Desk {
-    /// What was typed at the process, for one at a time.
-    pub(super) async fn memory(&self) -> io::Result<tokio::sync::MappedMutexGuard<'_, Memory>> {
+impl AgentProcess {
+    /// Locks the memory of what was typed at the process.
+    pub(super) async fn memory(&self) -> io::Result<tokio::sync::MappedMutexGuard<'_, TypedMemory>> {
         let mut memory = self.memory.lock().await;
         if memory.is_none() {
-            *memory = Some(Memory::open(&self.state, self.session, self.attempt)?);
+            *memory = Some(TypedMemory::open(&self.state, self.session, self.attempt)?);
         }
         Ok(tokio::sync::MutexGuard::map(memory, |memory| memory.get_or_insert_default()))
     }
 
     pub(super) fn moved(&self) {
-        *self.moved.lock().expect("nobody panics while setting it") = Some(Instant::now());
+        *self.moved.lock().expect("no thread panics while setting it") = Some(Instant::now());
     }
 
     fn moves(&self) -> bool {
-        let moved = *self.moved.lock().expect("nobody panics while setting it");
+        let moved = *self.moved.lock().expect("no thread panics while setting it");
         moved.is_some_and(|moved| moved.elapsed() < MOVES)
     }
 }
@@ -228,8 +229,8 @@ impl Agent for CommandAgent {
             }
             command.env.extend(spool.environment(session, attempt));
             if let Some(prompt) = plan.prompt.as_deref().filter(|_| self.options.prompt == Prompt::Typed) {
-                let desk = self.desk(session, attempt);
-                let mut memory = desk.memory().await.map_err(failed)?;
+                let agent_process = self.agent_process(session, attempt);
+                let mut memory = agent_process.memory().await.map_err(failed)?;
                 memory.launch(prompt, self.clock.now()).map_err(failed)?;
             }
         }
@@ -252,8 +253,8 @@ impl Agent for CommandAgent {
         if self.options.io() == Io::Terminal && !self.patterns.are_none() {
             self.watch_screen(order, &*reporter).await;
         } else {
-            let desk = self.desk(session, attempt);
-            desk.said.run(order, &*self.runtime, &*reporter, &*self.clock).await;
+            let agent_process = self.agent_process(session, attempt);
+            agent_process.follower.run(order, &*self.runtime, &*reporter, &*self.clock).await;
         }
         self.clear(session, attempt);
     }
@@ -270,7 +271,7 @@ impl Agent for CommandAgent {
         let Some(process) = &order.process else {
             return Ok(vec![]);
         };
-        // What it last said is not said again by our looking at it: an old word must not pass for a new one.
+        // Its last claim is not repeated by our looking at it: an old claim must not pass for a new one.
         let reading = match self.runtime.look(process).await {
             Life::Alive { busy } => Reading::Alive { busy },
             Life::Gone { code } => Reading::Exited { code },
@@ -288,7 +289,8 @@ impl Agent for CommandAgent {
                 Err(err) => Reading::Unreadable { why: err.to_string() },
             };
             // For the same reason a spinner that stands still is no sign of work.
-            if !matches!(seen, Reading::Working { .. }) || self.desk(order.session, attempt).moves() {
+            if !matches!(seen, Reading::Working { .. }) || self.agent_process(order.session, attempt).moves()
+            {
                 signals.push(signal(attempt, at, seen));
             }
         }
@@ -302,12 +304,12 @@ impl Agent for CommandAgent {
 }
 
 impl CommandAgent {
-    /// Tells whether the program lives for one turn and has said nothing yet: then it works while it is busy.
+    /// Returns true if the program runs for one turn and has reported nothing yet: then it works while it is busy.
     fn runs_silently(&self, session: SessionId, attempt: Attempt) -> bool {
         self.options.one_turn()
             && !self.options.hooks
             && self.patterns.are_none()
-            && !self.desk(session, attempt).said.has_claimed()
+            && !self.agent_process(session, attempt).follower.has_claimed()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Answering the dialog that is open, and no other.
+//! Answers the open dialog, and no other.
 
 use ao_core::evidence::{Reading, same_question};
 use ao_core::text::sanitise;
@@ -8,10 +8,10 @@ use super::agent::{CommandAgent, failed};
 use super::{ANSWERS, WELCOMES};
 
 impl CommandAgent {
-    /// Gives an answer by the terminal.
+    /// Answers through the terminal.
     pub(super) async fn press_answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
-        let desk = self.desk(order.session, order.attempt);
-        let mut memory = desk.memory().await.map_err(failed)?;
+        let agent_process = self.agent_process(order.session, order.attempt);
+        let mut memory = agent_process.memory().await.map_err(failed)?;
         let screen = self.runtime.screen(&order.process).await.map_err(failed)?;
         let open = match self.reads(&screen) {
             Reading::Asking { question } => Some(question),
@@ -20,9 +20,9 @@ impl CommandAgent {
         let is_open = open.as_ref().is_some_and(|question| is_meant(order, question));
         let before = memory.answered(order.number);
         match open {
-            // It was given in an earlier call, and the dialog has gone for it.
+            // It was answered in an earlier call, and the dialog is gone.
             _ if before && !is_open => return Ok(Answered::Given),
-            // Given, and it still stands there. A runtime that does not remember would press the keys again.
+            // It was answered, and is still open. A runtime without write numbers would press the keys again.
             _ if before && !self.runtime.abilities().remembers_writes => return Ok(Answered::Given),
             Some(other) if !is_open => {
                 return Ok(Answered::NotAsked { why: format!("another question is open: {other}") });
@@ -38,12 +38,12 @@ impl CommandAgent {
         Ok(Answered::Given)
     }
 
-    /// Answers a question of a first launch whose answer is known. Returns whether it did, so that it is nobody's any more;
-    /// one that stands there after its answer is.
+    /// Answers a question of a first launch whose answer is known. Returns true if it did, so that no person is asked;
+    /// a question that stays open after its answer goes to a person.
     pub(super) async fn welcomes(&self, order: &FollowOrder, question: &str) -> Result<bool, AgentError> {
         let Some(place) = self.patterns.welcome(question) else { return Ok(false) };
-        let desk = self.desk(order.session, order.attempt);
-        let mut memory = desk.memory().await.map_err(failed)?;
+        let agent_process = self.agent_process(order.session, order.attempt);
+        let mut memory = agent_process.memory().await.map_err(failed)?;
         if memory.is_settled() || memory.welcomed(place) {
             return Ok(false);
         }
@@ -54,21 +54,21 @@ impl CommandAgent {
         Ok(true)
     }
 
-    /// What is pressed for an answer.
+    /// Returns the keys for an answer.
     fn keys_for(&self, answer: &str) -> String {
         let text = sanitise(answer);
         let text = text.trim();
         match self.options.keys.answers.get(&text.to_lowercase()) {
             Some(keys) => keys.clone(),
-            // Numbered choices are taken at once, and Enter would go to whatever comes next.
+            // Numbered choices are taken at once, and Enter would go to the next dialog.
             None if text.len() == 1 && text.as_bytes()[0].is_ascii_digit() => text.to_owned(),
             None => text.split_whitespace().collect::<Vec<_>>().join(" ") + &self.options.keys.submit,
         }
     }
 }
 
-/// Returns whether the dialog on the screen is the one that was answered: its words are those that the person has read, and no
-/// others. Where a hook was read, they had the name of a tool before them.
+/// Returns true if the dialog on the screen is the one that was answered: its text is what the person has read. If the
+/// question came from a hook, the tool's name is in front of it.
 fn is_meant(order: &AnswerOrder, shown: &str) -> bool {
     same_question(&order.question, shown)
 }

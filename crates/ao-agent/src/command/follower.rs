@@ -1,4 +1,4 @@
-//! Reading along with one process.
+//! Follows the output of one process.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,93 +12,98 @@ use ao_ports::{Clock, FollowOrder, Output, ProcessRef, Report, Reporter, Runtime
 
 use tokio::time::Instant;
 
-use super::heard::{Ear, Heard};
-use crate::line::{Line, Splitter};
+use super::output::{OutputItem, OutputReader};
+use crate::line::{LineSplitter, ProtocolLine};
 
-/// How much is read at a time.
+/// Most bytes read at a time.
 const PIECE: usize = 64 * 1024;
-/// How many texts that were taken are remembered. Only the last few deliveries are ever asked for again.
+/// Taken texts that are remembered. Only the last few deliveries are ever asked for again.
 const TAKEN_KEPT: usize = 16;
-/// How many lines may follow a limit in plain text that ended a turn: a goodbye, and what was used up.
+/// Most lines after a limit in plain text that ended a turn: a goodbye, and the usage.
 const AFTER_LIMIT: usize = 5;
-/// How many lines may wait to be reported. A program that floods us loses the oldest, of which the latest says it all.
+/// Most lines that wait to be reported. A program that floods us loses the oldest, since the latest matters most.
 const WAITING_MOST: usize = 1024;
-/// How many reports about one agent are made in a second. What comes faster is summed up.
+/// Most reports about one agent per second. Faster ones are condensed.
 const REPORTS_MOST: usize = 20;
-/// How many texts that were taken are among them at most.
+/// Most taken texts among them.
 const TAKEN_MOST: usize = 8;
-/// An agent that says more than this in a second floods us.
+/// An agent that prints more lines per second floods us.
 const LINES_MOST: u32 = 200;
-/// How often at most it is told what was used up.
+/// Shortest time between two reports of usage.
 const SECOND: Duration = Duration::from_secs(1);
-/// How many of the calls that were denied before we began to read are told. Fewer than the core knows by name, so that those
-/// that it has heard of are not counted again.
-const DENIED_TOLD: usize = 32;
-/// How long one call waits for output. Any bound would do; this one notices within a minute if a runtime has failed to.
+/// Most denied calls from before we began to read that are reported. Fewer than the core remembers by id, so that those
+/// it knows are not counted again.
+const DENIED_REPORTED: usize = 32;
+/// Longest wait for output per call. Any bound would do; with this one a failed runtime is noticed within a minute.
 const LONG: Duration = Duration::from_secs(60);
-/// How long to leave a runtime alone that has failed.
+/// Pause after a failure of the runtime.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// A process whose output is read.
-pub(super) struct Follower {
+/// Follows the output of a process.
+pub(super) struct OutputFollower {
     session: SessionId,
     attempt: Attempt,
-    ear: Arc<Ear>,
-    /// Held only to look and to add, never while output is waited for: whoever delivers reads too, and does not wait.
-    read: Mutex<Read>,
+    reader: Arc<OutputReader>,
+    /// Locked only to look and to add, never while waiting for output: deliveries read too, and must not wait.
+    read: Mutex<ReadState>,
 }
 
 #[derive(Default)]
-struct Read {
+struct ReadState {
     offset: u64,
-    splitter: Splitter,
+    splitter: LineSplitter,
     taken: BTreeMap<u32, String>,
-    /// The last that it has said of what it does.
-    claim: Option<Line>,
-    waiting: VecDeque<Heard>,
-    /// It has said its first own word.
+    /// Its last claim about its state.
+    claim: Option<ProtocolLine>,
+    waiting: VecDeque<OutputItem>,
+    /// True after its first output.
     began: bool,
-    /// The conversation that it named, and whether it knew the one that it was to go on with.
+    /// The conversation that it reported; `gone` is set if it did not know the one to resume.
     conversation: Option<ConversationId>,
     gone: bool,
-    /// The last that it said, and whether that is why its turn fails.
+    /// Its last text; `failed` is set if that is the reason why its turn fails.
     words: String,
     failed: bool,
-    /// A limit that its text speaks of, and how many lines have followed.
-    mentioned: Option<(Line, usize)>,
-    /// What it has used up, if nobody was told yet. Of several words about that the sum of them says it all.
+    /// A limit that its text mentions, and the number of lines after it.
+    mentioned: Option<(ProtocolLine, usize)>,
+    /// Its usage, if it was not reported yet. Several reports are added up.
     spent: Option<Spend>,
-    /// How many lines it has said in the present second.
+    /// The number of its lines in the current second.
     lines: u32,
-    /// How many calls it has said were denied.
+    /// The number of its denied calls.
     denied: u64,
-    /// Whose output this is.
+    /// The attempt that this output belongs to.
     attempt: Attempt,
-    /// What was there before we began to read is history, of which only the last word counts.
+    /// Output from before we began to read is history, of which only the last claim counts.
     caught_up: bool,
-    /// There will be no more.
+    /// There will be no more output.
     ended: bool,
 }
 
-/// What the task finds whenever it comes back.
-struct News {
-    heard: Vec<Heard>,
+/// The reports that are due.
+struct PendingReports {
+    heard: Vec<OutputItem>,
     spent: Option<Spend>,
-    /// More is to be told in the next second.
+    /// True if more is to be reported in the next second.
     held_back: bool,
-    /// Where to read on. Taken together with the lines: if another reads from here meanwhile, the wait for output behind
-    /// it is over at once, and what that one has found is not left lying.
+    /// The offset to read on from. Taken together with the lines: if another task reads from here meanwhile, the wait
+    /// for output behind it ends at once, and its findings are not delayed.
     from: u64,
     caught_up: bool,
     ended: bool,
 }
 
-impl Follower {
-    pub(super) fn new(session: SessionId, attempt: Attempt, ear: Arc<Ear>) -> Follower {
-        Follower { session, attempt, ear, read: Mutex::new(Read { attempt, ..Read::default() }) }
+impl OutputFollower {
+    pub(super) fn new(session: SessionId, attempt: Attempt, reader: Arc<OutputReader>) -> OutputFollower {
+        OutputFollower {
+            session,
+            attempt,
+            reader,
+            read: Mutex::new(ReadState { attempt, ..ReadState::default() }),
+        }
     }
 
-    /// Reports whatever the process says until it has ended and all is read.
+    /// Reports everything that the process prints until it has ended and all was read.
     pub(super) async fn run(
         &self,
         order: &FollowOrder,
@@ -107,21 +112,21 @@ impl Follower {
         clock: &dyn Clock,
     ) {
         let mut with_launch = order.with_launch.clone();
-        let mut pace = Pace::new();
+        let mut pace = ReportPace::new();
         loop {
             let news = self.read().news(&mut pace);
             if pace.is_flooded() {
-                tracing::warn!(session = %self.session, "an agent floods us; only the latest of it is told");
+                tracing::warn!(session = %self.session, "an agent floods us; only its latest output is reported");
                 reporter.report(Report::Flooding { session: self.session, attempt: self.attempt }).await;
             }
             for heard in &news.heard {
-                // Between a message that was taken and the work on it nobody may look idle.
-                if let Heard::Line(Line::Taken { .. }) | Heard::Began = heard {
+                // Between a message that was taken and the work on it no agent may look idle.
+                if let OutputItem::Line(ProtocolLine::Taken { .. }) | OutputItem::Began = heard {
                     let signal = self.signal(Reading::Working { doing: String::new() }, clock);
                     reporter.report(signal).await;
                 }
                 let report = match heard {
-                    Heard::Began => self.taken_with_launch(&mut with_launch),
+                    OutputItem::Began => self.taken_with_launch(&mut with_launch),
                     other => self.report(other, clock),
                 };
                 if let Some(report) = report {
@@ -135,7 +140,7 @@ impl Follower {
             if news.ended {
                 return self.finish(order, &mut with_launch, runtime, reporter, clock).await;
             }
-            // What was held back is told when its time has come.
+            // Held-back reports are sent when the second is over.
             let wait = match news.caught_up {
                 true if news.held_back => pace.left(),
                 true => LONG,
@@ -148,8 +153,8 @@ impl Follower {
         }
     }
 
-    /// Reports the last words. A program that ended well has taken what it was started with, also if it said nothing: to run it
-    /// again would do its work twice.
+    /// Reports the final text. A program that ended well has taken what it was started with, even without any output:
+    /// running it again would do its work twice.
     async fn finish(
         &self,
         order: &FollowOrder,
@@ -160,7 +165,7 @@ impl Follower {
     ) {
         let (words, mentioned) = self.read().last();
         let (session, attempt) = (self.session, self.attempt);
-        let ended_well = match self.ear.is_for_one_turn() {
+        let ended_well = match self.reader.is_for_one_turn() {
             true => runtime.look(&order.process).await == (Life::Gone { code: Some(0) }),
             false => false,
         };
@@ -181,14 +186,14 @@ impl Follower {
         }
     }
 
-    /// The proof that the message of the launch was taken, once.
+    /// Returns the proof that the message of the launch was taken, once.
     fn taken_with_launch(&self, with_launch: &mut Option<String>) -> Option<Report> {
         let (session, attempt) = (self.session, self.attempt);
         let text = with_launch.take()?;
         Some(Report::Taken { session, attempt, turn: format!("launch {attempt}"), text })
     }
 
-    /// The text that was taken for a delivery, if it was, by all that has been put out until now.
+    /// Returns the text that was taken for a delivery, if it was, according to all output so far.
     pub(super) async fn taken(
         &self,
         process: &ProcessRef,
@@ -204,7 +209,7 @@ impl Follower {
         }
     }
 
-    /// Reads a piece, and returns whether that was all there is for now.
+    /// Reads a piece, and returns true if that was all for now.
     async fn read_on(
         &self,
         process: &ProcessRef,
@@ -215,46 +220,46 @@ impl Follower {
     ) -> Result<bool, RuntimeError> {
         let piece = runtime.output(process, from, PIECE, wait).await?;
         let mut read = self.read();
-        // Otherwise another has read this meanwhile, and perhaps more.
-        Ok(read.offset == from && read.add(&piece, &self.ear, clock.now()))
+        // Otherwise another task has read this meanwhile, and perhaps more.
+        Ok(read.offset == from && read.add(&piece, &self.reader, clock.now()))
     }
 
-    fn read(&self) -> MutexGuard<'_, Read> {
-        self.read.lock().expect("nobody panics while reading")
+    fn read(&self) -> MutexGuard<'_, ReadState> {
+        self.read.lock().expect("no thread panics while reading")
     }
 
-    /// Whether the process itself has said what it does.
+    /// Returns true if the process itself has reported its state.
     pub(super) fn has_claimed(&self) -> bool {
         self.read().claim.is_some()
     }
 
-    /// The question that is open, by the last word of the process.
+    /// Returns the open question, according to the last claim of the process.
     pub(super) fn question(&self) -> Option<String> {
         match &self.read().claim {
-            Some(Line::Asking { question }) => Some(question.clone()),
+            Some(ProtocolLine::Asking { question }) => Some(question.clone()),
             _ => None,
         }
     }
 
-    fn report(&self, heard: &Heard, clock: &dyn Clock) -> Option<Report> {
+    fn report(&self, heard: &OutputItem, clock: &dyn Clock) -> Option<Report> {
         let (session, attempt) = (self.session, self.attempt);
         let line = match heard {
-            Heard::Line(line) => line,
-            Heard::Conversation(conversation) => {
+            OutputItem::Line(line) => line,
+            OutputItem::Conversation(conversation) => {
                 return Some(Report::Conversation { session, attempt, conversation: conversation.clone() });
             }
-            Heard::Gone => return Some(Report::ConversationGone { session, attempt }),
-            Heard::Began | Heard::Failed | Heard::LimitMentioned(_) => return None,
+            OutputItem::Gone => return Some(Report::ConversationGone { session, attempt }),
+            OutputItem::Began | OutputItem::Failed | OutputItem::LimitMentioned(_) => return None,
         };
-        if let Line::Taken { delivery, text } = line {
+        if let ProtocolLine::Taken { delivery, text } = line {
             let turn = match delivery {
                 Some(delivery) => turn_of(attempt, *delivery),
-                // Not one of ours; it is told once, so any name will do that no other has.
+                // Not one of ours; it is reported once, so any unique name will do.
                 None => format!("attempt {attempt} at {} {text}", clock.now()),
             };
             return Some(Report::Taken { session, attempt, turn, text: text.clone() });
         }
-        if let Line::Denied { tool, call } = line {
+        if let ProtocolLine::Denied { tool, call } = line {
             let call = call.clone().unwrap_or_default();
             return Some(Report::Denied { session, attempt, call, tool: tool.clone() });
         }
@@ -268,34 +273,34 @@ impl Follower {
     }
 }
 
-/// How fast it is told what an agent says, second by second.
-struct Pace {
+/// Limits the rate of reports, second by second.
+struct ReportPace {
     since: Instant,
-    /// How much was told in this second.
-    told: usize,
-    /// Whether it was told in this second what was used up.
+    /// The number of reports in this second.
+    sent: usize,
+    /// True if usage was reported in this second.
     spent: bool,
     floods: bool,
-    said: bool,
+    announced: bool,
 }
 
-impl Pace {
-    fn new() -> Pace {
-        Pace { since: Instant::now(), told: 0, spent: false, floods: false, said: false }
+impl ReportPace {
+    fn new() -> ReportPace {
+        ReportPace { since: Instant::now(), sent: 0, spent: false, floods: false, announced: false }
     }
 
     /// Begins the next second, if the last one is over.
     fn begin(&mut self, lines: &mut u32) {
         self.floods |= *lines > LINES_MOST;
         if self.since.elapsed() >= SECOND {
-            (self.since, self.told, self.spent) = (Instant::now(), 0, false);
+            (self.since, self.sent, self.spent) = (Instant::now(), 0, false);
             *lines = 0;
         }
     }
 
-    /// Whether it is to be said now that the agent floods us, which is said once.
+    /// Returns true once, if the agent floods us.
     fn is_flooded(&mut self) -> bool {
-        self.floods && !std::mem::replace(&mut self.said, self.floods)
+        self.floods && !std::mem::replace(&mut self.announced, self.floods)
     }
 
     fn left(&self) -> Duration {
@@ -303,14 +308,14 @@ impl Pace {
     }
 }
 
-/// The name of the turn in which a delivery was taken, the same from whoever tells of it.
+/// Returns the name of the turn in which a delivery was taken, the same for every reporter.
 pub(super) fn turn_of(attempt: Attempt, delivery: u32) -> String {
     format!("attempt {attempt} delivery {delivery}")
 }
 
-impl Read {
-    /// Adds what comes next, and returns whether it is all there is for now.
-    fn add(&mut self, piece: &Output, ear: &Ear, now: Timestamp) -> bool {
+impl ReadState {
+    /// Adds the next piece, and returns true if it is all there is for now.
+    fn add(&mut self, piece: &Output, reader: &OutputReader, now: Timestamp) -> bool {
         if !piece.bytes.is_empty() {
             self.offset = piece.from + piece.bytes.len() as u64;
         }
@@ -322,7 +327,7 @@ impl Read {
             if let Some((_, after)) = &mut self.mentioned {
                 *after += usize::from(!line.trim().is_empty());
             }
-            for heard in ear.hear(line, now, &mut self.words) {
+            for heard in reader.read_line(line, now, &mut self.words) {
                 self.take(heard);
             }
         }
@@ -330,26 +335,28 @@ impl Read {
         let all = piece.bytes.is_empty() || piece.ended;
         if all && !self.caught_up {
             self.caught_up = true;
-            // A text that was taken long ago must not pass for the proof of a later one with the same words. Deliveries
+            // A text that was taken long ago must not pass for the proof of a later one with the same text. Deliveries
             // without a proof are asked for again, and found by their number.
             let denied = std::mem::take(&mut self.waiting).into_iter().rev();
-            let denied = denied.filter(|heard| matches!(heard, Heard::Line(Line::Denied { .. })));
-            let denied: Vec<Heard> = denied.take(DENIED_TOLD).collect();
-            // The first word and the conversation belong to this process, so they are never those of another message.
-            let own = [self.began.then_some(Heard::Began), self.gone.then_some(Heard::Gone)];
-            let own = own.into_iter().flatten().chain(self.conversation.clone().map(Heard::Conversation));
-            let claim = self.claim.clone().map(Heard::Line);
+            let denied =
+                denied.filter(|heard| matches!(heard, OutputItem::Line(ProtocolLine::Denied { .. })));
+            let denied: Vec<OutputItem> = denied.take(DENIED_REPORTED).collect();
+            // The start and the conversation belong to this process, so they cannot be those of another message.
+            let own = [self.began.then_some(OutputItem::Began), self.gone.then_some(OutputItem::Gone)];
+            let own =
+                own.into_iter().flatten().chain(self.conversation.clone().map(OutputItem::Conversation));
+            let claim = self.claim.clone().map(OutputItem::Line);
             self.waiting = own.chain(denied.into_iter().rev()).chain(claim).collect();
         }
         all
     }
 
-    fn news(&mut self, pace: &mut Pace) -> News {
+    fn news(&mut self, pace: &mut ReportPace) -> PendingReports {
         let (mut heard, mut spent) = (vec![], None);
         if self.caught_up {
             pace.begin(&mut self.lines);
-            let room = REPORTS_MOST - pace.told;
-            if self.waiting.len() > room && (pace.told == 0 || self.ended) {
+            let room = REPORTS_MOST - pace.sent;
+            if self.waiting.len() > room && (pace.sent == 0 || self.ended) {
                 self.sum_up();
             }
             if self.waiting.len() <= room || self.ended {
@@ -358,25 +365,32 @@ impl Read {
             if !pace.spent || self.ended {
                 spent = self.spent.take();
             }
-            pace.told = (pace.told + heard.len()).min(REPORTS_MOST);
+            pace.sent = (pace.sent + heard.len()).min(REPORTS_MOST);
             pace.spent |= spent.is_some();
         }
         let held_back = !self.waiting.is_empty() || self.spent.is_some();
-        News { heard, spent, held_back, from: self.offset, caught_up: self.caught_up, ended: self.ended }
+        PendingReports {
+            heard,
+            spent,
+            held_back,
+            from: self.offset,
+            caught_up: self.caught_up,
+            ended: self.ended,
+        }
     }
 
-    /// Drops the older of what waits: of what an agent does and was denied the latest matters, and so do the texts it took.
+    /// Drops older reports: of states and denied calls only the latest matter, and so do the texts it took.
     fn sum_up(&mut self) {
-        let is_taken = |heard: &Heard| matches!(heard, Heard::Line(Line::Taken { .. }));
+        let is_taken = |heard: &OutputItem| matches!(heard, OutputItem::Line(ProtocolLine::Taken { .. }));
         let (mut taken, mut others) = (0, 0);
-        let mut kept: Vec<Heard> = Vec::new();
+        let mut kept: Vec<OutputItem> = Vec::new();
         for heard in self.waiting.drain(..).rev() {
             let (count, most) = match is_taken(&heard) {
                 true => (&mut taken, TAKEN_MOST),
                 false => (&mut others, REPORTS_MOST - TAKEN_MOST),
             };
-            // Said once in the life of a process.
-            let once = matches!(heard, Heard::Began | Heard::Gone | Heard::Conversation(_));
+            // Reported once per process.
+            let once = matches!(heard, OutputItem::Began | OutputItem::Gone | OutputItem::Conversation(_));
             if once || *count < most {
                 *count += usize::from(!once);
                 kept.push(heard);
@@ -385,41 +399,41 @@ impl Read {
         self.waiting = kept.into_iter().rev().collect();
     }
 
-    fn take(&mut self, heard: Heard) {
+    fn take(&mut self, heard: OutputItem) {
         let mut line = match heard {
-            Heard::Line(line) => line,
-            // Every line of text might be the first word; the first one is.
-            Heard::Began if self.began => return,
-            Heard::Began => {
+            OutputItem::Line(line) => line,
+            // Every line of text might be the first; only the first one counts.
+            OutputItem::Began if self.began => return,
+            OutputItem::Began => {
                 self.began = true;
-                return self.queue(Heard::Began);
+                return self.queue(OutputItem::Began);
             }
-            // One that works has its conversation, whatever its text speaks of.
-            Heard::Gone if self.gone || self.began => return,
-            Heard::Gone => {
+            // One that works has its conversation, regardless of its text.
+            OutputItem::Gone if self.gone || self.began => return,
+            OutputItem::Gone => {
                 self.gone = true;
-                return self.queue(Heard::Gone);
+                return self.queue(OutputItem::Gone);
             }
-            Heard::Failed => {
+            OutputItem::Failed => {
                 self.failed = true;
                 return;
             }
-            Heard::LimitMentioned(limit) => {
+            OutputItem::LimitMentioned(limit) => {
                 self.mentioned = Some((limit, 0));
                 return;
             }
-            Heard::Conversation(id) if self.conversation.as_ref() == Some(&id) => return,
-            Heard::Conversation(id) => {
+            OutputItem::Conversation(id) if self.conversation.as_ref() == Some(&id) => return,
+            OutputItem::Conversation(id) => {
                 self.conversation = Some(id.clone());
-                return self.queue(Heard::Conversation(id));
+                return self.queue(OutputItem::Conversation(id));
             }
         };
-        if let Line::Denied { call, .. } = &mut line {
+        if let ProtocolLine::Denied { call, .. } = &mut line {
             self.denied += 1;
             // Counted from the beginning of the output, so that it is the same whenever it is read.
             call.get_or_insert_with(|| format!("attempt {} denied {}", self.attempt, self.denied));
         }
-        if let Line::Taken { delivery: Some(delivery), text } = &line {
+        if let ProtocolLine::Taken { delivery: Some(delivery), text } = &line {
             self.taken.insert(*delivery, text.clone());
             while self.taken.len() > TAKEN_KEPT {
                 self.taken.pop_first();
@@ -427,14 +441,14 @@ impl Read {
         }
         if line.reading().is_some() {
             self.claim = Some(line.clone());
-            // Whatever failed, it goes on.
-            self.failed &= !matches!(line, Line::Working { .. });
+            // It goes on after the failure.
+            self.failed &= !matches!(line, ProtocolLine::Working { .. });
         }
-        self.queue(Heard::Line(line));
+        self.queue(OutputItem::Line(line));
     }
 
-    /// Its last words, and the limit that its text speaks of.
-    fn last(&self) -> (String, Option<(Line, usize)>) {
+    /// Returns its final text, and the limit that the text mentions.
+    fn last(&self) -> (String, Option<(ProtocolLine, usize)>) {
         let words = self.words.trim();
         let words = match self.failed && !words.is_empty() {
             true => format!("failed: {words}"),
@@ -443,16 +457,16 @@ impl Read {
         (words, self.mentioned.clone())
     }
 
-    fn queue(&mut self, heard: Heard) {
+    fn queue(&mut self, heard: OutputItem) {
         self.lines = self.lines.saturating_add(1);
-        if let Heard::Line(line) = &heard
+        if let OutputItem::Line(line) = &heard
             && let Some(spend) = line.spend()
         {
             self.spent = Some(self.spent.map_or(spend, |before| before.later(spend)));
             return;
         }
-        let works = |heard: &Heard| matches!(heard, Heard::Line(Line::Working { .. }));
-        // Of several words about its work in a row the last says it all.
+        let works = |heard: &OutputItem| matches!(heard, OutputItem::Line(ProtocolLine::Working { .. }));
+        // Of several consecutive reports of work only the last matters.
         if works(&heard) {
             self.waiting.pop_back_if(|before| works(before));
         }

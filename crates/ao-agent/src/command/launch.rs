@@ -1,4 +1,4 @@
-//! What is run.
+//! Builds the command to run.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,10 +13,10 @@ use ao_ports::{AgentError, Command, Prepared};
 use super::options::{Options, Prompt};
 use super::places::{AgentPlaces, PlaceValues};
 
-/// Gives a file to a program as its stdin, which so has an end.
+/// Passes a file to a program as its stdin, which therefore ends.
 const FROM_FILE: &str = r#"file=$1; shift; exec "$@" <"$file""#;
 
-/// Says what to run, and writes the prompt into a file if the program wants it there.
+/// Builds the command, and writes the prompt into a file if the program needs it there.
 pub(super) fn prepare(
     options: &Options,
     places: &AgentPlaces,
@@ -42,7 +42,7 @@ pub(super) fn prepare(
     place(&mut args, "{conversation}", plan.conversation.as_str());
     let mut program = options.program.clone();
     if let Some(prompt) = &plan.prompt {
-        // Clean already. But an argument can hold no NUL, and what is run must not hang on that.
+        // Clean already. But an argument cannot contain NUL, and the launch must not depend on that.
         let prompt = &sanitise(prompt);
         let wants_file = args.iter().any(|arg| arg.contains("{prompt_file}"));
         let file = if wants_file || matches!(options.prompt, Prompt::File | Prompt::Stdin) {
@@ -55,7 +55,7 @@ pub(super) fn prepare(
         let placed = place(&mut args, "{prompt_file}", &file) | place(&mut args, "{prompt}", prompt);
         match options.prompt {
             Prompt::Argument | Prompt::Typed if !placed => {
-                // Once: a second one would be a word of its own.
+                // Only once: a second one would be an argument itself.
                 let before = options.before_prompt(prompt).filter(|word| args.last() != Some(word));
                 args.extend(before);
                 args.push(prompt.clone());
@@ -69,12 +69,12 @@ pub(super) fn prepare(
             _ => {}
         }
     } else {
-        // There is nothing to say with the launch, so what would carry it is left out.
+        // There is no prompt at launch, so its arguments are left out.
         args.retain(|arg| !arg.contains("{prompt}") && !arg.contains("{prompt_file}"));
     }
     if !options.after.is_empty() {
         let after: Vec<String> = options.after.iter().map(|word| quoted(&values.fill(word))).collect();
-        // The exit code is the agent's, unless all is well; then what comes after is no reason to call the turn failed.
+        // The exit code is the agent's unless it is 0; then a failure of the command after it does not fail the turn.
         let script = format!(r#""$@" || exit; {}; exit 0"#, after.join(" "));
         let words = ["-c".to_owned(), script, "sh".to_owned(), program];
         args = words.into_iter().chain(args).collect();
@@ -86,12 +86,12 @@ pub(super) fn prepare(
     Ok(Prepared::Run { command, conversation: conversation.then(|| plan.conversation.clone()) })
 }
 
-/// A word as a shell takes it, whatever is in it.
+/// Quotes an argument for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Whether the conversation that is to be resumed is known to be gone. Without a file to look for, only the agent knows.
+/// Returns true if the conversation to resume is known to be gone. Without a file to look for, only the agent knows.
 fn is_gone(options: &Options, plan: &LaunchPlan) -> bool {
     let Some(template) = &options.conversation_file else { return false };
     let path = template
@@ -102,7 +102,7 @@ fn is_gone(options: &Options, plan: &LaunchPlan) -> bool {
         (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
         _ => PathBuf::from(path),
     };
-    // What cannot be looked at may well be there.
+    // If it cannot be checked, it may well exist.
     matches!(path.try_exists(), Ok(false))
 }
 
@@ -125,7 +125,7 @@ fn keep_prompt(state: &Path, session: SessionId, attempt: Attempt, prompt: &str)
     file.into_os_string().into_string().map_err(|_| io::Error::other("its path is no text"))
 }
 
-/// Forgets the prompt of a process that has ended.
+/// Deletes the prompt of a process that has ended.
 pub(super) fn forget_prompt(state: &Path, session: SessionId, attempt: Attempt) {
     let _ = fs::remove_file(prompt_file(state, session, attempt));
 }

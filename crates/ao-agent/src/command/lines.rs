@@ -1,4 +1,4 @@
-//! Speaking the line protocol.
+//! Sends messages by the line protocol.
 
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_ports::{AgentError, AnswerOrder, Answered, DeliverOrder, Delivered, WriteOrder};
@@ -9,19 +9,22 @@ use super::follower::turn_of;
 use crate::line;
 
 impl CommandAgent {
-    /// Brings a text to the agent by its stdin.
+    /// Delivers a text through stdin.
     pub(super) async fn write_line(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
         let Some(process) = &order.process else {
             return Err(AgentError::Failed("there is no process to write to".into()));
         };
-        let desk = self.desk(order.session, order.attempt);
-        // Always, not only on later tries: after a crash the first try comes again as the first.
-        let taken =
-            desk.said.taken(process, &*self.runtime, &*self.clock, order.delivery).await.map_err(failed)?;
+        let agent_process = self.agent_process(order.session, order.attempt);
+        // Always, not only on retries: after a crash the first try is repeated as the first.
+        let taken = agent_process
+            .follower
+            .taken(process, &*self.runtime, &*self.clock, order.delivery)
+            .await
+            .map_err(failed)?;
         if let Some(text) = taken {
             return Ok(Delivered::Taken { turn: turn_of(order.attempt, order.delivery), text });
         }
-        if let Some(question) = desk.said.question() {
+        if let Some(question) = agent_process.follower.question() {
             let why = format!("a question is open: {question}");
             let asking = Signal {
                 attempt: order.attempt,
@@ -43,15 +46,19 @@ impl CommandAgent {
         Ok(Delivered::Written)
     }
 
-    /// Answers the question that is open by the last word of the process.
+    /// Answers the question that is open according to the last claim of the process.
     pub(super) async fn write_answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
-        let desk = self.desk(order.session, order.attempt);
-        // To have read all that it has said until now.
-        desk.said.taken(&order.process, &*self.runtime, &*self.clock, 0).await.map_err(failed)?;
-        let mut memory = desk.memory().await.map_err(failed)?;
-        match desk.said.question() {
+        let agent_process = self.agent_process(order.session, order.attempt);
+        // To have read all output until now.
+        agent_process
+            .follower
+            .taken(&order.process, &*self.runtime, &*self.clock, 0)
+            .await
+            .map_err(failed)?;
+        let mut memory = agent_process.memory().await.map_err(failed)?;
+        match agent_process.follower.question() {
             Some(open) if open == order.question => {}
-            // It has gone for the answer of an earlier call.
+            // It is gone because of the answer of an earlier call.
             _ if memory.answered(order.number) => return Ok(Answered::Given),
             Some(other) => {
                 return Ok(Answered::NotAsked { why: format!("another question is open: {other}") });

@@ -1,7 +1,7 @@
-//! What was typed at one process, remembered over restarts, so that nothing is ever typed twice.
+//! Remembers what was typed at one process across restarts, so that nothing is ever typed twice.
 //!
-//! A runtime that knows which writes it has made needs no help; others, such as tmux, do. One line a thing, written down
-//! before it is done: after a crash it may not have been done, which a person is told; it is never done twice.
+//! A runtime that records its writes needs no help; others do. One line per action, written before the action: after a
+//! crash it may not have happened, which is reported to a person; it never happens twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
@@ -12,23 +12,23 @@ use std::path::{Path, PathBuf};
 use ao_core::{Attempt, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// What one process was given.
+/// The actions on one process.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct TypedMemory {
     file: PathBuf,
     pasted: BTreeMap<u32, Timestamp>,
     answers: BTreeSet<u32>,
     /// The questions of its first launch that were answered.
     welcomed: BTreeSet<usize>,
-    /// It has been at its prompt or at work, so its launch is over.
+    /// It has been idle or working, so its launch is over.
     settled: bool,
-    /// What it was started with, and when.
+    /// The text it was started with, and when.
     launched: Option<(String, Timestamp)>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum MemoryLine {
     Pasted { delivery: u32, at: Timestamp },
     Answered { number: u32 },
     Welcomed { place: usize },
@@ -36,12 +36,12 @@ enum Line {
     Launched { with: String, at: Timestamp },
 }
 
-impl Memory {
-    /// Reads what an earlier life has written down.
-    pub(super) fn open(state: &Path, session: SessionId, attempt: Attempt) -> io::Result<Memory> {
+impl TypedMemory {
+    /// Reads the actions that an earlier daemon has recorded.
+    pub(super) fn open(state: &Path, session: SessionId, attempt: Attempt) -> io::Result<TypedMemory> {
         let folder = state.join("typed");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let mut memory = Memory { file: folder.join(name(session, attempt)), ..Memory::default() };
+        let mut memory = TypedMemory { file: folder.join(name(session, attempt)), ..TypedMemory::default() };
         let text = match fs::read_to_string(&memory.file) {
             Err(err) if err.kind() == io::ErrorKind::NotFound => String::new(),
             text => text?,
@@ -53,7 +53,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// When a delivery was pasted, if it may have been.
+    /// Returns when a delivery was pasted, if it may have been.
     pub(super) fn pasted(&self, delivery: u32) -> Option<Timestamp> {
         self.pasted.get(&delivery).copied()
     }
@@ -62,26 +62,26 @@ impl Memory {
         self.answers.contains(&number)
     }
 
-    /// When the process was started, if it was with this text.
+    /// Returns when the process was started, if it was with this text.
     pub(super) fn launched_with(&self, text: &str) -> Option<Timestamp> {
         let (with, at) = self.launched.as_ref()?;
         with.split_whitespace().eq(text.split_whitespace()).then_some(*at)
     }
 
     pub(super) fn launch(&mut self, with: &str, at: Timestamp) -> io::Result<()> {
-        // Said again, it is still the first time that counts.
+        // If it is repeated, the first time still counts.
         if self.launched.is_some() {
             return Ok(());
         }
-        self.note(Line::Launched { with: with.to_owned(), at })
+        self.note(MemoryLine::Launched { with: with.to_owned(), at })
     }
 
     pub(super) fn paste(&mut self, delivery: u32, at: Timestamp) -> io::Result<()> {
-        self.note(Line::Pasted { delivery, at })
+        self.note(MemoryLine::Pasted { delivery, at })
     }
 
     pub(super) fn answer(&mut self, number: u32) -> io::Result<()> {
-        self.note(Line::Answered { number })
+        self.note(MemoryLine::Answered { number })
     }
 
     pub(super) fn is_settled(&self) -> bool {
@@ -89,7 +89,7 @@ impl Memory {
     }
 
     pub(super) fn settle(&mut self) -> io::Result<()> {
-        if self.settled { Ok(()) } else { self.note(Line::Settled {}) }
+        if self.settled { Ok(()) } else { self.note(MemoryLine::Settled {}) }
     }
 
     pub(super) fn welcomed(&self, place: usize) -> bool {
@@ -97,12 +97,12 @@ impl Memory {
     }
 
     pub(super) fn welcome(&mut self, place: usize) -> io::Result<()> {
-        self.note(Line::Welcomed { place })
+        self.note(MemoryLine::Welcomed { place })
     }
 
-    fn note(&mut self, line: Line) -> io::Result<()> {
+    fn note(&mut self, line: MemoryLine) -> io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.file)?;
-        // Begins with a line break, in case the last one was cut off.
+        // Starts with a line break, in case the last one was cut off.
         let text = format!("\n{}\n", serde_json::to_string(&line)?);
         file.write_all(text.as_bytes())?;
         file.sync_data()?;
@@ -110,24 +110,24 @@ impl Memory {
         Ok(())
     }
 
-    fn learn(&mut self, line: Line) {
+    fn learn(&mut self, line: MemoryLine) {
         match line {
-            Line::Pasted { delivery, at } => {
+            MemoryLine::Pasted { delivery, at } => {
                 self.pasted.entry(delivery).or_insert(at);
             }
-            Line::Answered { number } => {
+            MemoryLine::Answered { number } => {
                 self.answers.insert(number);
             }
-            Line::Welcomed { place } => {
+            MemoryLine::Welcomed { place } => {
                 self.welcomed.insert(place);
             }
-            Line::Settled {} => self.settled = true,
-            Line::Launched { with, at } => self.launched = Some((with, at)),
+            MemoryLine::Settled {} => self.settled = true,
+            MemoryLine::Launched { with, at } => self.launched = Some((with, at)),
         }
     }
 }
 
-/// Forgets what was typed at processes of a session that an attempt has replaced.
+/// Deletes the records of processes of a session that an attempt has replaced.
 pub(super) fn forget_before(state: &Path, session: SessionId, attempt: Attempt) {
     let Ok(entries) = fs::read_dir(state.join("typed")) else { return };
     let is_earlier = |file: &str| {
@@ -152,9 +152,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_is_known_in_the_next_life() {
+    fn typed_text_is_remembered_across_restarts() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || Memory::open(folder.path(), SessionId(1), Attempt(2)).unwrap();
+        let open = || TypedMemory::open(folder.path(), SessionId(1), Attempt(2)).unwrap();
         let mut memory = open();
         memory.paste(3, Timestamp(5)).unwrap();
         fs::write(folder.path().join("typed/ses_1-2"), "{\"pasted\":{\"delivery\":3,\"at\":5}}\n{\"pas")

@@ -6,16 +6,16 @@
 //!     └──► Report: signals, texts taken, what was spent
 //! ```
 //!
-//! A follower does nothing while the program puts nothing out: the runtime wakes it, and it ends with the program.
+//! A follower does nothing while the program prints nothing: the runtime wakes it, and it ends with the program.
 
 mod agent;
 mod answering;
 mod follower;
-mod heard;
 mod launch;
 mod lines;
 mod memory;
 mod options;
+mod output;
 mod patterns;
 mod places;
 mod typing;
@@ -26,7 +26,7 @@ pub use options::{Keys, Options, OutputOptions, Prompt, ScreenOptions, Welcome};
 pub use patterns::PatternError;
 pub use places::AgentPlaces;
 
-/// The numbers of writes that are answers have this bit, so that none is the number of a delivery's write.
+/// Write numbers of answers have this bit, so that none equals that of a delivery.
 const ANSWERS: u64 = 1 << 63;
 /// The same for answers to a first launch.
 const WELCOMES: u64 = 1 << 62;

@@ -1,4 +1,4 @@
-//! Which program, and how it is spoken to. Plain data, as a manifest has it.
+//! The options of an agent: its program and how to talk to it. Plain data, as in a manifest.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::turn::TurnFormat;
 /// Describes a program as an agent. Users write it under `tools:`, so the comments here are their reference: the schema of the
 /// configuration is made from these types (`cargo xtask generate`), and a new key needs no other place than this one.
 ///
-/// Manifests are written with `snake_case` names. A configuration uses `camelCase`, so a field of two words has an alias.
+/// Manifests are written with `snake_case` names. A configuration uses `camelCase`, so a field with an underscore has an alias.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(
@@ -195,24 +195,24 @@ impl Options {
         })
     }
 
-    /// The word before a prompt that comes last, if this one needs it.
+    /// Returns the separator before a prompt that comes last, if this one needs it.
     pub(super) fn before_prompt(&self, prompt: &str) -> Option<String> {
         let word = self.end_of_options.as_deref().unwrap_or("--");
         (prompt.starts_with('-') && !word.is_empty()).then(|| word.to_owned())
     }
 
-    /// The arguments that make a choice of this agent what it is.
+    /// Returns the arguments for a choice of model and permissions.
     pub(super) fn choose(&self, choice: &AgentChoice) -> Vec<String> {
         let model =
             choice.model.iter().flat_map(|model| self.model.iter().map(|arg| arg.replace("{model}", model)));
-        // What is not said is as the agent's maker thinks right for a program that nobody watches.
+        // The default is what the agent's maker considers right for an unattended program.
         let permissions = choice.permissions.as_deref().unwrap_or("default");
         let permissions = self.permissions.get(permissions).into_iter().flatten().cloned();
         model.chain(permissions).chain(choice.args.iter().cloned()).collect()
     }
 
-    /// Returns why this agent cannot be started as it is configured: it has no permission profile of that name, or cannot be
-    /// told a model. To leave such a setting out would start it with other rights than were asked for.
+    /// Returns why this agent cannot be started as configured: it has no permission profile of that name, or does not
+    /// support choosing a model. Ignoring such a setting would start it with other permissions than requested.
     pub fn cannot_take(&self, permissions: Option<&str>, model: Option<&str>) -> Option<String> {
         let unknown = permissions.filter(|word| *word != "default" && !self.permissions.contains_key(*word));
         if let Some(word) = unknown {
@@ -230,7 +230,7 @@ impl Options {
         Some(format!("the agent `{}` cannot be told to use the model `{model}`", self.name))
     }
 
-    /// Whether the task goes with the launch.
+    /// Returns true if the task is passed at launch.
     pub(super) fn prompt_at_launch(&self) -> bool {
         let mentions = |word: &str| self.args.iter().any(|arg| arg.contains(word));
         match self.prompt {
@@ -240,13 +240,13 @@ impl Options {
         }
     }
 
-    /// Whether each message is a process of its own.
+    /// Returns true if each message is a process of its own.
     pub fn one_turn(&self) -> bool {
         matches!(self.prompt, Prompt::Argument | Prompt::Stdin | Prompt::File)
     }
 }
 
-/// A time as one number, as people write it.
+/// A duration as one number, as people write it.
 mod milliseconds {
     use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reading a screen.
+//! Reads a screen.
 
 use ao_core::Timestamp;
 use ao_core::evidence::Reading;
@@ -10,31 +10,31 @@ use regex::{Captures, Match, Regex, RegexBuilder};
 use super::options::{ScreenOptions, Welcome};
 use crate::text::{cut, letters};
 
-/// How large a pattern may become when it is compiled.
+/// Size limit of a compiled pattern, in bytes.
 const PATTERN_MOST: usize = 1 << 20;
-/// How much of a screen is read, from its end.
+/// Most bytes of a screen that are read, from its end.
 const SCREEN_MOST: usize = 64 * 1024;
-/// A limit is in force if it stands this near above the prompt; further up, it is history.
+/// A limit is in force if it is at most this many lines above the prompt; further up, it is history.
 const LIMIT_LINES: usize = 6;
 const DOING_MOST: usize = 200;
 const QUESTION_MOST: usize = 4000;
-/// So many letters at the end of a text are known for its end.
+/// Letters at the end of a text that suffice to recognise it.
 const KNOWN_BY: usize = 24;
 
 /// The patterns of one agent's screen.
 #[derive(Debug)]
-pub(super) struct Patterns {
+pub(super) struct ScreenPatterns {
     prompt: Option<Regex>,
     busy: Option<Regex>,
     dialog: Option<Regex>,
     limit: Option<Regex>,
     draft: Option<Regex>,
     pasted: Option<Regex>,
-    /// Of the questions of a first launch, in their order.
+    /// Those of the questions of a first launch, in order.
     first_launch: Vec<Regex>,
 }
 
-/// A pattern that is none.
+/// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the pattern `{pattern}` for `{name}` cannot be used: {why}")]
 pub struct PatternError {
@@ -54,7 +54,7 @@ pub(super) fn compile(name: &'static str, pattern: &Option<String>) -> Result<Op
     pattern.as_ref().map(|pattern| build(name, pattern)).transpose()
 }
 
-/// The limit that a pattern has found, unless its time has passed.
+/// Returns the limit that a pattern has found, unless its time has passed.
 pub(super) fn limit(found: &Captures<'_>, now: Timestamp) -> Option<Reading> {
     match found.name("time").map(|time| until(time.as_str(), now)) {
         Some(Some(until)) if until <= now => None,
@@ -63,13 +63,16 @@ pub(super) fn limit(found: &Captures<'_>, now: Timestamp) -> Option<Reading> {
     }
 }
 
-impl Patterns {
-    pub(super) fn new(options: &ScreenOptions, first_launch: &[Welcome]) -> Result<Patterns, PatternError> {
-        // The whole of it: a command that an agent asks about may have the same words in it.
+impl ScreenPatterns {
+    pub(super) fn new(
+        options: &ScreenOptions,
+        first_launch: &[Welcome],
+    ) -> Result<ScreenPatterns, PatternError> {
+        // The whole question: a command that an agent asks about may contain the same text.
         let whole = |question: &str| format!(r"\A(?:{question})\z");
         let first_launch =
             first_launch.iter().map(|welcome| build("first_launch", &whole(&welcome.question)));
-        Ok(Patterns {
+        Ok(ScreenPatterns {
             prompt: compile("prompt", &options.prompt)?,
             busy: compile("busy", &options.busy)?,
             dialog: compile("dialog", &options.dialog)?,
@@ -80,12 +83,12 @@ impl Patterns {
         })
     }
 
-    /// Which question of a first launch this is, if it is one.
+    /// Returns the index of the first-launch question that matches, if any.
     pub(super) fn welcome(&self, question: &str) -> Option<usize> {
         self.first_launch.iter().position(|pattern| pattern.is_match(question))
     }
 
-    /// Nothing is known of this agent's screen, so none is read.
+    /// Returns true if nothing is known of this agent's screen, so that none is read.
     pub(super) fn are_none(&self) -> bool {
         [&self.prompt, &self.busy, &self.dialog, &self.limit].iter().all(|pattern| pattern.is_none())
     }
@@ -94,12 +97,13 @@ impl Patterns {
         self.draft.is_some()
     }
 
-    /// What the screen says the agent does. One that none of the patterns knows says nothing, least of all that it is idle.
+    /// Derives the agent's state from its screen. A screen that matches no pattern proves nothing, least of all that it
+    /// is idle.
     pub(super) fn read(&self, screen: &Screen, now: Timestamp) -> Reading {
         let text = text_of(screen);
         let prompt = last(&self.prompt, &text);
         if let Some(dialog) = captures(&self.dialog, &text)
-            // What is above a prompt is over and was left standing.
+            // A dialog above a prompt is over and was left on the screen.
             && prompt.is_none_or(|prompt| prompt.start() < whole(&dialog).end())
         {
             let question = dialog.name("question").unwrap_or_else(|| whole(&dialog)).as_str();
@@ -122,10 +126,10 @@ impl Patterns {
         }
     }
 
-    /// What stands in the input box; `None` if no box can be seen.
+    /// Returns the text in the input box; `None` if no box can be seen.
     pub(super) fn draft(&self, screen: &Screen) -> Option<String> {
         let draft = self.draft.as_ref()?;
-        // The lowest lines that hang together: text that was sent may look like a draft too.
+        // The lowest adjacent lines: text that was sent may look like a draft too.
         let mut lines = Vec::new();
         for line in screen.lines.iter().rev() {
             match draft.captures(line.trim_end()) {
@@ -141,7 +145,7 @@ impl Patterns {
         Some(lines.join("\n").trim().to_owned())
     }
 
-    /// Whether a draft is a text of ours, or what can be seen of it.
+    /// Returns true if a draft is a text of ours, or the visible part of it.
     pub(super) fn is_ours(&self, draft: &str, text: &str) -> bool {
         if self.pasted.as_ref().and_then(|pasted| pasted.find(draft)).is_some_and(|it| it.as_str() == draft) {
             return true;
@@ -178,7 +182,7 @@ fn is_near(text: &str, above: &Match<'_>, below: &Match<'_>) -> bool {
     between.lines().filter(|line| !line.trim().is_empty()).count() <= LIMIT_LINES
 }
 
-/// The moment that a time of day means: the nearest one, which may just have passed.
+/// Returns the moment that a time of day means: the nearest one, which may just have passed.
 fn until(time: &str, now: Timestamp) -> Option<Timestamp> {
     let time = time_of_day(time)?;
     let now = jiff::Timestamp::from_millisecond(now.0).ok()?.to_zoned(TimeZone::system());
@@ -215,8 +219,8 @@ mod tests {
 
     use super::*;
 
-    fn patterns() -> Patterns {
-        Patterns::new(
+    fn patterns() -> ScreenPatterns {
+        ScreenPatterns::new(
             &ScreenOptions {
                 prompt: Some(r"^│ >( |$)".into()),
                 busy: Some(r"^✻ (?P<doing>\w+)…".into()),
@@ -248,7 +252,7 @@ mod tests {
 
     /// acceptance: S10
     #[test]
-    fn a_screen_that_nobody_knows_is_never_idle() {
+    fn an_unknown_screen_is_never_idle() {
         assert_eq!(read("░▒▓"), "Unreadable { why: \"the screen is none that is known\" }");
         assert_eq!(read(""), "Unreadable { why: \"the screen is none that is known\" }");
     }
@@ -309,7 +313,7 @@ mod tests {
     fn a_pattern_that_is_none_or_too_large_is_named() {
         for wrong in ["(", r"(\w{500}){500}"] {
             let options = ScreenOptions { busy: Some(wrong.into()), ..ScreenOptions::default() };
-            let err = Patterns::new(&options, &[]).unwrap_err().to_string();
+            let err = ScreenPatterns::new(&options, &[]).unwrap_err().to_string();
             assert!(err.starts_with(&format!("the pattern `{wrong}` for `busy`")), "{err}");
         }
     }

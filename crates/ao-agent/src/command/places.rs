@@ -1,15 +1,15 @@
-//! The places of this machine that an agent is told of.
+//! Paths of this machine that agents need.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The places that every agent of a daemon is told of.
+/// The paths that every agent of a daemon gets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentPlaces {
     /// Our own program, by its full path: an agent's shell may have another `PATH`.
     pub ao: String,
-    /// The folder of the logs of checks, which messages name.
+    /// The folder of the logs of checks, which messages refer to.
     pub check_logs: String,
 }
 
@@ -27,9 +27,9 @@ impl PlaceValues {
         ]))
     }
 
-    /// Fills in the places that a text mentions.
+    /// Replaces the placeholders in a text.
     pub(super) fn fill(&self, text: &str) -> String {
-        // Inside of JSON a path is part of a string.
+        // Inside JSON a path is part of a string.
         let is_json = text.starts_with('{') && serde_json::from_str::<serde_json::Value>(text).is_ok();
         let mut text = text.to_owned();
         for (word, value) in self.0.iter().filter(|(_, value)| !value.is_empty()) {
@@ -41,7 +41,7 @@ impl PlaceValues {
     }
 }
 
-/// The git folder of a workspace, and the one that it shares with its repository. The same for a clone.
+/// Returns the git folder of a workspace, and the one that it shares with its repository. The same for a clone.
 fn git_dirs(workspace: &Path) -> (PathBuf, PathBuf) {
     let dot_git = workspace.join(".git");
     let own = fs::read_to_string(&dot_git)

@@ -1,4 +1,4 @@
-//! Typing at a terminal: a text arrives as one user's turn, or nothing is typed.
+//! Types at a terminal: a text arrives as one user turn, or nothing is typed.
 //!
 //! ```text
 //!  look ──► dialog, work, a person, another's draft, an unknown screen ──► Held
@@ -22,33 +22,33 @@ use super::agent::{CommandAgent, failed};
 use super::follower::turn_of;
 use super::watching::signal;
 
-/// How often Enter is pressed in one delivery.
+/// Most presses of Enter per delivery.
 const ENTERS: u64 = 3;
-/// How long a pasted text may take to show.
+/// Time limit for a pasted text to show.
 const SHOWS: Duration = Duration::from_secs(4);
-/// How long a draft may take to go once Enter was pressed.
+/// Time limit for a draft to disappear once Enter was pressed.
 const GOES: Duration = Duration::from_millis(1200);
-/// How long a turn may take to end once it was interrupted.
+/// Time limit for a turn to end once it was interrupted.
 const STOPS: Duration = Duration::from_secs(4);
-/// A screen is drawn in pieces; this long is waited for the next.
+/// A screen is drawn in pieces; this is the wait for the next.
 const FRAME: Duration = Duration::from_millis(25);
 
-/// The places of a delivery's writes within its numbers. The paste has one for all tries, so it is never made again.
+/// The low bits of a delivery's write numbers. The paste has one number for all tries, so it is never repeated.
 const PASTE: u64 = 0;
 const INTERRUPT: u64 = 0x10;
 
 impl CommandAgent {
-    /// Brings a text to the agent by its terminal.
+    /// Delivers a text through the terminal.
     pub(super) async fn type_in(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
         let Some(process) = &order.process else {
             return Err(AgentError::Failed("there is no process to write to".into()));
         };
-        let desk = self.desk(order.session, order.attempt);
-        // Held all the while: two who type at once would type one text.
-        let mut memory = desk.memory().await.map_err(failed)?;
-        // Clean already, and cleaned once more: whatever comes here, no text presses keys.
+        let agent_process = self.agent_process(order.session, order.attempt);
+        // Locked all the while: two concurrent writers would mix their texts.
+        let mut memory = agent_process.memory().await.map_err(failed)?;
+        // Clean already, and sanitised once more: no text may press keys.
         let text = sanitise(&order.text);
-        // A later try of what it was started with, of which the proof is late or lost.
+        // A retry of the text it was started with, whose proof is late or lost.
         let by_launch = memory.launched_with(&text).filter(|_| order.tries > 1);
         let before = memory.pasted(order.delivery).or(by_launch);
         if let Some(taken) = self.taken(order, &text, before) {
@@ -68,12 +68,12 @@ impl CommandAgent {
                 }
             }
             (None, None) if self.patterns.know_drafts() => return Ok(held("its input box cannot be seen")),
-            // It was typed before, and is not there. Only a runtime that remembers knows better than that.
+            // It was typed before, and is not there. Only a runtime that records writes can tell more.
             (Some(_), _) if by_launch.is_some() || !self.runtime.abilities().remembers_writes => {
                 return Ok(Delivered::Written);
             }
             _ => {
-                // Not on a later try: the turn that runs may be the one that this very message began.
+                // Not on a retry: the running turn may be the one that this very message began.
                 if let Some(keys) = self.interrupts(order, &screen).filter(|_| before.is_none()) {
                     self.press(process, number(order, order.tries, INTERRUPT), keys).await?;
                     let at_prompt = |screen: &Screen| self.reads(screen) == Reading::Idle;
@@ -134,7 +134,7 @@ impl CommandAgent {
                 return Ok(taken);
             }
             if gone && !self.options.hooks && screen.typed == begun {
-                // Who has no hooks shows it by nothing else: our text stood in the box, and Enter took it away.
+                // Without hooks there is no better proof: our text was in the box, and Enter removed it.
                 let turn = turn_of(order.attempt, order.delivery);
                 return Ok(Delivered::Taken { turn, text: order.text.clone() });
             }
@@ -145,7 +145,7 @@ impl CommandAgent {
         Ok(Delivered::Written)
     }
 
-    /// What keeps us from typing, with what was seen.
+    /// Returns what prevents typing, with the evidence.
     fn in_the_way(&self, order: &DeliverOrder, screen: &Screen) -> Option<Delivered> {
         let now = self.clock.now();
         let quiet = self.options.keys.human_quiet;
@@ -174,13 +174,13 @@ impl CommandAgent {
         Some(Delivered::Held { why, signals: vec![signal(order.attempt, now, reading)] })
     }
 
-    /// The keys that stop a running turn, if this message is to and one runs.
+    /// Returns the keys that stop a running turn, if this message interrupts and one runs.
     fn interrupts(&self, order: &DeliverOrder, screen: &Screen) -> Option<&str> {
         let runs = order.interrupt && matches!(self.reads(screen), Reading::Working { .. });
         self.options.keys.interrupt.as_deref().filter(|_| runs)
     }
 
-    /// The turn in which a hook says our text was taken since it was pasted.
+    /// Returns the turn in which, according to a hook, our text was taken since it was pasted.
     fn taken(&self, order: &DeliverOrder, text: &str, since: Option<Timestamp>) -> Option<Delivered> {
         let history = self.history.as_ref()?;
         let turn = history.find(order.session, order.attempt, since?, |taken| is_turn_of(taken, text))?;
@@ -191,11 +191,11 @@ impl CommandAgent {
         if screen.bracketed_paste {
             return format!("\x1b[200~{text}\x1b[201~").into_bytes();
         }
-        // Without the marks each line break would be a press of Enter, and a tab whatever tabs are.
+        // Without bracketed paste each line break would be a press of Enter, and a tab would have its own meaning.
         text.trim_end().replace('\t', " ").replace('\n', &self.options.keys.line_break).into_bytes()
     }
 
-    /// Waits until a draft stands in the box.
+    /// Waits until the box has a draft.
     async fn shows(&self, process: &ProcessRef) -> Result<bool, AgentError> {
         if !self.patterns.know_drafts() {
             // There is nothing to wait for but that it has been drawn.
@@ -206,7 +206,7 @@ impl CommandAgent {
         Ok(self.until(process, SHOWS, shows).await?.1)
     }
 
-    /// Waits until the screen is as wished, woken by output, and says whether it came to that.
+    /// Waits until the screen meets a condition, woken by output, and returns true if it does.
     pub(super) async fn until(
         &self,
         process: &ProcessRef,
@@ -251,7 +251,7 @@ fn not_ours() -> Delivered {
     held("a draft that is not ours stands in the input box")
 }
 
-/// Numbers of writes: by delivery, by try, by what is written.
+/// Composes the number of a write: by delivery, by try, by what is written.
 fn number(order: &DeliverOrder, tries: u32, what: u64) -> u64 {
     u64::from(order.delivery) << 24 | u64::from(tries.min(0xffff)) << 8 | what
 }

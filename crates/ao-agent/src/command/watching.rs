@@ -1,4 +1,4 @@
-//! Reading along with a terminal: woken by output, never by the clock alone.
+//! Follows a terminal: woken by output, never by the clock alone.
 
 use std::time::Duration;
 
@@ -9,34 +9,34 @@ use tokio::time::Instant;
 
 use super::agent::CommandAgent;
 
-/// How much output is read at a time; of its content only the screen is of interest.
+/// Most output read at a time; only the resulting screen matters.
 const PIECE: usize = 64 * 1024;
-/// A screen is read once nothing was put out for so long,
+/// A screen is read once there was no output for this long,
 const QUIET: Duration = Duration::from_millis(150);
-/// or after so long, if there is always something.
+/// or after this long, if the output never pauses.
 const FLOWING: Duration = Duration::from_millis(400);
-/// How long one call waits for output. Any bound would do; this one notices within a minute if a runtime has failed to.
+/// Longest wait for output per call. Any bound would do; with this one a failed runtime is noticed within a minute.
 const LONG: Duration = Duration::from_secs(60);
-/// How long a question that was answered may stand there.
+/// Time that an answered question may stay on the screen.
 const ANSWERED: Duration = Duration::from_secs(3);
-/// How long to leave a runtime alone that has failed.
+/// Pause after a failure of the runtime.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// A screen that is half drawn looks like none that is known, so an unknown one has to stay for a moment.
+/// A half-drawn screen looks unknown, so an unknown one has to stay for a moment.
 const DOUBT: Duration = Duration::from_secs(1);
-/// An idle screen is believed against fresher words of others only after a while, so it is told once more then.
+/// An idle screen outweighs newer reports of others only after a while, so it is reported once more then.
 const IDLE_AGAIN: Duration = Duration::from_millis(5500);
-/// The same for what is easier to be sure of.
+/// The same for states that are easier to be sure of.
 const CLAIM_AGAIN: Duration = Duration::from_millis(2500);
-/// A claim to be working has to be renewed, and is, as long as the screen moves.
+/// A claim to be working has to be renewed, and is, as long as the screen changes.
 const WORK_AGAIN: Duration = Duration::from_secs(20);
 
 impl CommandAgent {
-    /// Reports what the screen shows, until the process has ended.
+    /// Reports the state that the screen shows, until the process has ended.
     pub(super) async fn watch_screen(&self, order: &FollowOrder, reporter: &dyn Reporter) {
-        let mut watched = Watched::default();
+        let mut watched = ReportedScreen::default();
         let mut offset = 0;
         let mut moved = true;
-        // Until it has been at its prompt or at work, in this life of ours or in an earlier one.
+        // Until it has been idle or working, in this daemon or in an earlier one.
         let mut launching = !self.options.first_launch.is_empty();
         let mut with_launch = order.with_launch.clone();
         loop {
@@ -54,7 +54,7 @@ impl CommandAgent {
                         reporter.report(proof).await;
                     }
                     if launching && self.is_welcomed(order, &reading).await {
-                        // What it was about should be gone by then.
+                        // The question should be gone by then.
                         patience = ANSWERED;
                     } else if watched.is_news(&reading, moved) {
                         let signal = signal(order.attempt, at, reading);
@@ -66,7 +66,7 @@ impl CommandAgent {
                 }
             }
             match self.more_output(order, &mut offset, watched.wait().min(patience)).await {
-                Ok(Progress { ended: true, .. }) => return,
+                Ok(OutputProgress { ended: true, .. }) => return,
                 Ok(progress) => moved = progress.moved,
                 Err(err) => {
                     tracing::warn!(%err, session = %order.session, "the output of an agent cannot be read");
@@ -74,12 +74,13 @@ impl CommandAgent {
                 }
             }
             if moved {
-                self.desk(order.session, order.attempt).moved();
+                self.agent_process(order.session, order.attempt).moved();
             }
         }
     }
 
-    /// The proof that an agent without hooks has what it was started with: its screen shows it at work, or at its prompt again.
+    /// Returns the proof that an agent without hooks has the text it was started with: its screen shows it working, or
+    /// idle again.
     fn shown_proof(
         &self,
         order: &FollowOrder,
@@ -95,10 +96,10 @@ impl CommandAgent {
         with_launch.take().map(|text| Report::Taken { session, attempt, turn, text })
     }
 
-    /// Writes down that a launch is over. Not to know it again after a restart would answer questions that are a person's.
+    /// Records that a launch is over. If that were forgotten in a restart, questions for a person would be answered.
     async fn settled(&self, order: &FollowOrder) {
-        let desk = self.desk(order.session, order.attempt);
-        let settled = match desk.memory().await {
+        let agent_process = self.agent_process(order.session, order.attempt);
+        let settled = match agent_process.memory().await {
             Ok(mut memory) => memory.settle(),
             Err(err) => Err(err),
         };
@@ -107,7 +108,7 @@ impl CommandAgent {
         }
     }
 
-    /// Whether it is a question of a first launch, and answered.
+    /// Returns true if it is a question of a first launch, and was answered.
     async fn is_welcomed(&self, order: &FollowOrder, reading: &Reading) -> bool {
         let Reading::Asking { question } = reading else { return false };
         let welcomed = self.welcomes(order, question).await;
@@ -123,8 +124,8 @@ impl CommandAgent {
         order: &FollowOrder,
         offset: &mut u64,
         wait: Duration,
-    ) -> Result<Progress, RuntimeError> {
-        let mut progress = Progress::default();
+    ) -> Result<OutputProgress, RuntimeError> {
+        let mut progress = OutputProgress::default();
         let (mut wait, mut until) = (wait, None);
         loop {
             let piece = self.runtime.output(&order.process, *offset, PIECE, wait).await?;
@@ -144,33 +145,33 @@ impl CommandAgent {
 }
 
 #[derive(Debug, Default)]
-struct Progress {
+struct OutputProgress {
     moved: bool,
     ended: bool,
 }
 
-/// What the screen says, and how far it is to be believed.
+/// Builds a signal from the screen, with its confidence.
 pub(super) fn signal(attempt: Attempt, at: Timestamp, reading: Reading) -> Signal {
-    // A prompt can be seen for a moment between two steps of a turn.
+    // A prompt can appear for a moment between two steps of a turn.
     let confidence = if reading == Reading::Idle { Confidence::Low } else { Confidence::Medium };
     Signal { attempt, source: Source::Terminal, at, confidence, reading }
 }
 
-/// What was last told of a screen, and when it is to be told again.
+/// The last reported state of a screen, and when it is to be reported again.
 #[derive(Debug, Default)]
-struct Watched {
-    told: Option<Reading>,
+struct ReportedScreen {
+    reported: Option<Reading>,
     due: Option<Instant>,
     /// The screen has become unknown and may just be half drawn.
     doubt: bool,
 }
 
-impl Watched {
-    /// Whether a reading is to be told. The same one again is, once, when others may have spoken in between: that is, a
-    /// little later than the first time, and whenever the screen has moved since.
+impl ReportedScreen {
+    /// Returns true if a reading is to be reported. A repeated one is, once, when other sources may have reported in
+    /// between: a little later than the first time, and whenever the screen has changed since.
     fn is_news(&mut self, reading: &Reading, moved: bool) -> bool {
         let is_due = self.due.is_some_and(|due| due <= Instant::now());
-        if self.told.as_ref().is_some_and(|told| is_same(told, reading)) {
+        if self.reported.as_ref().is_some_and(|last| is_same(last, reading)) {
             self.doubt = false;
             if is_due {
                 self.due = None;
@@ -187,12 +188,12 @@ impl Watched {
             return false;
         }
         self.doubt = false;
-        self.told = Some(reading.clone());
+        self.reported = Some(reading.clone());
         self.due = Some(Instant::now() + again(reading, false));
         true
     }
 
-    /// How long nothing is to be told unless something is put out.
+    /// Returns the time until the next report is due without output.
     fn wait(&self) -> Duration {
         self.due.map_or(LONG, |due| due.saturating_duration_since(Instant::now()))
     }
@@ -208,7 +209,7 @@ fn again(reading: &Reading, renewed: bool) -> Duration {
 
 fn is_same(one: &Reading, other: &Reading) -> bool {
     match (one, other) {
-        // Its words change with every turn of the spinner.
+        // The text changes with every turn of the spinner.
         (Reading::Working { .. }, Reading::Working { .. }) => true,
         (one, other) => one == other,
     }
@@ -231,8 +232,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_same_is_told_once_more_and_then_only_if_the_screen_moves() {
-        let mut watched = Watched::default();
+    async fn a_reading_is_repeated_once_and_then_only_if_the_screen_moves() {
+        let mut watched = ReportedScreen::default();
         assert!(watched.is_news(&Reading::Idle, true));
         assert!(!watched.is_news(&Reading::Idle, false));
         after(IDLE_AGAIN).await;
@@ -248,18 +249,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn work_is_renewed_as_long_as_the_spinner_turns() {
-        let mut watched = Watched::default();
-        let mut told = 0;
+        let mut watched = ReportedScreen::default();
+        let mut reports = 0;
         for _ in 0..300 {
-            told += u32::from(watched.is_news(&working(), true));
+            reports += u32::from(watched.is_news(&working(), true));
             after(FLOWING).await;
         }
-        assert!((6..=8).contains(&told), "told {told} times in two minutes");
+        assert!((6..=8).contains(&reports), "reported {reports} times in two minutes");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_screen_that_is_half_drawn_is_not_told_and_one_that_stays_unknown_is() {
-        let mut watched = Watched::default();
+    async fn a_half_drawn_screen_is_not_reported_and_one_that_stays_unknown_is() {
+        let mut watched = ReportedScreen::default();
         assert!(watched.is_news(&Reading::Idle, true));
         assert!(!watched.is_news(&unknown(), true));
         assert!(!watched.is_news(&Reading::Idle, true));

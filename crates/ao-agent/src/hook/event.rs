@@ -1,153 +1,153 @@
-//! What a hook's event means, whoever's it is. The names are data, because agents agree on little else.
+//! Interprets the events of hooks, for all agents. The names are data, because agents agree on little else.
 
 use ao_core::evidence::Reading;
 use serde_json::Value;
 
 use crate::text::cut;
 
-/// The most of a word about what the agent does; it is shown, not sent on.
+/// Most characters of a description of the agent's work; it is shown, not sent on.
 const DOING_MOST: usize = 200;
-/// The most of a question; a person has to be able to read all of it.
+/// Most characters of a question; a person has to be able to read all of it.
 const QUESTION_MOST: usize = 4000;
 
-/// What an event tells.
+/// The meaning of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Told {
-    /// The text that the agent took as a user's turn.
+pub struct EventMeaning {
+    /// The text that the agent took as a user turn.
     pub taken: Option<String>,
     pub reading: Option<Reading>,
-    /// Whether the reading is told once more, in words that say less than those of the first time.
+    /// True if the reading repeats an earlier one, with less detail.
     pub reminder: bool,
-    /// A call of a tool that the agent was not allowed to make.
-    pub denied: Option<Denial>,
+    /// A tool call that the agent was not allowed to make.
+    pub denied: Option<ToolDenial>,
 }
 
-/// A call that was denied.
+/// A tool call that was denied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Denial {
-    /// The agent's own name for the call, if it has one.
+pub struct ToolDenial {
+    /// The agent's own id of the call, if it has one.
     pub call: Option<String>,
     pub tool: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
+enum EventKind {
     Started,
-    /// A user's turn begins, and the payload has its text.
+    /// A user turn begins, and the payload has its text.
     Taken,
     /// A tool call begins.
     Tool,
     Working(&'static str),
-    /// A tool call is over; the payload may say that it was not allowed.
+    /// A tool call is over; the payload may report that it was not allowed.
     ToolOver,
     Denied,
     Asking,
     Idle,
-    /// The payload says which.
+    /// The payload has the kind.
     Notification,
-    /// Tells nothing that we want: the end of a session is also told when a conversation is cleared, and the process says
+    /// Of no interest: the end of a session is also reported when a conversation is cleared, and the process shows
     /// better whether it has ended.
     Nothing,
 }
 
-/// Every event we know, in small letters and without marks between words, since one agent's `PreToolUse` is another's
-/// `preToolUse` or `pre_tool_use`.
-const EVENTS: &[(&str, Meaning)] = &[
+/// All known events, in lower case and without separators, since one agent's `PreToolUse` is another's `preToolUse` or
+/// `pre_tool_use`.
+const EVENTS: &[(&str, EventKind)] = &[
     // Claude Code, Codex, Qwen Code.
-    ("sessionstart", Meaning::Started),
-    ("userpromptsubmit", Meaning::Taken),
-    ("pretooluse", Meaning::Tool),
-    ("permissionrequest", Meaning::Asking),
-    ("permissiondenied", Meaning::Denied),
-    ("posttooluse", Meaning::ToolOver),
-    ("posttoolusefailure", Meaning::ToolOver),
-    ("subagentstart", Meaning::Working("a helper")),
-    ("subagentstop", Meaning::Working("")),
-    ("precompact", Meaning::Working("making the conversation shorter")),
-    ("notification", Meaning::Notification),
-    ("stop", Meaning::Idle),
-    ("sessionend", Meaning::Nothing),
+    ("sessionstart", EventKind::Started),
+    ("userpromptsubmit", EventKind::Taken),
+    ("pretooluse", EventKind::Tool),
+    ("permissionrequest", EventKind::Asking),
+    ("permissiondenied", EventKind::Denied),
+    ("posttooluse", EventKind::ToolOver),
+    ("posttoolusefailure", EventKind::ToolOver),
+    ("subagentstart", EventKind::Working("a helper")),
+    ("subagentstop", EventKind::Working("")),
+    ("precompact", EventKind::Working("making the conversation shorter")),
+    ("notification", EventKind::Notification),
+    ("stop", EventKind::Idle),
+    ("sessionend", EventKind::Nothing),
     // Gemini CLI.
-    ("beforeagent", Meaning::Taken),
-    ("beforemodel", Meaning::Working("")),
-    ("aftermodel", Meaning::Working("")),
-    ("beforetool", Meaning::Tool),
-    ("aftertool", Meaning::Working("")),
-    ("afteragent", Meaning::Idle),
-    ("precompress", Meaning::Working("making the conversation shorter")),
+    ("beforeagent", EventKind::Taken),
+    ("beforemodel", EventKind::Working("")),
+    ("aftermodel", EventKind::Working("")),
+    ("beforetool", EventKind::Tool),
+    ("aftertool", EventKind::Working("")),
+    ("afteragent", EventKind::Idle),
+    ("precompress", EventKind::Working("making the conversation shorter")),
     // Copilot CLI.
-    ("userpromptsubmitted", Meaning::Taken),
-    ("agentstop", Meaning::Idle),
+    ("userpromptsubmitted", EventKind::Taken),
+    ("agentstop", EventKind::Idle),
     // Codex's `notify`, which is older than its hooks.
-    ("agentturncomplete", Meaning::Idle),
-    ("approvalrequested", Meaning::Asking),
+    ("agentturncomplete", EventKind::Idle),
+    ("approvalrequested", EventKind::Asking),
 ];
 
-/// The kinds of notification, and words by which those without a kind are known.
-const NOTIFICATIONS: &[(&str, &str, Meaning)] = &[
-    ("permissionprompt", "permission", Meaning::Asking),
-    ("elicitationdialog", "asks", Meaning::Asking),
+/// The kinds of notification, and phrases that identify those without a kind.
+const NOTIFICATIONS: &[(&str, &str, EventKind)] = &[
+    ("permissionprompt", "permission", EventKind::Asking),
+    ("elicitationdialog", "asks", EventKind::Asking),
     // A reminder that comes a minute after the turn has ended. It asks for nothing.
-    ("idleprompt", "waiting for your input", Meaning::Idle),
+    ("idleprompt", "waiting for your input", EventKind::Idle),
 ];
 
-/// Says what an event means. `named` is the event's name as the hook's command line has it, for payloads that lack it.
+/// Interprets an event. `named` is the event's name from the hook's command line, for payloads that lack it.
 ///
-/// What is not known tells nothing: a later version of an agent may have events of any name.
-pub fn understand(named: Option<&str>, payload: &Value) -> Told {
+/// Unknown events have no meaning: a later version of an agent may have events of any name.
+pub fn understand(named: Option<&str>, payload: &Value) -> EventMeaning {
     let name = text(payload, &["hook_event_name", "hookEventName", "event", "type"]).or(named).unwrap_or("");
     let name = plain(name);
     let meaning = EVENTS.iter().find(|(known, _)| *known == name).map(|(_, meaning)| *meaning);
-    tell(meaning.unwrap_or(Meaning::Nothing), payload)
+    interpret(meaning.unwrap_or(EventKind::Nothing), payload)
 }
 
-fn tell(meaning: Meaning, payload: &Value) -> Told {
+fn interpret(meaning: EventKind, payload: &Value) -> EventMeaning {
     let reading = match meaning {
-        Meaning::Nothing => return Told::default(),
-        Meaning::Started => Reading::Started,
-        Meaning::Idle => Reading::Idle,
-        Meaning::Working(doing) => Reading::Working { doing: doing.into() },
-        Meaning::ToolOver if !was_denied(payload) => Reading::Working { doing: String::new() },
-        // It goes on without the tool, or says that it cannot.
-        Meaning::ToolOver | Meaning::Denied => {
+        EventKind::Nothing => return EventMeaning::default(),
+        EventKind::Started => Reading::Started,
+        EventKind::Idle => Reading::Idle,
+        EventKind::Working(doing) => Reading::Working { doing: doing.into() },
+        EventKind::ToolOver if !was_denied(payload) => Reading::Working { doing: String::new() },
+        // It goes on without the tool, or reports that it cannot.
+        EventKind::ToolOver | EventKind::Denied => {
             let reading = Some(Reading::Working { doing: String::new() });
-            return Told { reading, denied: Some(denial(payload)), ..Told::default() };
+            return EventMeaning { reading, denied: Some(denial(payload)), ..EventMeaning::default() };
         }
-        Meaning::Tool => Reading::Working { doing: cut(&tool(payload), DOING_MOST) },
-        Meaning::Asking => Reading::Asking { question: cut(&question(payload), QUESTION_MOST) },
-        Meaning::Notification => return notification(payload),
-        Meaning::Taken => {
+        EventKind::Tool => Reading::Working { doing: cut(&tool(payload), DOING_MOST) },
+        EventKind::Asking => Reading::Asking { question: cut(&question(payload), QUESTION_MOST) },
+        EventKind::Notification => return notification(payload),
+        EventKind::Taken => {
             let taken = text(payload, &["prompt", "text"]).map(str::to_owned);
             let reading = Some(Reading::Working { doing: String::new() });
-            return Told { taken, reading, ..Told::default() };
+            return EventMeaning { taken, reading, ..EventMeaning::default() };
         }
     };
-    Told { reading: Some(reading), ..Told::default() }
+    EventMeaning { reading: Some(reading), ..EventMeaning::default() }
 }
 
-/// Whether what became of a call is that it was not allowed, as Copilot CLI tells it.
+/// Returns true if a tool call was denied, as Copilot CLI reports it.
 fn was_denied(payload: &Value) -> bool {
     let result = ["toolResult", "tool_result"].iter().find_map(|key| payload.get(key));
     result.and_then(|result| text(result, &["resultType", "result_type"])) == Some("denied")
 }
 
-fn denial(payload: &Value) -> Denial {
+fn denial(payload: &Value) -> ToolDenial {
     let call = text(payload, &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]).map(str::to_owned);
-    // Its name alone: what it was to do may be long, and is not what is counted.
-    Denial { call, tool: cut(text(payload, &["tool_name", "toolName"]).unwrap_or(""), DOING_MOST) }
+    // Its name alone: its arguments may be long, and do not matter for counting.
+    ToolDenial { call, tool: cut(text(payload, &["tool_name", "toolName"]).unwrap_or(""), DOING_MOST) }
 }
 
-fn notification(payload: &Value) -> Told {
+fn notification(payload: &Value) -> EventMeaning {
     let message = text(payload, &["message"]).unwrap_or("");
     let found = match text(payload, &["notification_type", "notificationType"]).map(plain) {
         Some(kind) => NOTIFICATIONS.iter().find(|(known, _, _)| *known == kind),
         None => NOTIFICATIONS.iter().find(|(_, word, _)| message.contains(word)),
     };
-    let told = found.map(|(_, _, meaning)| tell(*meaning, payload)).unwrap_or_default();
-    Told { reminder: true, ..told }
+    let meaning = found.map(|(_, _, meaning)| interpret(*meaning, payload)).unwrap_or_default();
+    EventMeaning { reminder: true, ..meaning }
 }
 
-/// What is asked: the agent's own words, or the tool call that it wants to make.
+/// Returns the question: the agent's own text, or the tool call that it wants to make.
 fn question(payload: &Value) -> String {
     match text(payload, &["message", "question", "title"]) {
         Some(words) => words.to_owned(),
@@ -158,7 +158,7 @@ fn question(payload: &Value) -> String {
     }
 }
 
-/// The tool's name and what it is to do.
+/// Describes a tool call by its name and its main argument.
 fn tool(payload: &Value) -> String {
     let name = text(payload, &["tool_name", "toolName"]).unwrap_or("");
     let input = ["tool_input", "toolInput", "toolArgs"].iter().find_map(|key| payload.get(key));
@@ -189,10 +189,10 @@ mod tests {
 
     use super::*;
 
-    fn said(payload: Value) -> String {
-        let told = understand(None, &payload);
-        let reading = told.reading.map(|reading| format!("{reading:?}")).unwrap_or_default();
-        told.taken.map(|text| format!("took {text:?}, ")).unwrap_or_default() + &reading
+    fn described(payload: Value) -> String {
+        let meaning = understand(None, &payload);
+        let reading = meaning.reading.map(|reading| format!("{reading:?}")).unwrap_or_default();
+        meaning.taken.map(|text| format!("took {text:?}, ")).unwrap_or_default() + &reading
     }
 
     #[test]
@@ -219,17 +219,17 @@ mod tests {
             (json!({"hook_event_name": "SessionEnd", "reason": "clear"}), ""),
             (json!({"hook_event_name": "NewerThanUs", "prompt": "x"}), ""),
         ] {
-            assert_eq!(said(payload.clone()), expected, "{payload}");
+            assert_eq!(described(payload.clone()), expected, "{payload}");
         }
         assert_eq!(understand(Some("Stop"), &Value::Null).reading, Some(Reading::Idle));
     }
 
     #[test]
-    fn a_call_that_was_denied_is_told_apart_from_one_that_failed() {
+    fn a_denied_call_is_distinguished_from_a_failed_one() {
         let denied = |payload: Value| {
-            let told = understand(None, &payload);
-            assert_eq!(told.reading, Some(Reading::Working { doing: String::new() }), "{payload}");
-            told.denied.map(|denial| format!("{} {:?}", denial.tool, denial.call))
+            let meaning = understand(None, &payload);
+            assert_eq!(meaning.reading, Some(Reading::Working { doing: String::new() }), "{payload}");
+            meaning.denied.map(|denial| format!("{} {:?}", denial.tool, denial.call))
         };
         let input = json!({"command": "rm -rf /"});
         for (payload, expected) in [
@@ -257,13 +257,15 @@ mod tests {
     #[test]
     fn a_reminder_of_an_idle_agent_is_no_question() {
         let notification = |kind: &str, message: &str| {
-            said(json!({"hook_event_name": "Notification", "notification_type": kind, "message": message}))
+            described(
+                json!({"hook_event_name": "Notification", "notification_type": kind, "message": message}),
+            )
         };
         assert_eq!(notification("idle_prompt", "waiting for your permission"), "Idle");
         assert_eq!(notification("permission_prompt", "May I?"), "Asking { question: \"May I?\" }");
         assert_eq!(notification("auth_success", "fine"), "");
         let old = json!({"hook_event_name": "Notification", "message": "Claude is waiting for your input"});
-        assert_eq!(said(old), "Idle");
+        assert_eq!(described(old), "Idle");
     }
 
     fn any_json() -> impl Strategy<Value = Value> {
@@ -293,8 +295,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_payload_is_too_odd_and_what_is_shown_is_bounded(payload in any_json(), named in "\\PC{0,12}") {
-            let told = understand(Some(&named), &payload);
-            if let Some(Reading::Asking { question }) = told.reading {
+            let meaning = understand(Some(&named), &payload);
+            if let Some(Reading::Asking { question }) = meaning.reading {
                 prop_assert!(question.chars().count() <= QUESTION_MOST + 1);
             }
         }

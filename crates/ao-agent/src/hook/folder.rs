@@ -1,4 +1,4 @@
-//! The folder that hooks leave their reports in: what waits there, how much of it is kept, and how it is removed.
+//! The spool folder: lists, bounds and removes the reports in it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -9,38 +9,38 @@ use std::time::{Duration, SystemTime};
 
 use super::{UNFINISHED, WAITING};
 
-/// How many reports of one session may wait. One whose hooks run wild loses its own oldest words, and nobody else's.
+/// Most waiting reports of one session. A session whose hooks run wild loses its own oldest reports, and no others.
 const WAITING_MOST: usize = 2000;
-/// Whatever was not finished by then was left by a hook that was killed.
+/// Files that are unfinished after this time were left by a killed hook.
 const UNFINISHED_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// What a report says, as its file's name has it. Only for what to drop first: whom a report is from is proven by its token.
+/// The kind of a report, as its file name has it. It only decides what to drop first: the token proves the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReportKind {
     /// The agent took a text, which proves a delivery. Each of them matters.
     Taken,
-    /// What the agent does. Only the latest matters.
+    /// The agent's current state. Only the latest matters.
     State,
 }
 
-impl Kind {
+impl ReportKind {
     fn word(self) -> &'static str {
         match self {
-            Kind::Taken => "taken",
-            Kind::State => "state",
+            ReportKind::Taken => "taken",
+            ReportKind::State => "state",
         }
     }
 }
 
-/// The name of a report's file. Sorted by name they are in the order of time. One process leaves one.
-pub(super) fn name(since_1970: Duration, kind: Kind, session: &str) -> String {
-    // A session's name comes from the environment, so it could be anything; ours have nothing else in them.
+/// Returns the file name of a report. Names sort in order of time. Each process writes only one.
+pub(super) fn name(since_1970: Duration, kind: ReportKind, session: &str) -> String {
+    // The session comes from the environment, so it could be anything; ours contain nothing else.
     let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
     let session: String = session.chars().filter(plain).take(64).collect();
     format!("{:020}-{}-{}-{session}", since_1970.as_micros(), std::process::id(), kind.word())
 }
 
-/// Makes the folders, unless they are there.
+/// Creates the folders, if needed.
 pub(super) fn make(folder: &Path) -> io::Result<()> {
     [UNFINISHED, WAITING].iter().try_for_each(|part| {
         let mut make = fs::DirBuilder::new();
@@ -48,13 +48,13 @@ pub(super) fn make(folder: &Path) -> io::Result<()> {
     })
 }
 
-/// The names of the files that wait, oldest first, without what is too much.
+/// Returns the names of the waiting files, oldest first, after dropping surplus ones.
 pub(super) fn waiting(folder: &Path) -> io::Result<Vec<String>> {
     let folder = folder.join(WAITING);
     let mut names = Vec::new();
     for entry in fs::read_dir(&folder)? {
         let entry = entry?;
-        // A folder is nobody's report, and not ours to remove.
+        // A folder is no report, and not ours to remove.
         if entry.file_type().is_ok_and(|kind| !kind.is_dir())
             && let Ok(name) = entry.file_name().into_string()
         {
@@ -79,14 +79,14 @@ pub(super) fn waiting(folder: &Path) -> io::Result<Vec<String>> {
     Ok(kept.map(|(_, name)| name).collect())
 }
 
-/// The places of those that are too many: of each session by itself, and of states before proofs.
+/// Returns the indexes of surplus reports: for each session separately, states before proofs.
 fn surplus(names: &[String]) -> BTreeSet<usize> {
     let mut sessions: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
     for (at, name) in names.iter().enumerate() {
         let mut parts = name.splitn(4, '-').skip(2);
         let (kind, session) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         let (states, proofs) = sessions.entry(session).or_default();
-        if kind == Kind::Taken.word() { proofs.push(at) } else { states.push(at) }
+        if kind == ReportKind::Taken.word() { proofs.push(at) } else { states.push(at) }
     }
     let too_many = |(states, proofs): (Vec<usize>, Vec<usize>)| {
         let count = (states.len() + proofs.len()).saturating_sub(WAITING_MOST);
@@ -95,7 +95,7 @@ fn surplus(names: &[String]) -> BTreeSet<usize> {
     sessions.into_values().flat_map(too_many).collect()
 }
 
-/// Removes what hooks that were killed have not finished.
+/// Removes unfinished files of killed hooks.
 pub(super) fn sweep(folder: &Path, now: SystemTime) -> io::Result<()> {
     for entry in fs::read_dir(folder.join(UNFINISHED))? {
         let entry = entry?;
@@ -108,7 +108,7 @@ pub(super) fn sweep(folder: &Path, now: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a file. One that is gone is fine.
+/// Removes a file. A missing file is fine.
 pub(super) fn remove(file: &Path) -> io::Result<()> {
     match fs::remove_file(file) {
         Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
@@ -124,16 +124,17 @@ pub(super) fn place(folder: &Path, name: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn named(at: u64, kind: Kind, session: &str) -> String {
+    fn named(at: u64, kind: ReportKind, session: &str) -> String {
         name(Duration::from_micros(at), kind, session)
     }
 
     #[test]
     fn a_session_whose_hooks_run_wild_costs_the_others_nothing() {
-        let first = [(Kind::Taken, "ses_a"), (Kind::State, "ses_a"), (Kind::Taken, "ses_b")];
+        let first =
+            [(ReportKind::Taken, "ses_a"), (ReportKind::State, "ses_a"), (ReportKind::Taken, "ses_b")];
         let mut names: Vec<String> = first.map(|(kind, session)| named(0, kind, session)).into();
-        names.extend((3..WAITING_MOST as u64 + 13).map(|at| named(at, Kind::State, "ses_b")));
-        // One that is none of ours belongs to nobody.
+        names.extend((3..WAITING_MOST as u64 + 13).map(|at| named(at, ReportKind::State, "ses_b")));
+        // A foreign file belongs to no session.
         names.push("odd".into());
         let surplus: Vec<usize> = surplus(&names).into_iter().collect();
         assert_eq!(surplus, (3..14).collect::<Vec<_>>(), "the wild one's oldest states, and not its proof");
@@ -142,13 +143,13 @@ mod tests {
     #[test]
     fn proofs_are_bounded_too() {
         let names: Vec<String> =
-            (0..WAITING_MOST as u64 + 2).map(|at| named(at, Kind::Taken, "ses_a")).collect();
+            (0..WAITING_MOST as u64 + 2).map(|at| named(at, ReportKind::Taken, "ses_a")).collect();
         assert_eq!(surplus(&names), BTreeSet::from([0, 1]));
     }
 
     #[test]
     fn a_session_of_any_name_makes_a_file_in_the_folder() {
-        let name = named(1, Kind::State, "../../etc/-x\n");
+        let name = named(1, ReportKind::State, "../../etc/-x\n");
         assert!(name.ends_with("-state-etcx"), "{name}");
     }
 }

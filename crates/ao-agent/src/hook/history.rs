@@ -1,4 +1,4 @@
-//! The last that was told by hooks, for those who must know before they act.
+//! The last reports of hooks, for decisions that depend on them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
@@ -6,51 +6,51 @@ use std::sync::{Mutex, MutexGuard};
 use ao_core::evidence::Reading;
 use ao_core::{Attempt, SessionId, Timestamp};
 
-/// How many turns of each agent are remembered. Only the last few deliveries are ever asked for again.
+/// Turns remembered per agent. Only the last few deliveries are ever asked for again.
 const TURNS_KEPT: usize = 16;
-/// How many agents are remembered; the one that was silent for longest is forgotten first.
+/// Agents remembered; the one that was silent for longest is forgotten first.
 const AGENTS_KEPT: usize = 512;
 
-/// A turn as a hook told of it.
+/// A turn as reported by a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct HookTurn {
     pub(crate) at: Timestamp,
     pub(crate) name: String,
     pub(crate) text: String,
 }
 
-/// What hooks have told in this life of the daemon, bounded.
+/// The reports of hooks since the daemon started, bounded.
 ///
-/// Not stored: what was reported is the engine's to keep, and what was not is still in the spool.
+/// Not stored: the engine keeps what was reported, and the rest is still in the spool.
 #[derive(Debug, Default)]
-pub struct History {
-    agents: Mutex<HashMap<(SessionId, Attempt), Told>>,
+pub struct HookHistory {
+    agents: Mutex<HashMap<(SessionId, Attempt), AgentHistory>>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct AgentHistory {
     last: Timestamp,
-    turns: VecDeque<Turn>,
-    /// The question that is open.
+    turns: VecDeque<HookTurn>,
+    /// The open question.
     question: Option<String>,
 }
 
-impl History {
-    pub(crate) fn turn(&self, session: SessionId, attempt: Attempt, turn: Turn) {
+impl HookHistory {
+    pub(crate) fn turn(&self, session: SessionId, attempt: Attempt, turn: HookTurn) {
         let mut agents = self.agents();
-        let told = entry(&mut agents, session, attempt, turn.at);
-        if told.turns.iter().all(|known| known.name != turn.name) {
-            told.turns.push_back(turn);
-            if told.turns.len() > TURNS_KEPT {
-                told.turns.pop_front();
+        let agent = entry(&mut agents, session, attempt, turn.at);
+        if agent.turns.iter().all(|known| known.name != turn.name) {
+            agent.turns.push_back(turn);
+            if agent.turns.len() > TURNS_KEPT {
+                agent.turns.pop_front();
             }
         }
     }
 
-    /// Notes what a hook says that the agent does, and returns the words of the question that is open, if one is.
+    /// Records the agent's state as reported by a hook, and returns the text of the open question, if one is open.
     ///
-    /// Agents tell of one dialog twice: first the call that it is about, and after a while a reminder with no words about
-    /// it. The reminder is for the question that was asked last, unless the agent has done anything since.
+    /// Agents report one dialog twice: first the call that it is about, and after a while a reminder without details.
+    /// The reminder belongs to the last question, unless the agent has done anything since.
     pub(crate) fn reads(
         &self,
         session: SessionId,
@@ -60,46 +60,46 @@ impl History {
         reminder: bool,
     ) -> Option<String> {
         let mut agents = self.agents();
-        let told = entry(&mut agents, session, attempt, at);
+        let agent = entry(&mut agents, session, attempt, at);
         match reading {
-            Reading::Asking { .. } if reminder && told.question.is_some() => {}
-            Reading::Asking { question } => told.question = Some(question.clone()),
-            _ => told.question = None,
+            Reading::Asking { .. } if reminder && agent.question.is_some() => {}
+            Reading::Asking { question } => agent.question = Some(question.clone()),
+            _ => agent.question = None,
         }
-        told.question.clone()
+        agent.question.clone()
     }
 
-    /// The first turn with a text, among those that began no earlier than `since`.
+    /// Returns the first turn with a matching text that began no earlier than `since`.
     pub(crate) fn find(
         &self,
         session: SessionId,
         attempt: Attempt,
         since: Timestamp,
         is_it: impl Fn(&str) -> bool,
-    ) -> Option<Turn> {
+    ) -> Option<HookTurn> {
         let agents = self.agents();
         let turns = &agents.get(&(session, attempt))?.turns;
         turns.iter().find(|turn| turn.at >= since && is_it(&turn.text)).cloned()
     }
 
-    fn agents(&self) -> MutexGuard<'_, HashMap<(SessionId, Attempt), Told>> {
-        self.agents.lock().expect("nobody panics while looking one up")
+    fn agents(&self) -> MutexGuard<'_, HashMap<(SessionId, Attempt), AgentHistory>> {
+        self.agents.lock().expect("no thread panics while looking one up")
     }
 }
 
 fn entry(
-    agents: &mut HashMap<(SessionId, Attempt), Told>,
+    agents: &mut HashMap<(SessionId, Attempt), AgentHistory>,
     session: SessionId,
     attempt: Attempt,
     at: Timestamp,
-) -> &mut Told {
+) -> &mut AgentHistory {
     if agents.len() >= AGENTS_KEPT && !agents.contains_key(&(session, attempt)) {
-        let oldest = agents.iter().min_by_key(|(_, told)| told.last).map(|(key, _)| *key);
+        let oldest = agents.iter().min_by_key(|(_, agent)| agent.last).map(|(key, _)| *key);
         oldest.map(|oldest| agents.remove(&oldest));
     }
-    let told = agents.entry((session, attempt)).or_default();
-    told.last = told.last.max(at);
-    told
+    let agent = agents.entry((session, attempt)).or_default();
+    agent.last = agent.last.max(at);
+    agent
 }
 
 #[cfg(test)]
@@ -110,10 +110,10 @@ mod tests {
 
     #[test]
     fn only_turns_since_the_text_was_typed_are_found() {
-        let history = History::default();
+        let history = HookHistory::default();
         let (session, attempt) = AGENT;
         for (at, name) in [(1, "first"), (5, "second")] {
-            let turn = Turn { at: Timestamp(at), name: name.into(), text: "continue".into() };
+            let turn = HookTurn { at: Timestamp(at), name: name.into(), text: "continue".into() };
             history.turn(session, attempt, turn);
         }
         let found = history.find(session, attempt, Timestamp(3), |text| text == "continue");
@@ -122,8 +122,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
-        let history = History::default();
+    fn the_history_is_bounded() {
+        let history = HookHistory::default();
         for number in 0..2 * AGENTS_KEPT as u64 {
             history.reads(SessionId(number), Attempt(1), Timestamp(number as i64), &Reading::Idle, false);
         }
@@ -133,7 +133,7 @@ mod tests {
     /// acceptance: G5
     #[test]
     fn a_reminder_is_for_the_question_that_is_open_and_for_no_answered_one() {
-        let history = History::default();
+        let history = HookHistory::default();
         let (session, attempt) = AGENT;
         let ask = |question: &str| Reading::Asking { question: question.into() };
         let tell =

@@ -1,4 +1,4 @@
-//! Tokens, by which a report is known to come from the agent that it says it comes from.
+//! Tokens that prove which agent sent a report.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,9 +12,9 @@ use sha2::Sha256;
 const KEY_BYTES: usize = 32;
 
 /// The daemon's key. It has no `Debug`, so that no log can show it.
-pub(super) struct Key([u8; KEY_BYTES]);
+pub(super) struct HookKey([u8; KEY_BYTES]);
 
-/// Why there is no key.
+/// The reason why there is no key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("the key for hooks in `{}` cannot be read or made", .path.display())]
@@ -32,9 +32,9 @@ pub enum KeyError {
     Open { path: PathBuf },
 }
 
-impl Key {
-    /// Reads the key, or makes one. It stays the same over restarts, because agents outlive the daemon.
-    pub(super) fn load(path: &Path) -> Result<Key, KeyError> {
+impl HookKey {
+    /// Loads the key, or creates one. It survives restarts, because agents outlive the daemon.
+    pub(super) fn load(path: &Path) -> Result<HookKey, KeyError> {
         let failed = |err| KeyError::Io { path: path.to_owned(), err };
         match File::open(path) {
             Ok(file) => {
@@ -44,15 +44,15 @@ impl Key {
                 let mut bytes = Vec::new();
                 file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
                 let key = bytes.try_into().map_err(|_| KeyError::Damaged { path: path.to_owned() })?;
-                Ok(Key(key))
+                Ok(HookKey(key))
             }
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Key::make(path).map_err(failed),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => HookKey::make(path).map_err(failed),
             Err(err) => Err(failed(err)),
         }
     }
 
-    /// Makes a key and keeps it. Renamed into its place, so that a crash leaves no half of one.
-    fn make(path: &Path) -> io::Result<Key> {
+    /// Creates and stores a key. Renamed into place, so that a crash leaves no half of one.
+    fn make(path: &Path) -> io::Result<HookKey> {
         let mut key = [0; KEY_BYTES];
         File::open("/dev/urandom")?.read_exact(&mut key)?;
         let new = path.with_extension(format!("new-{}", std::process::id()));
@@ -60,7 +60,7 @@ impl Key {
         file.write_all(&key)?;
         file.sync_all()?;
         fs::rename(&new, path)?;
-        Ok(Key(key))
+        Ok(HookKey(key))
     }
 
     pub(super) fn token(&self, session: SessionId, attempt: Attempt) -> String {
@@ -68,7 +68,7 @@ impl Key {
         token.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Whether a token is the one of this session and attempt. Takes as long for a wrong one, wherever it is wrong.
+    /// Returns true if a token belongs to this session and attempt. Compares in constant time.
     pub(super) fn knows(&self, token: &str, session: SessionId, attempt: Attempt) -> bool {
         let digit = |at: usize| token.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
         let bytes: Option<Vec<u8>> = (0..token.len()).step_by(2).map(digit).collect();
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_for_one_attempt_of_one_session_only() {
-        let key = Key([7; KEY_BYTES]);
+        let key = HookKey([7; KEY_BYTES]);
         let token = key.token(SessionId(1), Attempt(1));
         assert!(key.knows(&token, SessionId(1), Attempt(1)));
         assert!(!key.knows(&token, SessionId(1), Attempt(2)));
@@ -96,20 +96,20 @@ mod tests {
         for wrong in ["", "0", "zz", &token[..62], "ü"] {
             assert!(!key.knows(wrong, SessionId(1), Attempt(1)), "{wrong}");
         }
-        assert!(!Key([8; KEY_BYTES]).knows(&token, SessionId(1), Attempt(1)));
+        assert!(!HookKey([8; KEY_BYTES]).knows(&token, SessionId(1), Attempt(1)));
     }
 
     #[test]
     fn the_key_is_kept_for_us_alone_and_stays_the_same() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hook.key");
-        let first = Key::load(&path).unwrap();
+        let first = HookKey::load(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(Key::load(&path).unwrap().0 == first.0);
+        assert!(HookKey::load(&path).unwrap().0 == first.0);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(matches!(Key::load(&path), Err(KeyError::Open { .. })));
+        assert!(matches!(HookKey::load(&path), Err(KeyError::Open { .. })));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&path, "short").unwrap();
-        assert!(matches!(Key::load(&path), Err(KeyError::Damaged { .. })));
+        assert!(matches!(HookKey::load(&path), Err(KeyError::Damaged { .. })));
     }
 }

@@ -1,4 +1,4 @@
-//! The agent's side: one file for one event, whole or not there at all.
+//! The agent's side: writes one file per event, atomically.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,10 +10,10 @@ use ao_ports::environment::{ATTEMPT, SESSION};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::folder::{self, Kind};
+use super::folder::{self, ReportKind};
 use super::{PAYLOAD_MOST, SPOOL, TOKEN, UNFINISHED, WAITING, understand};
 
-/// Whose report it is, and where it is left.
+/// The sender of a report, and the spool it goes to.
 #[derive(Clone)]
 pub struct Place {
     session: String,
@@ -22,23 +22,23 @@ pub struct Place {
     spool: PathBuf,
 }
 
-/// A report as it lies in the spool.
+/// A report as stored in the spool.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Left {
-    /// When the hook ran, in milliseconds since 1970.
+pub(super) struct SpooledReport {
+    /// The time at which the hook ran, in milliseconds since 1970.
     pub(super) at: i64,
     pub(super) session: String,
     pub(super) attempt: String,
     pub(super) token: String,
-    /// From the command line, for agents whose payload does not name its event.
+    /// The event's name from the command line, for agents whose payload does not have it.
     pub(super) event: Option<String>,
     pub(super) payload: Value,
 }
 
-/// Why a report was not left.
+/// The reason why a report could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaveError {
-    #[error("{variable} is not set: this agent was not started by ao, so there is nobody to tell")]
+    #[error("{variable} is not set: this agent was not started by ao, so there is no daemon to report to")]
     NotOurs { variable: &'static str },
     #[error("the report cannot be left in `{}`", .spool.display())]
     Io {
@@ -49,7 +49,7 @@ pub enum LeaveError {
 }
 
 impl Place {
-    /// Reads where to leave a report from the environment that the agent was given.
+    /// Reads the sender and the spool from the environment that the agent was given.
     pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Place, LeaveError> {
         let need = |variable| {
             get(variable).filter(|value| !value.is_empty()).ok_or(LeaveError::NotOurs { variable })
@@ -63,13 +63,14 @@ impl Place {
     }
 }
 
-/// Leaves what an agent tells. What is no JSON, or too long, is left without its content: that the event came is news too.
+/// Writes a report to the spool. Payloads that are not JSON, or too long, are left out: that the event happened is
+/// still worth reporting.
 ///
-/// `word` is what the hook's command line has: the event's name, or the payload itself, as of Codex's `notify`. Then `input`
-/// is not read, since it may be a terminal that nobody types at.
-pub fn leave(place: &Place, word: Option<&str>, input: impl Read) -> Result<(), LeaveError> {
+/// `argument` is that of the hook's command line: the event's name, or the payload itself, as for Codex's `notify`.
+/// In that case `input` is not read, since it may be an idle terminal.
+pub fn leave(place: &Place, argument: Option<&str>, input: impl Read) -> Result<(), LeaveError> {
     let failed = |err| LeaveError::Io { spool: place.spool.clone(), err };
-    let (event, bytes) = match word {
+    let (event, bytes) = match argument {
         Some(payload) if payload.trim_start().starts_with('{') => (None, payload.as_bytes().to_vec()),
         event => {
             let mut bytes = Vec::new();
@@ -80,7 +81,7 @@ pub fn leave(place: &Place, word: Option<&str>, input: impl Read) -> Result<(), 
     let whole = bytes.len() <= PAYLOAD_MOST;
     let payload = if whole { serde_json::from_slice(&bytes).unwrap_or_default() } else { Value::Null };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let left = Left {
+    let left = SpooledReport {
         at: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
         session: place.session.clone(),
         attempt: place.attempt.clone(),
@@ -89,15 +90,15 @@ pub fn leave(place: &Place, word: Option<&str>, input: impl Read) -> Result<(), 
         payload,
     };
     let kind = match understand(event, &left.payload).taken {
-        Some(_) => Kind::Taken,
-        None => Kind::State,
+        Some(_) => ReportKind::Taken,
+        None => ReportKind::State,
     };
     let name = folder::name(now, kind, &place.session);
     let body = serde_json::to_vec(&left).map_err(|err| failed(err.into()))?;
     put(&place.spool, &name, &body).map_err(failed)
 }
 
-/// Not synced: what a crash of the whole machine would lose is the word of an agent that it has ended.
+/// Not synced: a crash of the whole machine would end the agent too, so its last report does not matter.
 fn put(spool: &std::path::Path, name: &str, body: &[u8]) -> io::Result<()> {
     let unfinished = spool.join(UNFINISHED).join(name);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;

@@ -1,4 +1,4 @@
-//! The daemon's side: what was left is read in the order of time, attributed, reported, and only then removed.
+//! The daemon's side: reads reports in order of time, verifies, forwards and only then removes them.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -13,37 +13,37 @@ use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{Clock, Report, Reporter};
 
-use super::history::{History, Turn};
-use super::key::{Key, KeyError};
-use super::leave::Left;
-use super::watch::Watch;
+use super::history::{HookHistory, HookTurn};
+use super::key::{HookKey, KeyError};
+use super::leave::SpooledReport;
+use super::watch::FolderWatch;
 use super::{PAYLOAD_MOST, SPOOL, TOKEN, WAITING, folder, understand};
 
-/// A file of ours is at most its payload, escaped once more than it was, and a few words.
+/// Most bytes of a file: a payload with one more level of escaping, and a few fields.
 const FILE_MOST: u64 = 2 * PAYLOAD_MOST as u64 + 4096;
-/// How many are read before they are reported, so that memory stays bounded.
+/// Files read before they are reported, so that memory stays bounded.
 const AT_ONCE: usize = 16;
-/// How long hooks go unheard after a failure, at first and at most.
+/// Pause after a failure: the first and the longest.
 const PAUSE_LEAST: Duration = Duration::from_millis(100);
 const PAUSE_MOST: Duration = Duration::from_secs(30);
-/// How often what was never finished is removed. Not by a timer: where nothing comes, nothing gathers.
+/// Interval of removing unfinished files. Not by a timer: without reports nothing accumulates.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// The folder that hooks leave their reports in.
+/// The folder in which hooks leave their reports.
 pub struct Spool {
     folder: PathBuf,
-    key: Key,
-    history: Arc<History>,
+    key: HookKey,
+    history: Arc<HookHistory>,
     clock: Arc<dyn Clock>,
-    /// When what was never finished was last removed.
+    /// The time at which unfinished files were last removed.
     swept: Mutex<Option<Timestamp>>,
 }
 
-/// Why what hooks tell cannot be read.
+/// The reason why the reports of hooks cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolError {
     #[error(transparent)]
-    Key(#[from] KeyError),
+    HookKey(#[from] KeyError),
     #[error("the folder `{}`, in which hooks leave their reports, cannot be used", .folder.display())]
     Folder {
         folder: PathBuf,
@@ -53,47 +53,47 @@ pub enum SpoolError {
 }
 
 impl Spool {
-    /// Opens the spool in the daemon's own folder, and makes what is missing. Its key lies beside it.
+    /// Opens the spool in the daemon's own folder, and creates what is missing. Its key is stored beside it.
     pub fn open(data: &Path, clock: Arc<dyn Clock>) -> Result<Spool, SpoolError> {
         let folder = data.join("hooks");
         let failed = |err| SpoolError::Folder { folder: folder.clone(), err };
         folder::make(&folder).map_err(failed)?;
-        let key = Key::load(&data.join("hooks.key"))?;
+        let key = HookKey::load(&data.join("hooks.key"))?;
         Ok(Spool { folder, key, history: Arc::default(), clock, swept: Mutex::default() })
     }
 
-    /// What an agent's environment must hold for its hooks to be believed. The token is a secret.
+    /// Returns the variables that an agent needs for its hooks to be accepted. The token is a secret.
     pub fn environment(&self, session: SessionId, attempt: Attempt) -> [(String, String); 2] {
         let folder = self.folder.to_string_lossy().into_owned();
         [self.token(session, attempt), (SPOOL.to_owned(), folder)]
     }
 
-    /// Returns the token of an agent under its name, for its environment: what it runs is known by that as its own. From now on
-    /// it is kept out of all that is written down.
+    /// Returns the token variable of an agent, which identifies the programs that it runs. From now on the token is
+    /// masked everywhere.
     pub fn token(&self, session: SessionId, attempt: Attempt) -> (String, String) {
         let token = self.key.token(session, attempt);
         ao_process::secrets::learn_token(TOKEN, token.as_bytes());
         (TOKEN.to_owned(), token)
     }
 
-    /// Whether a token is the one that this attempt of this session was given.
+    /// Returns true if a token was given to this attempt of this session.
     pub fn knows(&self, token: &str, session: SessionId, attempt: Attempt) -> bool {
         self.key.knows(token, session, attempt)
     }
 
-    /// What has been told in this life.
-    pub fn history(&self) -> Arc<History> {
+    /// Returns the reports since the daemon started.
+    pub fn history(&self) -> Arc<HookHistory> {
         self.history.clone()
     }
 
-    /// Reports whatever hooks leave, and what they left while nobody read, until it is dropped.
+    /// Reports everything that hooks leave, including what they left while no daemon ran, until it is dropped.
     ///
-    /// A folder that cannot be read now may be readable soon, so it is tried again, and made again if it is gone. Only a
-    /// system that can watch no folder ends it. Cancel-safe: what was not reported for certain is there the next time, under
-    /// the same name.
+    /// A folder that cannot be read now may be readable soon, so it is retried, and created again if it is gone. Only a
+    /// system that can watch no folder ends it. Cancel-safe: a report that was not forwarded for certain is there the
+    /// next time, under the same name.
     pub async fn run(self: Arc<Self>, reporter: Arc<dyn Reporter>) -> Result<(), SpoolError> {
         let mut pause = PAUSE_LEAST;
-        // Reported, but not to be removed. It must be neither told again nor keep others from being heard.
+        // Reported, but not removable. It must neither be reported again nor block others.
         let mut stuck = HashSet::new();
         loop {
             let err = match self.hear(&*reporter, &mut stuck, &mut pause).await {
@@ -110,7 +110,7 @@ impl Spool {
         }
     }
 
-    /// Reads along until that fails.
+    /// Reads reports until that fails.
     async fn hear(
         self: &Arc<Self>,
         reporter: &dyn Reporter,
@@ -118,7 +118,7 @@ impl Spool {
         pause: &mut Duration,
     ) -> io::Result<Infallible> {
         folder::make(&self.folder)?;
-        let watch = Watch::folder(&self.folder.join(WAITING))?;
+        let watch = FolderWatch::folder(&self.folder.join(WAITING))?;
         loop {
             while self.read_all(reporter, stuck).await? {}
             *pause = PAUSE_LEAST;
@@ -126,7 +126,7 @@ impl Spool {
         }
     }
 
-    /// Reports all that waits, and returns whether there was anything.
+    /// Reports all waiting files, and returns true if there were any.
     async fn read_all(
         self: &Arc<Self>,
         reporter: &dyn Reporter,
@@ -141,7 +141,7 @@ impl Spool {
                 if let Some(left) = left {
                     self.report(&name, left, reporter).await;
                 }
-                // Only now: the reporter returns once the report is on disk, and a name that comes twice is known.
+                // Only now: the reporter returns once the report is on disk, and a repeated name is recognised.
                 if let Err(err) = folder::remove(&folder::place(&self.folder, &name)) {
                     tracing::error!(%err, name, "a hook's report cannot be removed; it is passed over");
                     stuck.insert(name);
@@ -153,10 +153,10 @@ impl Spool {
 
     fn look(&self) -> io::Result<Vec<String>> {
         let now = self.clock.now();
-        let mut swept = self.swept.lock().expect("nobody panics while sweeping");
+        let mut swept = self.swept.lock().expect("no thread panics while sweeping");
         if swept.is_none_or(|last| now.since(last) >= SWEEP_EVERY) {
             *swept = Some(now);
-            // Nobody is kept waiting for that.
+            // A failure does not delay reports.
             if let Err(err) = folder::sweep(&self.folder, SystemTime::now()) {
                 tracing::warn!(%err, "what hooks have not finished cannot be removed");
             }
@@ -164,8 +164,8 @@ impl Spool {
         folder::waiting(&self.folder)
     }
 
-    /// What files have in them; `None` for one that is none of ours.
-    fn read(&self, names: Vec<String>) -> Vec<(String, Option<Left>)> {
+    /// Reads files; `None` for those that are no reports.
+    fn read(&self, names: Vec<String>) -> Vec<(String, Option<SpooledReport>)> {
         let read = |name: String| {
             let left = read(&folder::place(&self.folder, &name));
             if let Err(err) = &left {
@@ -176,20 +176,20 @@ impl Spool {
         names.into_iter().map(read).collect()
     }
 
-    async fn report(&self, name: &str, left: Left, reporter: &dyn Reporter) {
+    async fn report(&self, name: &str, left: SpooledReport, reporter: &dyn Reporter) {
         let Some((session, attempt)) = self.attribute(&left) else {
             tracing::warn!(name, session = left.session, "a hook's report has no good token; it is dropped");
             return;
         };
-        // A clock that was set back must not make the past out of what comes now, nor the future.
+        // A clock that was set back must move a report neither into the past nor into the future.
         let at = Timestamp(left.at).min(self.clock.now());
-        let told = understand(left.event.as_deref(), &left.payload);
-        if let Some(denial) = told.denied {
+        let event = understand(left.event.as_deref(), &left.payload);
+        if let Some(denial) = event.denied {
             let (call, tool) = (denial.call.unwrap_or_else(|| format!("hook {name}")), denial.tool);
             reporter.report(Report::Denied { session, attempt, call, tool }).await;
         }
-        if let Some(mut reading) = told.reading {
-            let open = self.history.reads(session, attempt, at, &reading, told.reminder);
+        if let Some(mut reading) = event.reading {
+            let open = self.history.reads(session, attempt, at, &reading, event.reminder);
             if let (Reading::Asking { question }, Some(open)) = (&mut reading, open) {
                 *question = open;
             }
@@ -197,22 +197,22 @@ impl Spool {
             let signal = Signal { attempt, source: Source::Hook, at, confidence, reading };
             reporter.report(Report::Signal { session, signal }).await;
         }
-        // Last: between a message that was taken and the work on it nobody may look idle.
-        if let Some(text) = told.taken {
+        // Last: between a message that was taken and the work on it no agent may look idle.
+        if let Some(text) = event.taken {
             let turn = format!("hook {name}");
-            self.history.turn(session, attempt, Turn { at, name: turn.clone(), text: text.clone() });
+            self.history.turn(session, attempt, HookTurn { at, name: turn.clone(), text: text.clone() });
             reporter.report(Report::Taken { session, attempt, turn, text }).await;
         }
     }
 
-    fn attribute(&self, left: &Left) -> Option<(SessionId, Attempt)> {
+    fn attribute(&self, left: &SpooledReport) -> Option<(SessionId, Attempt)> {
         let session = left.session.parse().ok()?;
         let attempt = Attempt(left.attempt.parse().ok()?);
         self.key.knows(&left.token, session, attempt).then_some((session, attempt))
     }
 }
 
-fn read(path: &Path) -> io::Result<Left> {
+fn read(path: &Path) -> io::Result<SpooledReport> {
     // A link could lead anywhere, and a pipe would never end.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;

@@ -1,4 +1,4 @@
-//! Waiting until something has come into a folder.
+//! Waits until a file is added to a folder.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -9,22 +9,22 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A folder that is watched.
-pub(super) struct Watch {
+/// A watched folder.
+pub(super) struct FolderWatch {
     events: AsyncFd<OwnedFd>,
 }
 
-impl Watch {
+impl FolderWatch {
     /// Watches from now on. Must be called within a tokio runtime.
-    pub(super) fn folder(path: &Path) -> io::Result<Watch> {
+    pub(super) fn folder(path: &Path) -> io::Result<FolderWatch> {
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        // Also that it was moved away, or nobody would hear of the one in its place. That it was removed is always told.
+        // Includes a move of the folder itself, or a replacement would go unnoticed. Its removal is always reported.
         let what = WatchFlags::MOVED_TO | WatchFlags::CREATE | WatchFlags::MOVE_SELF;
         inotify::add_watch(&events, path, what)?;
-        Ok(Watch { events: readable(events)? })
+        Ok(FolderWatch { events: readable(events)? })
     }
 
-    /// Waits until something has come since the last call. What it was is for the folder to say.
+    /// Waits until something was added since the last call. The caller reads the folder to see what.
     pub(super) async fn changed(&self) -> io::Result<()> {
         let mut guard = self.events.readable().await?;
         let mut buffer = [MaybeUninit::uninit(); 4096];
@@ -41,7 +41,7 @@ impl Watch {
     }
 }
 
-/// Lets the kernel wake us when there is something to read.
+/// Registers a descriptor to be woken when it becomes readable.
 #[expect(
     deprecated,
     reason = "its successor is unsafe because of types whose descriptor may change, which that of an `OwnedFd` does not"

@@ -1,12 +1,12 @@
-//! The line protocol: one JSON object a line, told apart from anything else by its `ao` key.
+//! The line protocol: one JSON object per line, recognised by its `ao` key.
 //!
-//! `docs/design/002-line-protocol.md` describes it for those who write agents. Whatever is not a line of it is passed
-//! over, so a program may print what it likes in between.
+//! `docs/design/002-line-protocol.md` describes it for authors of agents. Other lines are skipped, so a program may
+//! print anything in between.
 
 mod parse;
 mod split;
 mod write;
 
-pub use parse::{LINE_MOST, Line, denials, parse_line};
-pub use split::Splitter;
+pub use parse::{LINE_MOST, ProtocolLine, denials, parse_line};
+pub use split::LineSplitter;
 pub(crate) use write::{answer, message};

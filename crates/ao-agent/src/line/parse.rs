@@ -1,4 +1,4 @@
-//! What an agent says, read from one line.
+//! Parses one line of an agent.
 
 use ao_core::Timestamp;
 use ao_core::budget::Spend;
@@ -7,20 +7,20 @@ use serde::Deserialize;
 
 use crate::text::cut;
 
-/// Longer lines are passed over. A message of the most bytes that a delivery may have fits, however it is escaped.
+/// Longer lines are skipped. The longest message that can be delivered fits, however it is escaped.
 pub const LINE_MOST: usize = 256 * 1024;
-/// The most of a word about what the agent does; it is shown, not sent on.
+/// Most characters of a description of the agent's work; it is shown, not sent on.
 const DOING_MOST: usize = 200;
-/// The most of a question; a person has to be able to read all of it.
+/// Most characters of a question; a person has to be able to read all of it.
 const QUESTION_MOST: usize = 4000;
 
-/// Something an agent says.
+/// A message of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "ao", rename_all = "snake_case")]
-pub enum Line {
-    /// It has come up.
+pub enum ProtocolLine {
+    /// It has started.
     Started,
-    /// It took this text as a turn of the user's.
+    /// It took this text as a user turn.
     Taken {
         /// The number that the message came with.
         delivery: Option<u32>,
@@ -40,16 +40,16 @@ pub enum Line {
     },
     /// The provider refuses more work.
     Limited {
-        /// Until then, in milliseconds since the Unix epoch.
+        /// The end of the limit, in milliseconds since the Unix epoch.
         until: Option<i64>,
     },
-    /// It was not allowed to make a call of a tool.
+    /// It was not allowed to make a tool call.
     Denied {
         tool: String,
-        /// Its own name for the call, which no other call of the session has.
+        /// Its own id of the call, which is unique within the session.
         call: Option<String>,
     },
-    /// What this process has used up so far, in all.
+    /// The total that this process has used up so far.
     Spent {
         micros: Option<u64>,
         tokens: Option<u64>,
@@ -60,27 +60,30 @@ pub enum Line {
     },
 }
 
-/// Reads a line. `None` if it is none of the protocol: other output, a later version's, cut off, or too long.
-pub fn parse_line(line: &str) -> Option<Line> {
+/// Parses a line. Returns `None` if it is not part of the protocol: other output, a later version's, truncated, or too
+/// long.
+pub fn parse_line(line: &str) -> Option<ProtocolLine> {
     let line = line.trim();
-    // Most of what programs print is told apart by its first byte.
+    // The first byte rules out most of what programs print.
     if line.len() > LINE_MOST || !line.starts_with('{') {
         return None;
     }
-    let mut said: Line = serde_json::from_str(line).ok()?;
-    match &mut said {
-        Line::Working { doing: text } | Line::Blocked { on: text } => *text = cut(text, DOING_MOST),
-        Line::Denied { tool, .. } => *tool = cut(tool, DOING_MOST),
-        Line::Asking { question } => *question = cut(question, QUESTION_MOST),
+    let mut parsed: ProtocolLine = serde_json::from_str(line).ok()?;
+    match &mut parsed {
+        ProtocolLine::Working { doing: text } | ProtocolLine::Blocked { on: text } => {
+            *text = cut(text, DOING_MOST);
+        }
+        ProtocolLine::Denied { tool, .. } => *tool = cut(tool, DOING_MOST),
+        ProtocolLine::Asking { question } => *question = cut(question, QUESTION_MOST),
         _ => {}
     }
-    Some(said)
+    Some(parsed)
 }
 
-/// The calls that were denied in a turn, if the line is what Claude Code says at a turn's end when it is asked for JSON.
+/// Returns the tool calls that were denied in a turn, if the line is Claude Code's JSON result at the end of a turn.
 ///
-/// Nothing else tells of them where nobody is asked for permission: no hook is run, and the exit code is 0.
-pub fn denials(line: &str) -> Vec<Line> {
+/// Nothing else reports them if no person is asked for permission: no hook is run, and the exit code is 0.
+pub fn denials(line: &str) -> Vec<ProtocolLine> {
     #[derive(Deserialize)]
     struct TurnOver {
         #[serde(rename = "type")]
@@ -97,28 +100,33 @@ pub fn denials(line: &str) -> Vec<Line> {
         return vec![];
     }
     let Ok(over) = serde_json::from_str::<TurnOver>(line) else { return vec![] };
-    let denied = |call: Call| Line::Denied { tool: cut(&call.tool_name, DOING_MOST), call: call.tool_use_id };
+    let denied =
+        |call: Call| ProtocolLine::Denied { tool: cut(&call.tool_name, DOING_MOST), call: call.tool_use_id };
     if over.kind == "result" { over.permission_denials.into_iter().map(denied).collect() } else { vec![] }
 }
 
-impl Line {
-    /// What it says about the agent, if it says that.
+impl ProtocolLine {
+    /// Returns the reading of the agent's state, if the line has one.
     pub fn reading(&self) -> Option<Reading> {
         Some(match self {
-            Line::Started => Reading::Started,
-            Line::Working { doing } => Reading::Working { doing: doing.clone() },
-            Line::Idle => Reading::Idle,
-            Line::Asking { question } => Reading::Asking { question: question.clone() },
-            Line::Blocked { on } => Reading::Blocked { on: on.clone() },
-            Line::Limited { until } => Reading::Limited { until: until.map(Timestamp) },
-            Line::Taken { .. } | Line::Spent { .. } | Line::Denied { .. } => return None,
+            ProtocolLine::Started => Reading::Started,
+            ProtocolLine::Working { doing } => Reading::Working { doing: doing.clone() },
+            ProtocolLine::Idle => Reading::Idle,
+            ProtocolLine::Asking { question } => Reading::Asking { question: question.clone() },
+            ProtocolLine::Blocked { on } => Reading::Blocked { on: on.clone() },
+            ProtocolLine::Limited { until } => Reading::Limited { until: until.map(Timestamp) },
+            ProtocolLine::Taken { .. } | ProtocolLine::Spent { .. } | ProtocolLine::Denied { .. } => {
+                return None;
+            }
         })
     }
 
-    /// What was used up, if it says that.
+    /// Returns the usage, if the line has one.
     pub fn spend(&self) -> Option<Spend> {
         match *self {
-            Line::Spent { micros, tokens, turns, seconds } => Some(Spend { micros, tokens, turns, seconds }),
+            ProtocolLine::Spent { micros, tokens, turns, seconds } => {
+                Some(Spend { micros, tokens, turns, seconds })
+            }
             _ => None,
         }
     }
@@ -131,27 +139,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_of_the_protocol_is_understood() {
+    fn each_line_of_the_protocol_is_understood() {
         for (line, expected) in [
-            (r#"{"ao":"started"}"#, Line::Started),
+            (r#"{"ao":"started"}"#, ProtocolLine::Started),
             (
                 r#"{"ao":"taken","delivery":3,"text":"go"}"#,
-                Line::Taken { delivery: Some(3), text: "go".into() },
+                ProtocolLine::Taken { delivery: Some(3), text: "go".into() },
             ),
-            (r#"{"text":"go","ao":"taken"}"#, Line::Taken { delivery: None, text: "go".into() }),
-            (r#" {"ao":"working","doing":"tests"} "#, Line::Working { doing: "tests".into() }),
-            (r#"{"ao":"working"}"#, Line::Working { doing: String::new() }),
-            (r#"{"ao":"idle","since":7}"#, Line::Idle),
-            (r#"{"ao":"asking","question":"May I?"}"#, Line::Asking { question: "May I?".into() }),
-            (r#"{"ao":"blocked","on":"a key"}"#, Line::Blocked { on: "a key".into() }),
-            (r#"{"ao":"limited","until":5}"#, Line::Limited { until: Some(5) }),
+            (r#"{"text":"go","ao":"taken"}"#, ProtocolLine::Taken { delivery: None, text: "go".into() }),
+            (r#" {"ao":"working","doing":"tests"} "#, ProtocolLine::Working { doing: "tests".into() }),
+            (r#"{"ao":"working"}"#, ProtocolLine::Working { doing: String::new() }),
+            (r#"{"ao":"idle","since":7}"#, ProtocolLine::Idle),
+            (r#"{"ao":"asking","question":"May I?"}"#, ProtocolLine::Asking { question: "May I?".into() }),
+            (r#"{"ao":"blocked","on":"a key"}"#, ProtocolLine::Blocked { on: "a key".into() }),
+            (r#"{"ao":"limited","until":5}"#, ProtocolLine::Limited { until: Some(5) }),
             (
                 r#"{"ao":"denied","tool":"Bash","call":"c1"}"#,
-                Line::Denied { tool: "Bash".into(), call: Some("c1".into()) },
+                ProtocolLine::Denied { tool: "Bash".into(), call: Some("c1".into()) },
             ),
             (
                 r#"{"ao":"spent","micros":12,"turns":1}"#,
-                Line::Spent { micros: Some(12), tokens: None, turns: 1, seconds: 0 },
+                ProtocolLine::Spent { micros: Some(12), tokens: None, turns: 1, seconds: 0 },
             ),
         ] {
             assert_eq!(parse_line(line), Some(expected), "{line}");
@@ -159,11 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn what_claude_code_was_denied_in_a_turn_is_read_off_its_last_word() {
+    fn denied_calls_are_read_from_claude_codes_result() {
         let over = r#"{"type":"result","subtype":"success","is_error":false,"result":"done","permission_denials":[
             {"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"make"}},
             {"tool_name":"Write","tool_use_id":"toolu_2","tool_input":{"file_path":"a"}}]}"#;
-        let denied = |tool: &str, call: &str| Line::Denied { tool: tool.into(), call: Some(call.into()) };
+        let denied =
+            |tool: &str, call: &str| ProtocolLine::Denied { tool: tool.into(), call: Some(call.into()) };
         assert_eq!(denials(&over.replace('\n', "")), [denied("Bash", "toolu_1"), denied("Write", "toolu_2")]);
         for line in [
             r#"{"type":"result","permission_denials":[]}"#,
@@ -198,9 +207,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_bounded() {
+    fn shown_texts_are_bounded() {
         let line = format!(r#"{{"ao":"working","doing":"{}"}}"#, "ü".repeat(1000));
-        let Some(Line::Working { doing }) = parse_line(&line) else { panic!() };
+        let Some(ProtocolLine::Working { doing }) = parse_line(&line) else { panic!() };
         assert_eq!(doing.chars().count(), DOING_MOST + 1);
     }
 

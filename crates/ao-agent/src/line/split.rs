@@ -1,17 +1,17 @@
-//! Lines out of pieces, however they were cut.
+//! Splits a stream of bytes into lines.
 
 use super::LINE_MOST;
 
-/// Gathers bytes into lines. Holds at most one line of the longest kind; what is longer is passed over.
+/// Gathers bytes into lines. Holds at most one line of maximal length; longer ones are skipped.
 #[derive(Debug, Default)]
-pub struct Splitter {
+pub struct LineSplitter {
     partial: Vec<u8>,
-    /// In the middle of a line that is too long.
+    /// True in the middle of a line that is too long.
     skipping: bool,
 }
 
-impl Splitter {
-    /// Takes the next piece and hands out the lines it completes. What is no UTF-8 is replaced.
+impl LineSplitter {
+    /// Takes the next piece and returns the lines it completes. Invalid UTF-8 is replaced.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -34,7 +34,7 @@ impl Splitter {
         lines
     }
 
-    /// Hands out the last line if nothing has ended it.
+    /// Returns the last line if it was not terminated.
     pub fn finish(&mut self) -> Option<String> {
         let partial = std::mem::take(&mut self.partial);
         (!partial.is_empty()).then(|| String::from_utf8_lossy(&partial).trim_end().to_owned())
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_passed_over_and_the_next_is_not() {
-        let mut splitter = Splitter::default();
+        let mut splitter = LineSplitter::default();
         assert_eq!(splitter.push(b"a\nb"), ["a"]);
         for _ in 0..10 {
             assert_eq!(splitter.push(&[b'x'; LINE_MOST / 4]), [""; 0]);
@@ -63,8 +63,8 @@ mod tests {
     proptest! {
         #[test]
         fn how_it_was_cut_makes_no_difference(text in "[a-c\n]{0,200}", cuts in prop::collection::vec(1..20usize, 0..50)) {
-            let whole = Splitter::default().push(text.as_bytes());
-            let mut splitter = Splitter::default();
+            let whole = LineSplitter::default().push(text.as_bytes());
+            let mut splitter = LineSplitter::default();
             let (mut rest, mut lines) = (text.as_bytes(), Vec::new());
             for cut in cuts {
                 let (piece, left) = rest.split_at(cut.min(rest.len()));

@@ -1,4 +1,4 @@
-//! Claude Code's stream-json, which Qwen Code speaks too.
+//! Parses Claude Code's stream-json, which Qwen Code uses too.
 
 use ao_core::Timestamp;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(super) fn read(line: &Value) -> Vec<TurnEvent> {
             vec![TurnEvent::Limited { until: seconds.map(|seconds| Timestamp(seconds.saturating_mul(1000))) }]
         }
         "result" if line.get("is_error").and_then(Value::as_bool) == Some(true) => failure(line),
-        // What it has said stands in the lines before.
+        // The lines before have its text already.
         _ => vec![],
     }
 }

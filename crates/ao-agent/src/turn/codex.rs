@@ -1,4 +1,4 @@
-//! The events of `codex exec --json`.
+//! Parses the events of `codex exec --json`.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Gemini CLI's stream-json.
+//! Parses Gemini CLI's stream-json.
 
 use serde_json::Value;
 

@@ -1,7 +1,8 @@
-//! The reports of headless agents on their turn, line by line.
+//! Parses the reports of headless agents on their turn, line by line.
 //!
-//! An agent that runs for one turn says what it does on its stdout, most of them as JSON. Each format is read into the same few
-//! [events](TurnEvent): by them a message is known to be taken, the agent to be at work, and its log can be read by people.
+//! An agent that runs for one turn reports what it does on its stdout, most of them as JSON. Each format is parsed into
+//! the same few [events](TurnEvent): they prove that a message was taken and that the agent works, and make its log
+//! readable for people.
 
 mod claude;
 mod codex;
@@ -18,7 +19,7 @@ pub use render::render;
 use crate::line::LINE_MOST;
 use crate::text::cut;
 
-/// The most of a tool call that is shown.
+/// Most characters of a tool call that are shown.
 const DOING_MOST: usize = 200;
 
 /// The language in which a headless agent reports on its turn.
@@ -50,9 +51,9 @@ pub enum TurnEvent {
     Calls(String),
     /// A tool has answered.
     Answered(String),
-    /// It says something, whole.
+    /// A complete message of the agent.
     Said(String),
-    /// It says something more, without a break.
+    /// The continuation of a message, without a break.
     SaidMore(String),
     /// The turn fails, for this reason.
     Failed(String),
@@ -61,7 +62,7 @@ pub enum TurnEvent {
 }
 
 impl TurnFormat {
-    /// Reads what a line reports. Empty if it is no report in this format.
+    /// Parses a line. Empty if it is no report in this format.
     pub fn read(self, line: &str) -> Vec<TurnEvent> {
         let line = line.trim();
         let parse = match self {
@@ -79,14 +80,14 @@ impl TurnFormat {
     }
 }
 
-/// The text at a JSON pointer, or nothing.
+/// Returns the text at a JSON pointer, or an empty one.
 fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A tool call in one line: its name and the argument that says most.
+/// Summarizes a tool call in one line: its name and its most informative argument.
 fn call(tool: &str, input: Option<&Value>) -> TurnEvent {
-    const TELLING: [&str; 9] = [
+    const INFORMATIVE: [&str; 9] = [
         "command",
         "file_path",
         "filePath",
@@ -97,15 +98,15 @@ fn call(tool: &str, input: Option<&Value>) -> TurnEvent {
         "url",
         "description",
     ];
-    let telling = TELLING.iter().find_map(|key| input?.get(key)?.as_str()).unwrap_or_default();
-    let telling = telling.split_whitespace().collect::<Vec<_>>().join(" ");
-    TurnEvent::Calls(match telling.as_str() {
+    let argument = INFORMATIVE.iter().find_map(|key| input?.get(key)?.as_str()).unwrap_or_default();
+    let argument = argument.split_whitespace().collect::<Vec<_>>().join(" ");
+    TurnEvent::Calls(match argument.as_str() {
         "" => cut(tool, DOING_MOST),
-        telling => cut(&format!("{tool}: {telling}"), DOING_MOST),
+        argument => cut(&format!("{tool}: {argument}"), DOING_MOST),
     })
 }
 
-/// The text of a tool's answer: plain, or in parts.
+/// Returns the text of a tool's answer: plain, or in parts.
 fn answer(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -121,7 +122,7 @@ mod tests {
 
     /// Recorded from the real programs: Claude Code 2.1.325, Codex 0.166.0, opencode 1.18.33, Gemini CLI 0.61.0, Qwen Code 0.24.4.
     #[test]
-    fn what_the_real_programs_print_is_understood() {
+    fn output_of_the_real_programs_is_understood() {
         let table: [(TurnFormat, &str, Vec<TurnEvent>); 21] = [
             (
                 TurnFormat::Claude,

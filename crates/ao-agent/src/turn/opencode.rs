@@ -1,4 +1,4 @@
-//! The events of `opencode run --format json`.
+//! Parses the events of `opencode run --format json`.
 
 use serde_json::Value;
 

@@ -1,11 +1,11 @@
-//! A turn's reports as text for people.
+//! Renders the reports of a turn as text for people.
 
 use super::{TurnEvent, TurnFormat};
 
-/// The most lines of a tool's answer that are shown.
+/// Most lines of a tool's answer that are shown.
 const ANSWER_LINES: usize = 12;
 
-/// Renders whole lines of a headless agent's output as text for people. Lines that are no reports are left as they are.
+/// Renders whole lines of a headless agent's output as text for people. Other lines are left as they are.
 pub fn render(format: TurnFormat, lines: &str) -> String {
     if format == TurnFormat::Text {
         return lines.to_owned();
@@ -31,7 +31,7 @@ fn add(text: &mut String, event: TurnEvent) {
     }
     end_line(text);
     match event {
-        TurnEvent::Said(said) => push_line(text, said.trim_end()),
+        TurnEvent::Said(message) => push_line(text, message.trim_end()),
         TurnEvent::Calls(call) => push_line(text, &format!("▸ {call}")),
         TurnEvent::Answered(answer) => {
             let lines: Vec<&str> = answer.trim_end().lines().collect();

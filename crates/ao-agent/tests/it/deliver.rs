@@ -25,7 +25,7 @@ async fn a_message_is_one_line_with_its_number() {
 ///
 /// acceptance: M6
 #[tokio::test(start_paused = true)]
-async fn what_was_taken_is_not_written_again_by_a_new_daemon() {
+async fn a_taken_message_is_not_written_again_by_a_new_daemon() {
     let buffers = Arc::new(Buffers::default());
     let Stage { agent: first, .. } = &agent(&buffers, Prompt::Lines, &[]);
     first.deliver(&order(1, 1, "go")).await.unwrap();
@@ -43,7 +43,7 @@ async fn what_was_taken_is_not_written_again_by_a_new_daemon() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_taken_is_written_again_on_a_line_of_its_own() {
+async fn an_untaken_message_is_written_again_on_a_new_line() {
     let buffers = Arc::new(Buffers::default());
     let Stage { agent, .. } = &agent(&buffers, Prompt::Lines, &[]);
     agent.deliver(&order(1, 1, "go")).await.unwrap();

@@ -1,4 +1,4 @@
-//! What an agent says becomes reports, once, and nothing else does.
+//! The output of an agent becomes reports, each once, and nothing else does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,15 +47,15 @@ async fn after_a_restart_only_the_last_word_counts() {
     }
     let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
     following(agent, follow(), notebook);
-    // What was used up in all is such a word too.
+    // The total usage is reported this way too.
     assert_eq!(notebook.until(2).await, ["Idle", "Spent 1"]);
 }
 
-/// Which the daemon may have missed; what it has heard of it knows by name.
+/// Denials that the daemon may have missed; those that it knows are recognised by their id.
 ///
 /// acceptance: X2
 #[tokio::test(start_paused = true)]
-async fn calls_that_were_denied_are_told_by_name_and_again_after_a_restart() {
+async fn denied_calls_are_reported_by_id_and_again_after_a_restart() {
     let buffers = Arc::new(Buffers::default());
     let over = r#"{"type":"result","permission_denials":[{"tool_name":"Write","tool_use_id":"toolu_7"}]}"#;
     for line in [r#"{"ao":"denied","tool":"Bash"}"#, r#"{"ao":"working"}"#, over, r#"{"ao":"idle"}"#] {
@@ -146,7 +146,7 @@ async fn an_agent_that_reports_in_json_is_heard_and_its_conversation_is_known() 
 const HOUR: Duration = Duration::from_secs(3600);
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_after_a_long_silence_is_reported_without_delay() {
+async fn output_after_a_long_silence_is_reported_without_delay() {
     let buffers = Arc::new(Buffers::default());
     let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
     following(agent, follow(), notebook);
@@ -160,7 +160,7 @@ async fn what_is_said_after_a_long_silence_is_reported_without_delay() {
     assert_eq!(before.elapsed(), Duration::ZERO);
 }
 
-/// Whoever delivers reads too; what it finds is reported by the one who waits.
+/// A delivery reads too; the follower reports what it finds.
 #[tokio::test(start_paused = true)]
 async fn a_delivery_does_not_wait_for_output_and_keeps_none_of_it_back() {
     let buffers = Arc::new(Buffers::default());

@@ -1,4 +1,4 @@
-//! What hooks leave becomes reports, once, for whom they are, and also when nobody was there to read.
+//! The files of hooks become reports, each once, of the right agent, even if no daemon was running.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +50,7 @@ async fn all_read(data: &Path) {
 
 /// acceptance: M6 L1
 #[tokio::test]
-async fn what_was_left_while_the_daemon_was_down_is_read_in_order() {
+async fn reports_left_while_the_daemon_was_down_are_read_in_order() {
     let data = tempfile::tempdir().unwrap();
     let place = place(&spool(&data), SESSION, ATTEMPT);
     hook(&place, r#"{"hook_event_name":"SessionStart"}"#);
@@ -86,7 +86,7 @@ async fn an_event_may_come_as_the_argument_and_then_stdin_is_left_alone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_attributed_is_dropped() {
+async fn reports_without_a_valid_token_are_dropped() {
     let (data, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let ours = spool(&data);
     let mut env = BTreeMap::from(ours.environment(SESSION, ATTEMPT));
@@ -115,7 +115,7 @@ async fn what_cannot_be_attributed_is_dropped() {
 
 /// The same file read twice, as after a crash before it was removed, is the same turn.
 #[tokio::test]
-async fn a_turn_has_the_same_name_however_often_it_is_told() {
+async fn a_turn_keeps_its_name_when_reported_again() {
     let data = tempfile::tempdir().unwrap();
     let place = place(&spool(&data), SESSION, ATTEMPT);
     hook(&place, r#"{"hook_event_name":"UserPromptSubmit","prompt":"go"}"#);
@@ -139,7 +139,7 @@ async fn a_turn_has_the_same_name_however_often_it_is_told() {
     assert_eq!(named[0], named[1]);
 }
 
-/// Waits for what nobody tells of.
+/// Waits for a condition that nothing reports.
 async fn until(what: &str, is: impl Fn() -> bool) {
     let wait = async {
         while !is() {
@@ -192,7 +192,7 @@ impl Reporter for Hinders {
 }
 
 #[tokio::test]
-async fn a_report_that_cannot_be_removed_is_told_once_and_others_are_heard() {
+async fn a_report_that_cannot_be_removed_is_reported_once_and_blocks_no_other() {
     let data = tempfile::tempdir().unwrap();
     let spool = spool(&data);
     let place = place(&spool, SESSION, ATTEMPT);
@@ -220,7 +220,8 @@ async fn a_session_whose_hooks_run_wild_loses_its_oldest_states_and_no_proof() {
     let running = run(&spool, &notebook);
     all_read(data.path()).await;
     let told = notebook.reports();
-    // Each proof tells also that the agent works, and that first, so that nobody looks idle who has taken a message.
+    // Each proof also reports that the agent works, and that first, so that no agent looks idle that has taken a
+    // message.
     assert_eq!(told[1], "Taken \"of the quiet one\"");
     assert_eq!(told[3], "Taken \"of the wild one\"");
     assert_eq!(told.len(), 2 + 2 + 1999);
@@ -228,7 +229,7 @@ async fn a_session_whose_hooks_run_wild_loses_its_oldest_states_and_no_proof() {
 }
 
 #[tokio::test]
-async fn what_a_killed_hook_has_not_finished_is_removed_after_an_hour() {
+async fn unfinished_files_of_killed_hooks_are_removed_after_an_hour() {
     let data = tempfile::tempdir().unwrap();
     let spool = spool(&data);
     let unfinished = data.path().join("hooks/tmp");

@@ -1,4 +1,4 @@
-//! What is run.
+//! The command that is run.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -168,7 +168,7 @@ fn options_are_plain_data_and_a_word_that_is_none_is_refused() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_at_once() {
+fn impossible_options_are_rejected_at_once() {
     let buffers = Arc::new(Buffers::default());
     let refused = |options: Options| {
         let ground = Ground {
@@ -182,7 +182,7 @@ fn what_cannot_work_is_refused_at_once() {
         CommandAgent::new(options, ground).expect_err("it cannot work").to_string()
     };
     let hooks = refused(Options { name: "mine".into(), hooks: true, ..Options::default() });
-    assert_eq!(hooks, "`mine` is to run hooks, but there is nobody to hear them");
+    assert_eq!(hooks, "`mine` is to run hooks, but there is no spool to receive them");
     let typed = || Options { program: "my-agent".into(), prompt: Prompt::Typed, ..Options::default() };
     let pipes = Options { io: Some(Io::Pipes), ..typed() };
     assert!(refused(pipes).contains("needs a terminal"));

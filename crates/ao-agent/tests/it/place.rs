@@ -20,7 +20,7 @@ use crate::support::Notebook;
 /// There is nothing that an agent of a test has to end in peace.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Where the agent runs.
+/// The runtime of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum On {
     /// A terminal in the memory of the test.
@@ -33,7 +33,7 @@ pub(crate) enum On {
     Tmux,
 }
 
-/// Tells a story on every runtime, side by side.
+/// Runs a test on every runtime, side by side.
 pub(crate) async fn everywhere<F>(story: impl Fn(On) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -41,7 +41,7 @@ where
     on(&[On::Pty, On::ForgetfulPty, On::Shim, On::Tmux], story).await;
 }
 
-/// Tells a story on the runtimes of the product.
+/// Runs a test on the runtimes of the product.
 pub(crate) async fn on_ours<F>(story: impl Fn(On) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -101,7 +101,7 @@ impl Place {
         }
     }
 
-    /// Lets the runtime notice who types, if it does not by itself. What it tells of it is another crate's to try.
+    /// Lets the runtime notice typing, if it does not by itself. Its reports are tested in another crate.
     pub(crate) async fn watch(&self) {
         if let Place::Tmux(tmux, ..) = self {
             tmux.watch(Arc::<Notebook>::default()).await.unwrap();
@@ -130,8 +130,8 @@ impl Place {
     }
 }
 
-/// Waits until a person's window has its size, and for the next second: tmux counts in seconds, and does not tell typing
-/// from coming within the first one.
+/// Waits until a person's window has its size, and for the next second: tmux counts in seconds, and does not
+/// distinguish typing from attaching within the first one.
 async fn sits_down(tmux: &Tmux, process: &ProcessRef) {
     let there = async {
         while tmux.screen(process).await.unwrap().size != (100, 30) {

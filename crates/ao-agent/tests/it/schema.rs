@@ -7,7 +7,7 @@ use ao_agent::{Options, generated, manifest_schema};
 use serde_json::{Value, json};
 
 #[test]
-fn what_is_checked_in_is_what_the_types_make() {
+fn the_checked_in_schema_matches_the_types() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (path, text) in generated() {
         let found = std::fs::read_to_string(root.join(path)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is told of an agent on a terminal follows what it really does, with hooks lost and late.
+//! The reported state of an agent on a terminal follows its real state, even if hooks are lost or late.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn a_lost_stop_heals_by_what_the_screen_shows() {
 
 /// acceptance: S2
 #[tokio::test]
-async fn an_open_dialog_is_told_with_its_words_and_goes_on_being_seen() {
+async fn an_open_dialog_is_reported_with_its_text_and_stays_visible() {
     let stage = Stage::set(Set { prompt: Some("[[ask Delete it all?]]"), ..Set::default() }).await;
     stage.last_reported("Hook", "Asking { question: \"Bash: Delete it all?\" }").await;
     stage.last_reported("Terminal", "Asking").await;
@@ -62,7 +62,7 @@ async fn a_person_who_types_into_the_terminal_is_followed() {
 
 /// acceptance: S8
 #[tokio::test]
-async fn work_after_a_granted_permission_is_told_though_no_hook_says_so() {
+async fn work_after_a_granted_permission_is_reported_without_a_hook() {
     let stage = Stage::set(Set { prompt: Some("[[ask May I?]] [[work 10m]]"), ..Set::default() }).await;
     stage.last_reported("Hook", "Asking").await;
     let asked = last(&stage, Source::Hook).at;
@@ -77,7 +77,7 @@ async fn work_after_a_granted_permission_is_told_though_no_hook_says_so() {
 }
 
 #[tokio::test]
-async fn a_screen_that_nobody_knows_is_told_as_that_and_never_as_idle() {
+async fn an_unknown_screen_is_reported_as_unknown_and_never_as_idle() {
     let stage = Stage::set(Set { prompt: Some("[[screen unknown]]"), ..Set::default() }).await;
     stage.last_reported("Terminal", "Unreadable").await;
     assert!(stage.look().await[1].starts_with("Terminal Unreadable"));
@@ -94,7 +94,7 @@ async fn a_dialog_that_was_left_standing_is_over() {
 }
 
 #[tokio::test]
-async fn a_limit_is_told_until_its_time() {
+async fn a_limit_is_reported_until_it_ends() {
     let stage = Stage::set(Set::default()).await;
     stage.at_prompt().await;
     let now = jiff::Zoned::now();
@@ -110,7 +110,7 @@ async fn a_limit_is_told_until_its_time() {
     assert!(told > Timestamp(now.timestamp().as_millisecond()));
 }
 
-/// Once a person has seen the end of a process there is nobody to read along with.
+/// Once the exit of a process was seen, there is nothing left to follow.
 #[tokio::test]
 async fn following_ends_with_the_process() {
     let mut stage = Stage::set(Set { prompt: Some("[[crash 3]]"), ..Set::default() }).await;

@@ -25,7 +25,7 @@ pub(crate) const CONVERSATION: &str = "talk";
 /// Nothing takes this long, and nothing is asserted about how long it takes.
 const BOUND: Duration = Duration::from_secs(30);
 
-/// How the stage is set.
+/// The setup of a stage.
 pub(crate) struct Set<'a> {
     pub(crate) on: On,
     /// The scripted agent's settings.
@@ -35,7 +35,7 @@ pub(crate) struct Set<'a> {
     pub(crate) prompt: Option<&'static str>,
     pub(crate) human_quiet_ms: u64,
     pub(crate) interrupt: Option<&'static str>,
-    /// How far the daemon's clock is behind that of the machine, until [`Stage::catches_up`].
+    /// The time by which the daemon's clock is behind that of the machine, until [`Stage::catches_up`].
     pub(crate) behind: Duration,
 }
 
@@ -243,7 +243,7 @@ impl Stage {
         self.agent.answer(&order).await.unwrap()
     }
 
-    /// What a look sees, in short.
+    /// Returns a short form of what a look sees.
     pub(crate) async fn look(&self) -> Vec<String> {
         let process = Some(self.process.clone());
         let order = LookOrder { session: self.session, attempt: ATTEMPT, process, conversation: None };
@@ -251,7 +251,7 @@ impl Stage {
         signals.iter().map(|signal| format!("{:?} {:?}", signal.source, signal.reading)).collect()
     }
 
-    /// What the terminal shows, as one text.
+    /// Returns the text on the terminal.
     pub(crate) async fn text(&self) -> String {
         let screen = self.runtime.screen(&self.process).await.unwrap();
         let lines: Vec<&str> = screen.lines.iter().map(|line| line.trim_end()).collect();
@@ -289,7 +289,7 @@ impl Stage {
         self.place.person_types(&self.process, keys).await;
     }
 
-    /// Waits until the runtime has noticed that somebody types; tmux tells of it once a second.
+    /// Waits until the runtime has noticed that a person types; tmux reports it once a second.
     pub(crate) async fn typing_is_noticed(&self) {
         let noticed = async {
             while self.runtime.screen(&self.process).await.unwrap().typed.is_none() {
@@ -319,7 +319,7 @@ impl Stage {
         }
     }
 
-    /// Waits until nobody reads along any more.
+    /// Waits until the output is no longer followed.
     pub(crate) async fn follower_ends(&mut self) {
         let ended = tokio::time::timeout(BOUND, self.tasks.join_next()).await;
         ended.expect("following ends").expect("somebody followed").expect("nobody panicked");
@@ -337,7 +337,7 @@ impl Stage {
     }
 }
 
-/// What outlives a daemon would outlive a test as well.
+/// Ends the process: it outlives a daemon, so it would outlive a test as well.
 impl Drop for Stage {
     fn drop(&mut self) {
         // Its server is ended with all that runs in it.

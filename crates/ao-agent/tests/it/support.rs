@@ -30,7 +30,7 @@ pub(crate) struct Buffers {
     numbers: Mutex<BTreeSet<u64>>,
     pub(crate) life: Mutex<Option<Life>>,
     fresh: AtomicU64,
-    /// How often output was asked for.
+    /// The number of reads of output.
     asked: AtomicU64,
     /// Something was said, or the process has ended.
     changed: Notify,
@@ -58,7 +58,7 @@ impl Buffers {
         Output { from, bytes: rest[..rest.len().min(limit)].to_vec(), ended: ended && rest.len() <= limit }
     }
 
-    /// What was written to the process, write by write.
+    /// The writes to the process.
     pub(crate) fn told(&self) -> Vec<String> {
         self.told.lock().unwrap().clone()
     }
@@ -173,7 +173,7 @@ impl Reporter for Notebook {
 }
 
 impl Notebook {
-    /// What was reported, in short.
+    /// Returns a short form of the reports.
     pub(crate) fn reports(&self) -> Vec<String> {
         let short = |report: &Report| match report {
             Report::Signal { signal, .. } => format!("{:?}", signal.reading),
@@ -188,7 +188,7 @@ impl Notebook {
         self.reports.lock().unwrap().iter().map(short).collect()
     }
 
-    /// What was seen of the agent, each with who saw it.
+    /// Returns the signals of the agent, each with its source.
     pub(crate) fn with_source(&self) -> Vec<String> {
         let seen = |report: &Report| match report {
             Report::Signal { signal, .. } => Some(format!("{:?} {:?}", signal.source, signal.reading)),
@@ -225,7 +225,7 @@ impl Notebook {
         }
     }
 
-    /// The names of the turns that were told.
+    /// Returns the names of the reported turns.
     pub(crate) fn turns(&self) -> Vec<String> {
         let turn = |report: &Report| match report {
             Report::Taken { turn, .. } => Some(turn.clone()),
@@ -260,7 +260,7 @@ pub(crate) fn follow() -> FollowOrder {
     }
 }
 
-/// Reads along from now on, until the process has ended or nobody wants it any more.
+/// Follows the process from now on, until it has ended or the guard is dropped.
 pub(crate) fn following(
     agent: &Arc<CommandAgent>,
     order: FollowOrder,

@@ -1,59 +1,60 @@
-//! Where each two of many branches parted, from one walk through what they do not all share.
+//! Finds the merge bases of all pairs of branches in one walk over the commits that they do not all share.
 //!
-//! Each commit is given the set of branches that have it. The merge bases of two branches are then the commits that both
-//! have and of which no child has both: if a later one had, so would the child on the way to it.
+//! Each commit gets the set of branches that contain it. The merge bases of two branches are then the commits that both
+//! contain and that have no child which both contain: if a later commit were in both, so would be the child on the way
+//! to it.
 
 use std::collections::HashMap;
 
 use super::Branch;
 use crate::{Git, GitError};
 
-/// Where branches parted. They are named by their places in the list.
+/// The merge base of each pair of branches, which are identified by their index in the list.
 #[derive(Debug, Default)]
-pub(super) struct Ancestry {
-    /// The target is the last.
+pub(super) struct MergeBases {
+    /// The number of branches; the target has this index.
     count: usize,
-    bases: HashMap<(usize, usize), Base>,
+    bases: HashMap<(usize, usize), MergeBase>,
     floor: String,
 }
 
 #[derive(Debug)]
-enum Base {
+enum MergeBase {
     One(String),
-    /// They have merged each other, and git makes one base out of several.
+    /// The branches have merged each other, and git makes one base out of several.
     Many,
 }
 
-impl Ancestry {
-    /// The one commit where two branches parted; nothing if there are several.
+impl MergeBases {
+    /// Returns the merge base of two branches, `None` if there are several.
     pub(super) fn base(&self, a: usize, b: usize) -> Option<&str> {
         match self.bases.get(&(a.min(b), a.max(b))) {
-            Some(Base::One(commit)) => Some(commit),
-            Some(Base::Many) => None,
-            // Not in the walk, which ends where all come together.
+            Some(MergeBase::One(commit)) => Some(commit),
+            Some(MergeBase::Many) => None,
+            // The pair is not in the walk, which ends at the commit that all share.
             None => Some(&self.floor),
         }
     }
 
-    /// Where a branch left the target.
+    /// Returns the commit at which a branch left the target.
     pub(super) fn since_target(&self, at: usize) -> Option<&str> {
         self.base(at, self.count)
     }
 }
 
-/// Finds out where branches parted. Those that have nothing in common with the target are taken out of the list.
+/// Finds the merge bases. Branches without a common ancestor with the target are removed from the list.
 pub(super) async fn of(
     git: &Git,
     target: &str,
     branches: &mut Vec<&Branch>,
     left_out: &mut Vec<(String, String)>,
-) -> Result<Ancestry, GitError> {
+) -> Result<MergeBases, GitError> {
     if branches.is_empty() {
-        return Ok(Ancestry::default());
+        return Ok(MergeBases::default());
     }
     let floor = match floor(git, target, branches).await {
         Ok(Some(floor)) => floor,
-        // Somebody has nothing in common with the others, or a commit that is not here.
+        // A branch has no history in common with the others, or its commit is missing here.
         Ok(None) | Err(_) => {
             let mut related = vec![];
             for branch in branches.drain(..) {
@@ -66,7 +67,7 @@ pub(super) async fn of(
             *branches = related;
             match floor(git, target, branches).await? {
                 Some(floor) => floor,
-                None => return Ok(Ancestry::default()),
+                None => return Ok(MergeBases::default()),
             }
         }
     };
@@ -79,25 +80,25 @@ pub(super) async fn of(
     Ok(parted(&walk, &tips, floor))
 }
 
-/// A commit that all have.
+/// Returns a commit that all branches contain.
 async fn floor(git: &Git, target: &str, branches: &[&Branch]) -> Result<Option<String>, GitError> {
     let mut args = vec!["merge-base", "--octopus", target];
     args.extend(branches.iter().map(|branch| branch.tip.as_str()));
     git.answer(&args).await
 }
 
-/// A set of branches.
-type Who = Box<[u64]>;
+/// A set of branches, as a bit set.
+type BranchSet = Box<[u64]>;
 
-fn parted(walk: &str, tips: &[&str], floor: String) -> Ancestry {
+fn parted(walk: &str, tips: &[&str], floor: String) -> MergeBases {
     let words = tips.len().div_ceil(64);
-    let mut who: HashMap<&str, Who> = HashMap::new();
-    // Those of the children, as far as they differ.
-    let mut children: HashMap<&str, Vec<Who>> = HashMap::new();
+    let mut who: HashMap<&str, BranchSet> = HashMap::new();
+    // The distinct sets of the children.
+    let mut children: HashMap<&str, Vec<BranchSet>> = HashMap::new();
     for (at, tip) in tips.iter().enumerate() {
         who.entry(tip).or_insert_with(|| vec![0; words].into())[at / 64] |= 1 << (at % 64);
     }
-    let mut bases: HashMap<(usize, usize), Base> = HashMap::new();
+    let mut bases: HashMap<(usize, usize), MergeBase> = HashMap::new();
     // Children come before their parents.
     for line in walk.lines() {
         let mut ids = line.split(' ');
@@ -109,8 +110,8 @@ fn parted(walk: &str, tips: &[&str], floor: String) -> Ancestry {
             for (nth, a) in members.iter().enumerate() {
                 for b in &members[nth + 1..] {
                     if !below.iter().any(|child| has(child, *a) && has(child, *b)) {
-                        let one = Base::One(commit.to_owned());
-                        bases.entry((*a, *b)).and_modify(|base| *base = Base::Many).or_insert(one);
+                        let one = MergeBase::One(commit.to_owned());
+                        bases.entry((*a, *b)).and_modify(|base| *base = MergeBase::Many).or_insert(one);
                     }
                 }
             }
@@ -124,10 +125,10 @@ fn parted(walk: &str, tips: &[&str], floor: String) -> Ancestry {
             }
         }
     }
-    Ancestry { count: tips.len() - 1, bases, floor }
+    MergeBases { count: tips.len() - 1, bases, floor }
 }
 
-fn has(who: &Who, at: usize) -> bool {
+fn has(who: &BranchSet, at: usize) -> bool {
     who[at / 64] & (1 << (at % 64)) != 0
 }
 
@@ -135,7 +136,7 @@ fn has(who: &Who, at: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// A picture of commits, each with its parents, the latest first.
+    /// A commit graph, each line a commit with its parents, the latest first.
     const WALK: &str = "a2 a1\na1 m1\nb1 m1\nm2 m1\nm1 m0\nc1 m0\nm0";
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a branch has changed, and which two sets of changes can get into each other's way at all.
+//! The paths that a branch has changed, and whether two sets of changes can conflict at all.
 //!
 //! Two branches that parted at one commit are merged path by path, so that only these can conflict:
 //!
@@ -8,8 +8,8 @@
 //! - a path that one side has changed into a file and below which the other has files of its own;
 //! - a folder that one side has emptied, and into which the other puts a file: git takes that for a renamed folder.
 //!
-//! Everything else git takes over from the one side that changed it. Whoever is not one of these cases is not merged. The
-//! test beside this crate merges everything, for many random repositories, and finds the same.
+//! Git takes everything else from the one side that changed it, so pairs with none of these cases are not merged. A
+//! test of this crate merges all pairs of many random repositories and compares the results.
 
 use std::collections::HashSet;
 
@@ -18,24 +18,24 @@ use crate::{Git, GitError};
 const TREE: &[u8] = b"040000";
 const NOTHING: &[u8] = b"000000";
 
-/// Names of files, as git has them.
-type Paths = HashSet<Box<[u8]>>;
+/// File names as git stores them, in bytes.
+type PathSet = HashSet<Box<[u8]>>;
 
-/// What a branch has changed since it parted.
+/// The changes of a branch since its merge base.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Changes {
-    paths: Paths,
-    /// The folders that these are in, up to the root and without it.
-    folders: Paths,
-    /// The folders of those that were not there before.
-    receiving: Paths,
-    /// Folders that are no more.
-    gone: Paths,
+pub(super) struct BranchChanges {
+    paths: PathSet,
+    /// The parent folders of the paths, up to the root and without it.
+    folders: PathSet,
+    /// The parent folders of the paths that are new.
+    receiving: PathSet,
+    /// Folders that no longer exist.
+    gone: PathSet,
 }
 
-impl Changes {
-    /// Whether merging the two can fail. False only if it cannot.
-    pub(super) fn can_clash_with(&self, other: &Changes) -> bool {
+impl BranchChanges {
+    /// Returns true if merging the two may conflict; false only if it cannot.
+    pub(super) fn can_clash_with(&self, other: &BranchChanges) -> bool {
         meet(&self.paths, &other.paths)
             || meet(&self.paths, &other.folders)
             || meet(&self.folders, &other.paths)
@@ -43,7 +43,7 @@ impl Changes {
             || meet(&self.receiving, &other.gone)
     }
 
-    /// The paths in order, at most so many, with what is no text replaced.
+    /// Returns the first `most` paths in order. Bytes that are not UTF-8 are replaced.
     pub(super) fn named(&self, most: usize) -> Vec<String> {
         let mut paths: Vec<String> =
             self.paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
@@ -56,7 +56,7 @@ impl Changes {
         if before == TREE && after != TREE {
             self.gone.insert(path.into());
         }
-        // Folders are what is in them, which is told by itself.
+        // A folder is described by its files, which are listed themselves.
         if matches!((before, after), (TREE, TREE) | (TREE, NOTHING) | (NOTHING, TREE)) {
             return;
         }
@@ -70,40 +70,41 @@ impl Changes {
     }
 }
 
-fn meet(one: &Paths, other: &Paths) -> bool {
+fn meet(one: &PathSet, other: &PathSet) -> bool {
     let (few, many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     few.iter().any(|path| many.contains(path))
 }
 
-/// The folders that a path is in.
+/// Returns the parent folders of a path.
 fn folders(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
 }
 
-/// The changes between many pairs of base and tip, from one process.
-pub(super) async fn all(git: &Git, pairs: &[(String, String)]) -> Result<Vec<Changes>, GitError> {
+/// Lists the changes between many pairs of base and tip, with one process.
+pub(super) async fn all(git: &Git, pairs: &[(String, String)]) -> Result<Vec<BranchChanges>, GitError> {
     if pairs.is_empty() {
         return Ok(vec![]);
     }
-    // A commit and what is to be taken for its parent.
+    // A commit, and the commit to take for its parent.
     let input: String = pairs.iter().map(|(base, tip)| format!("{tip} {base}\n")).collect();
     let args = ["diff-tree", "--stdin", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev", "--always"];
-    let told = git.read_bytes_with(&args, &input).await?;
-    let found = parse(&told);
+    let output = git.read_bytes_with(&args, &input).await?;
+    let found = parse(&output);
     match found.len() == pairs.len() {
         true => Ok(found),
         false => Err(GitError::Failed {
             command: args.join(" "),
             dir: git.dir().to_owned(),
-            stderr: format!("it told {} of {} differences", found.len(), pairs.len()),
+            stderr: format!("it listed {} of {} differences", found.len(), pairs.len()),
         }),
     }
 }
 
-/// Each difference begins with the commit; then, for each path, modes, ids and a letter, and the path.
-fn parse(told: &[u8]) -> Vec<Changes> {
-    let mut all: Vec<Changes> = vec![];
-    let mut fields = told.split(|byte| *byte == 0);
+/// Parses the output: each difference begins with the commit; then come, for each path, modes, ids and a letter, and
+/// the path.
+fn parse(output: &[u8]) -> Vec<BranchChanges> {
+    let mut all: Vec<BranchChanges> = vec![];
+    let mut fields = output.split(|byte| *byte == 0);
     while let Some(field) = fields.next() {
         if let Some(entry) = field.strip_prefix(b":") {
             let mut modes = entry.split(|byte| *byte == b' ');
@@ -112,7 +113,7 @@ fn parse(told: &[u8]) -> Vec<Changes> {
                 changes.add(before, after, path);
             }
         } else if !field.is_empty() {
-            all.push(Changes::default());
+            all.push(BranchChanges::default());
         }
     }
     all
@@ -122,8 +123,8 @@ fn parse(told: &[u8]) -> Vec<Changes> {
 mod tests {
     use super::*;
 
-    fn changes(entries: &[(&str, &str, &str)]) -> Changes {
-        let mut changes = Changes::default();
+    fn changes(entries: &[(&str, &str, &str)]) -> BranchChanges {
+        let mut changes = BranchChanges::default();
         for (before, after, path) in entries {
             changes.add(before.as_bytes(), after.as_bytes(), path.as_bytes());
         }
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_can_meet_is_merged() {
+    fn only_changes_that_can_conflict_are_merged() {
         let edits = |path| changes(&[("040000", "040000", "d"), ("100644", "100644", path)]);
         let adds = |path| changes(&[("000000", "100644", path)]);
         let moves = changes(&[
@@ -157,12 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_told_one_after_another() {
+    fn differences_are_parsed_one_after_another() {
         let zero = "0".repeat(40);
-        let told = format!(
+        let output = format!(
             "aaa\0:040000 040000 {zero} {zero} M\0d\0:100644 100644 {zero} {zero} M\0d/:f\0bbb\0ccc\0:000000 100644 {zero} {zero} A\0g\0"
         );
-        let found: Vec<Vec<String>> = parse(told.as_bytes()).iter().map(|changes| changes.named(9)).collect();
+        let found: Vec<Vec<String>> =
+            parse(output.as_bytes()).iter().map(|changes| changes.named(9)).collect();
         assert_eq!(found, [vec!["d/:f".to_owned()], vec![], vec!["g".to_owned()]]);
     }
 }

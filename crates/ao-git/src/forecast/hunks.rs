@@ -1,59 +1,59 @@
-//! Where in a file two branches do not agree: the lines of each, and both versions with what was there before.
+//! Locates conflicts inside a file: the lines on each side, and both versions with the common base.
 //!
-//! Git leaves its marks in the merged file. Which lines of a branch's own file they are about is found by comparing that
+//! Git leaves conflict markers in the merged file. The line numbers in a branch's own file are found by comparing that
 //! file with the merged one in which this branch has won.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::ClashFile;
-use super::merges::{Conflict, Merged, Question};
+use super::merges::{FileConflict, MergePair, MergeResult};
 use crate::{Git, GitError};
 
-/// Larger files are told without their lines.
+/// Larger files are reported without line numbers.
 const LARGE: usize = 256 * 1024;
-/// So many places of one file are told.
+/// Most conflicts that are reported per file.
 const HUNKS: usize = 50;
-/// So many files are looked into at one time.
+/// Most files that are examined at a time.
 const AT_ONCE: usize = 1000;
-/// So much of one place is shown.
+/// Most bytes of a conflict that are shown.
 const SHOWN: usize = 16 * 1024;
 
-/// Lines of a file: the first one's number, from 1, and how many. If there are none, the number is that of the line that
-/// they would stand before.
+/// A range of lines: the number of the first line, from 1, and the count. If the count is 0, the number is that of the
+/// line behind the gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lines {
     pub first: u32,
     pub count: u32,
 }
 
-/// A place that two branches do not agree on.
+/// One conflict between two branches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
-    /// In the file as the one branch has it.
+    /// The lines in the file of the first branch.
     pub a: Lines,
-    /// As the other one does.
+    /// The lines in the file of the second branch.
     pub b: Lines,
 }
 
-/// What two branches do not agree on in a file, in words.
+/// A file in conflict, with the text of its conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     pub file: ClashFile,
-    /// For each place both versions with what was there before, between git's marks.
+    /// For each conflict both versions and the base, between git's markers.
     pub places: Vec<String>,
 }
 
-/// The files of each conflict with the lines that it is about.
+/// Returns the files of each conflicting merge, with the lines in conflict.
 pub(super) async fn located(
     git: &Git,
-    merges: &[(&Question, &Merged)],
+    merges: &[(&MergePair, &MergeResult)],
 ) -> Result<Vec<Vec<ClashFile>>, GitError> {
     let texts = texts(git, merges).await?;
     let mut texts = texts.into_iter();
     Ok(merges
         .iter()
         .map(|(question, merged)| {
-            let file = |conflict: &Conflict| {
+            let file = |conflict: &FileConflict| {
                 let mut file = conflict.file();
                 if let Some(Some(texts)) = texts.next() {
                     file.hunks = places(question, &texts).into_iter().map(|place| place.hunk).collect();
@@ -65,14 +65,14 @@ pub(super) async fn located(
         .collect())
 }
 
-/// The same for one conflict, with what the lines say.
+/// Returns the same for one merge, with the text of the lines.
 pub(super) async fn excerpts(
     git: &Git,
-    question: &Question,
-    merged: &Merged,
+    question: &MergePair,
+    merged: &MergeResult,
 ) -> Result<Vec<Excerpt>, GitError> {
     let texts = texts(git, &[(question, merged)]).await?;
-    let excerpt = |(conflict, texts): (&Conflict, Option<Texts>)| {
+    let excerpt = |(conflict, texts): (&FileConflict, Option<ConflictTexts>)| {
         let found = texts.map(|texts| places(question, &texts)).unwrap_or_default();
         let mut file = conflict.file();
         let mut shown = vec![];
@@ -85,20 +85,23 @@ pub(super) async fn excerpts(
     Ok(merged.conflicts.iter().zip(texts).map(excerpt).collect())
 }
 
-/// A file merged, and as each side has it.
-struct Texts {
+/// The merged file, and the version of each side.
+struct ConflictTexts {
     merged: Vec<u8>,
     a: Vec<u8>,
     b: Vec<u8>,
 }
 
-/// The texts of all files in conflict, one after another, if they have lines and not too many.
-async fn texts(git: &Git, merges: &[(&Question, &Merged)]) -> Result<Vec<Option<Texts>>, GitError> {
-    let conflicts: Vec<(&str, &Conflict)> = merges
+/// Reads the texts of all files in conflict, in order. `None` for those without lines or too large.
+async fn texts(
+    git: &Git,
+    merges: &[(&MergePair, &MergeResult)],
+) -> Result<Vec<Option<ConflictTexts>>, GitError> {
+    let conflicts: Vec<(&str, &FileConflict)> = merges
         .iter()
         .flat_map(|(_, merged)| merged.conflicts.iter().map(|conflict| (merged.tree.as_str(), conflict)))
         .collect();
-    let mut all: Vec<Option<Texts>> = conflicts.iter().map(|_| None).collect();
+    let mut all: Vec<Option<ConflictTexts>> = conflicts.iter().map(|_| None).collect();
     let mut asked: Vec<(usize, [String; 3])> = vec![];
     for (at, (tree, conflict)) in conflicts.iter().enumerate() {
         if let (true, Some(a), Some(b)) = (conflict.exact, &conflict.a, &conflict.b) {
@@ -124,38 +127,38 @@ async fn texts(git: &Git, merges: &[(&Question, &Merged)]) -> Result<Vec<Option<
         nth += 3;
         sizes.get(nth - 3..nth).is_some_and(|sizes| sizes.iter().all(|small| *small))
     });
-    let told = git.read_bytes_with(&["cat-file", "--batch"], &input(&asked)).await?;
-    let mut contents = contents(&told).into_iter();
+    let output = git.read_bytes_with(&["cat-file", "--batch"], &input(&asked)).await?;
+    let mut contents = contents(&output).into_iter();
     for (at, _) in asked {
         let (Some(merged), Some(a), Some(b)) = (contents.next(), contents.next(), contents.next()) else {
             break;
         };
-        all[at] = Some(Texts { merged, a, b });
+        all[at] = Some(ConflictTexts { merged, a, b });
     }
     Ok(all)
 }
 
-/// Each is an id, a kind and a size on a line, then the content and the end of a line.
-fn contents(mut told: &[u8]) -> Vec<Vec<u8>> {
+/// Parses `cat-file --batch`: for each object an id, a kind and a size on a line, then the content and a line end.
+fn contents(mut output: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![];
-    while let Some(end) = told.iter().position(|byte| *byte == b'\n') {
-        let size = String::from_utf8_lossy(&told[..end]);
+    while let Some(end) = output.iter().position(|byte| *byte == b'\n') {
+        let size = String::from_utf8_lossy(&output[..end]);
         let Some(size) = size.rsplit(' ').next().and_then(|size| size.parse::<usize>().ok()) else { break };
-        let Some(content) = told.get(end + 1..end + 1 + size) else { break };
+        let Some(content) = output.get(end + 1..end + 1 + size) else { break };
         all.push(content.to_vec());
-        told = told.get(end + 2 + size..).unwrap_or_default();
+        output = output.get(end + 2 + size..).unwrap_or_default();
     }
     all
 }
 
-/// A place with what it says.
+/// A conflict and its text.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct ConflictPlace {
     hunk: Hunk,
     text: String,
 }
 
-fn places(question: &Question, texts: &Texts) -> Vec<Place> {
+fn places(question: &MergePair, texts: &ConflictTexts) -> Vec<ConflictPlace> {
     let merged = lines(&texts.merged);
     let marks = marks(question, &merged);
     if marks.is_empty() {
@@ -164,23 +167,27 @@ fn places(question: &Question, texts: &Texts) -> Vec<Place> {
     let in_a = numbers(&lines(&texts.a), &merged, &marks, |mark| (mark.start + 1, mark.base));
     let in_b = numbers(&lines(&texts.b), &merged, &marks, |mark| (mark.middle + 1, mark.end));
     let hunks = in_a.into_iter().zip(in_b).map(|(a, b)| Hunk { a, b });
-    hunks.zip(&marks).take(HUNKS).map(|(hunk, mark)| Place { hunk, text: mark.text(&merged) }).collect()
+    hunks
+        .zip(&marks)
+        .take(HUNKS)
+        .map(|(hunk, mark)| ConflictPlace { hunk, text: mark.text(&merged) })
+        .collect()
 }
 
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// Where the marks of a conflict are.
+/// The line indexes of the markers of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Marks {
+struct ConflictMarks {
     start: usize,
     base: usize,
     middle: usize,
     end: usize,
 }
 
-impl Marks {
+impl ConflictMarks {
     fn text(&self, merged: &[&[u8]]) -> String {
         let text = String::from_utf8_lossy(&merged[self.start..=self.end].concat()).into_owned();
         let cut = (0..=SHOWN.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -188,9 +195,9 @@ impl Marks {
     }
 }
 
-/// Finds the marks. The first and the last name the commits, which no file has in it by chance; how long they are can be
-/// configured, and those in between are as long.
-fn marks(question: &Question, merged: &[&[u8]]) -> Vec<Marks> {
+/// Finds the markers. The first and the last name the commits, which no file contains by chance; their length can be
+/// configured, and those in between have the same length.
+fn marks(question: &MergePair, merged: &[&[u8]]) -> Vec<ConflictMarks> {
     let names = |line: &[u8], mark: u8, name: &str| {
         let long = line.iter().take_while(|byte| **byte == mark).count();
         let rest = &line[long..];
@@ -214,21 +221,21 @@ fn marks(question: &Question, merged: &[&[u8]]) -> Vec<Marks> {
             find(middle + 1, &|line| names(line, b'>', &question.b).is_some_and(|its| its == long))
         });
         if let (Some(base), Some(middle), Some(end)) = (base, middle, end) {
-            all.push(Marks { start, base, middle, end });
+            all.push(ConflictMarks { start, base, middle, end });
             at = end + 1;
         }
     }
     all
 }
 
-/// Which lines of a side's own file its part of each conflict is.
+/// Returns the line range of each conflict in the file of one side.
 fn numbers(
     own: &[&[u8]],
     merged: &[&[u8]],
-    marks: &[Marks],
-    part: impl Fn(&Marks) -> (usize, usize),
+    marks: &[ConflictMarks],
+    part: impl Fn(&ConflictMarks) -> (usize, usize),
 ) -> Vec<Lines> {
-    // The merged file in which this side has won, and where its parts are in it.
+    // The merged file in which this side has won, and the positions of its parts in it.
     let mut won: Vec<&[u8]> = vec![];
     let mut parts = vec![];
     let mut from = 0;
@@ -260,14 +267,14 @@ fn numbers(
 mod tests {
     use super::*;
 
-    fn question() -> Question {
-        Question { base: None, a: "aaaa".into(), b: "bbbb".into() }
+    fn question() -> MergePair {
+        MergePair { base: None, a: "aaaa".into(), b: "bbbb".into() }
     }
 
     #[test]
     fn lines_are_counted_in_each_side_s_own_file() {
         // The other side has put two lines in front, which merges cleanly.
-        let texts = Texts {
+        let texts = ConflictTexts {
             merged:
                 b"new\nnew\n1\n<<<<<<< aaaa\ntwo\n||||||| base\n2\n=======\nTWO\nand more\n>>>>>>> bbbb\n3\n"
                     .into(),
@@ -284,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_side_that_deleted_the_lines_has_none() {
-        let texts = Texts {
+        let texts = ConflictTexts {
             merged: b"1\n<<<<<<< aaaa:f\n||||||| base:f\n2\n=======\nTWO\n>>>>>>> bbbb:g\n3\n".into(),
             a: b"1\n3\n".into(),
             b: b"1\nTWO\n3\n".into(),
@@ -298,6 +305,6 @@ mod tests {
     fn marks_that_a_file_has_itself_are_none_of_ours() {
         let text = b"<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> other\n<<<<<<<<< aaaa\n=======\n||||||||| b\n=========\n>>>>>>>>> bbbb\n";
         let found = marks(&question(), &lines(text));
-        assert_eq!(found, [Marks { start: 5, base: 7, middle: 8, end: 9 }]);
+        assert_eq!(found, [ConflictMarks { start: 5, base: 7, middle: 8, end: 9 }]);
     }
 }

@@ -1,4 +1,4 @@
-//! Which branches will not merge with each other, found out before anybody tries.
+//! Predicts which branches conflict with each other, before anyone merges them.
 //!
 //! ```text
 //!  tips ─► ancestry: where each pair parted ─► changes: what each has done since ─► only pairs that can clash
@@ -6,9 +6,9 @@
 //!  clashes, file by file with lines ◄─ hunks ◄─ conflicts ◄─ one `git merge-tree --stdin` ◄─┘
 //! ```
 //!
-//! Git itself merges, so what is told is what a merge would say. What is spared are merges that cannot fail ([`changes`]
-//! says why), and those whose two sides are what they were the last time. Nothing is written into the repository: what
-//! merging makes goes to a [`Scratch`].
+//! Git itself merges, so a forecast is what a merge would report. Merges that cannot conflict are skipped ([`changes`]
+//! explains why), and so are those whose two sides are the same as last time. Nothing is written into the repository:
+//! the objects that merging creates go to a [`Scratch`].
 
 mod ancestry;
 mod changes;
@@ -20,72 +20,72 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{Git, GitError};
 
-use changes::Changes;
-use merges::Merged;
+use changes::BranchChanges;
+use merges::MergeResult;
 
 pub use hunks::{Excerpt, Hunk, Lines};
 pub use scratch::{Scratch, ScratchError};
 
-/// How many branches are compared; those that come later are left out.
+/// Most branches that are compared; later ones are left out.
 pub const MOST_BRANCHES: usize = 400;
-/// So many changed paths of a branch are named.
+/// Most changed paths that are named per branch.
 const NAMED_CHANGES: usize = 1000;
 
-/// A line of work.
+/// A branch to compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
-    /// What the caller knows it by.
+    /// The name that the caller uses for it.
     pub name: String,
-    /// A commit's whole id.
+    /// The full id of a commit.
     pub tip: String,
-    /// Whose it is. Branches of one owner are not compared: a change does not clash with its own earlier state.
+    /// The owner. Branches of one owner are not compared: a change does not conflict with its own earlier state.
     pub owner: String,
 }
 
-/// What was found out about all branches.
+/// The forecast for all branches.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outlook {
-    /// By the names of both sides; the lesser name is `a`.
-    pub clashes: Vec<Clash>,
+    /// Ordered by the names of both sides; `a` is the lesser name.
+    pub clashes: Vec<BranchClash>,
     /// The paths that each branch has changed since it left the target, by its name.
     pub changed: BTreeMap<String, Vec<String>>,
-    /// Branches that could not be compared, and why.
+    /// Branches that could not be compared, with the reason.
     pub left_out: Vec<(String, String)>,
-    /// Pairs that there are.
+    /// The number of pairs.
     pub pairs: usize,
-    /// Pairs that had to be merged this time.
+    /// The number of pairs that had to be merged this time.
     pub merged: usize,
 }
 
-/// Two branches that do not merge.
+/// Two branches that conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clash {
+pub struct BranchClash {
     pub a: String,
     pub b: String,
     pub files: Vec<ClashFile>,
 }
 
-/// A file that they do not agree on.
+/// A file on which they conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClashFile {
     pub path: String,
-    /// Git's word for it, such as `contents` or `modify/delete`.
+    /// Git's name for the kind, such as `contents` or `modify/delete`.
     pub kind: String,
-    /// Where, if it is about lines.
+    /// The lines, if the conflict is about lines.
     pub hunks: Vec<Hunk>,
 }
 
-/// The forecast of one repository, which remembers what it has found out.
+/// The forecast of one repository, with a cache of earlier results.
 #[derive(Debug, Default)]
 pub struct Forecast {
-    /// By the two tips. A commit never changes, so neither does what its merge gives.
+    /// By the two tips. A commit never changes, so neither does the result of its merge.
     merges: HashMap<(String, String), Vec<ClashFile>>,
     /// By base and tip.
-    changes: HashMap<(String, String), Changes>,
+    changes: HashMap<(String, String), BranchChanges>,
 }
 
 impl Forecast {
-    /// Compares all branches that go to `target` with each other. `git` is that of the repository, or of its scratch.
+    /// Compares all branches that target `target` with each other. `git` is that of the repository, or of its scratch.
     pub async fn look(&mut self, git: &Git, target: &str, branches: &[Branch]) -> Result<Outlook, GitError> {
         let mut outlook = Outlook::default();
         let mut known: Vec<&Branch> = branches.iter().take(MOST_BRANCHES).collect();
@@ -126,16 +126,16 @@ impl Forecast {
                 None => drop(merges.insert(key(*pair), vec![])),
             }
         }
-        let questions: Vec<merges::Question> = open
+        let questions: Vec<merges::MergePair> = open
             .iter()
-            .map(|(a, b)| merges::Question {
+            .map(|(a, b)| merges::MergePair {
                 base: ancestry.base(*a, *b).map(str::to_owned),
                 a: known[*a].tip.clone(),
                 b: known[*b].tip.clone(),
             })
             .collect();
         let answers = merges::all(git, target, &questions).await;
-        let conflicts: Vec<(&merges::Question, &Merged)> = questions
+        let conflicts: Vec<(&merges::MergePair, &MergeResult)> = questions
             .iter()
             .zip(&answers)
             .filter_map(|(question, answer)| Some((question, answer.as_ref().ok()?)))
@@ -156,8 +156,11 @@ impl Forecast {
             .iter()
             .filter_map(|(a, b)| {
                 let files = merges.get(&key((*a, *b)))?;
-                let clash =
-                    Clash { a: known[*a].name.clone(), b: known[*b].name.clone(), files: files.clone() };
+                let clash = BranchClash {
+                    a: known[*a].name.clone(),
+                    b: known[*b].name.clone(),
+                    files: files.clone(),
+                };
                 (!files.is_empty()).then_some(clash)
             })
             .collect();
@@ -167,21 +170,21 @@ impl Forecast {
                 outlook.changed.insert(branch.name.clone(), changes.named(NAMED_CHANGES));
             }
         }
-        // What is asked about next is most likely the same again; what is not asked about now is over.
+        // The next call is most likely about the same pairs; all others are dropped from the cache.
         self.merges = merges;
         Ok(outlook)
     }
 
-    /// What two commits do not agree on, in words: each place with both versions and what was there before.
+    /// Returns the text of the conflicts between two commits: both versions of each, with the base.
     pub async fn explain(&self, git: &Git, a: &str, b: &str) -> Result<Vec<Excerpt>, GitError> {
-        let question = merges::Question { base: None, a: a.to_owned(), b: b.to_owned() };
+        let question = merges::MergePair { base: None, a: a.to_owned(), b: b.to_owned() };
         let answer = merges::all(git, a, std::slice::from_ref(&question)).await.pop();
         let failed = |why: String| GitError::Failed {
             command: format!("merge-tree {a} {b}"),
             dir: git.dir().to_owned(),
             stderr: why,
         };
-        let merged = answer.unwrap_or_else(|| Err("it said nothing".into())).map_err(failed)?;
+        let merged = answer.unwrap_or_else(|| Err("it printed nothing".into())).map_err(failed)?;
         hunks::excerpts(git, &question, &merged).await
     }
 
@@ -201,9 +204,9 @@ impl Forecast {
         Ok(())
     }
 
-    /// Whether two branches have to be merged to know that they clash. If it is not known where they parted, or they parted
-    /// more than once, they have.
-    fn can_clash(&self, known: &[&Branch], ancestry: &ancestry::Ancestry, (a, b): (usize, usize)) -> bool {
+    /// Returns true if two branches have to be merged to know whether they conflict. That is also so if they have no
+    /// known merge base, or several.
+    fn can_clash(&self, known: &[&Branch], ancestry: &ancestry::MergeBases, (a, b): (usize, usize)) -> bool {
         let Some(base) = ancestry.base(a, b) else { return true };
         let of = |at: usize| self.changes.get(&(base.to_owned(), known[at].tip.clone()));
         match (of(a), of(b)) {

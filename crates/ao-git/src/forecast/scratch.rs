@@ -1,4 +1,4 @@
-//! A place for the objects that looking ahead makes, so that the repository gets none of them.
+//! A folder for the objects that a forecast creates, so that the repository gets none of them.
 
 use std::fs;
 use std::io;
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use crate::Git;
 
-/// So many objects in one of its 256 folders, and all of them are thrown away: they can be made again.
+/// Objects in one of its 256 folders from which on all are deleted; they can be created again.
 const CROWDED: usize = 200;
-/// So many bytes of all of them, and the same is done.
+/// Total bytes from which on all are deleted.
 const LARGE: u64 = 1 << 30;
 
-/// A folder of objects beside those of a repository, which git reads together with them.
+/// A folder of objects that git reads together with those of a repository.
 #[derive(Debug, Clone)]
 pub struct Scratch {
     objects: PathBuf,
-    /// Folders of objects that are only read.
+    /// Object folders that are only read.
     others: Vec<PathBuf>,
 }
 
-/// Why there is no such place.
+/// The reason why the folder could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("the folder `{}` for forecasts could not be made", .dir.display())]
 pub struct ScratchError {
@@ -29,7 +29,7 @@ pub struct ScratchError {
 }
 
 impl Scratch {
-    /// In this folder, which is ours alone, for a repository with this shared git directory.
+    /// Opens `dir`, which no other program uses, for the repository with this common git directory.
     pub fn open(dir: &Path, common_dir: &Path) -> Result<Scratch, ScratchError> {
         let objects = dir.join("objects");
         let made = || {
@@ -40,7 +40,7 @@ impl Scratch {
         Ok(Scratch { objects, others: vec![common_dir.join("objects")] })
     }
 
-    /// Throws everything away if it has become much, and says whether. Nobody may be at work in it.
+    /// Deletes everything if it has become too much. Returns true if it did. No process may be using it.
     pub fn make_room(dir: &Path) -> Result<bool, ScratchError> {
         Scratch::make_room_within(dir, LARGE)
     }
@@ -59,7 +59,7 @@ impl Scratch {
         emptied().map(|()| true).map_err(|err| ScratchError { dir: dir.to_owned(), err })
     }
 
-    /// With the objects of another clone too.
+    /// Adds the objects of another clone, for reading.
     pub fn reads(&mut self, objects: &Path) {
         if !self.others.iter().any(|known| known == objects) {
             self.others.push(objects.to_owned());
@@ -70,7 +70,7 @@ impl Scratch {
         &self.objects
     }
 
-    /// The same git, with its new objects here. What is not here is not fetched.
+    /// Returns the same git, with its new objects written here. Missing objects are not fetched.
     pub fn git(&self, git: &Git) -> Git {
         let others: Vec<String> = self.others.iter().map(|path| quoted(path)).collect();
         git.with("GIT_OBJECT_DIRECTORY", &self.objects)
@@ -79,14 +79,14 @@ impl Scratch {
     }
 }
 
-/// The bytes of all objects in a folder, which is no deeper than git makes it.
+/// Returns the size of all objects in a folder of git's depth.
 fn size(objects: &Path) -> u64 {
     let within = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().collect::<Vec<_>>();
     let files = within(objects).into_iter().flat_map(|folder| within(&folder.path()));
     files.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
 }
 
-/// A path in a list of paths.
+/// Quotes a path for a list of paths.
 fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     match path.contains([':', '"', '\\', '\n']) {

@@ -23,7 +23,7 @@ async fn committed() -> (tempfile::TempDir, Git) {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_ended_as_a_whole_and_clears_up_after_itself() {
+async fn a_slow_git_is_ended_with_its_group_and_cleans_up() {
     let (dir, git) = committed().await;
     fs::write(dir.path().join("file"), "two\n").unwrap();
     let pid = dir.path().join("pid");
@@ -55,9 +55,9 @@ async fn a_question_that_is_never_answered_ends_too() {
     assert!(matches!(asks.read_bytes(&slow, 10).await, Err(GitError::TooSlow { .. })));
 }
 
-/// As it is between two system calls of `git worktree add`.
+/// The state between two system calls of `git worktree add`.
 #[tokio::test]
-async fn a_worktree_that_is_just_being_made_is_waited_for_and_a_broken_one_is_told_of() {
+async fn a_worktree_in_the_making_is_retried_and_a_broken_one_is_an_error() {
     let (dir, git) = committed().await;
     let side = dir.path().join("side").display().to_string();
     git.write(&["worktree", "add", "--quiet", "--detach", &side]).await.unwrap();
@@ -83,8 +83,8 @@ async fn a_long_input_has_a_long_answer() {
     let (_dir, git) = committed().await;
     let input = "HEAD:none\n".repeat(20_000);
     let asked = git.read_with(&["cat-file", "--batch-check"], &input);
-    let told = tokio::time::timeout(LONG, asked).await.expect("each waits for the other").unwrap();
-    assert_eq!(told.lines().count(), 20_000);
+    let output = tokio::time::timeout(LONG, asked).await.expect("each waits for the other").unwrap();
+    assert_eq!(output.lines().count(), 20_000);
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn only_who_looks_into_files_fetches_what_a_partial_clone_lacks() {
     let version = git.read(&["version"]).await.unwrap();
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);
     let mut parts = version.trim_start_matches("git version ").split('.');
-    // An older one knows no such wish.
+    // Older versions ignore the setting.
     if (number(parts.next()), number(parts.next())) >= (2, 45) {
         let is_here = git.read(&["rev-parse", "--verify", &format!("{file}^{{blob}}")]).await;
         assert!(is_here.is_err(), "it was fetched: {is_here:?}");
@@ -109,24 +109,24 @@ async fn only_who_looks_into_files_fetches_what_a_partial_clone_lacks() {
     assert_eq!(git.read_bytes(&["cat-file", "blob", &file], 100).await.unwrap(), b"one\n");
 }
 
-/// What git itself forgets when it goes from one repository to another.
+/// Variables that git itself removes when it goes from one repository to another.
 #[tokio::test]
 async fn everything_that_misleads_git_is_taken_away() {
     let (_dir, git) = repository();
-    let told = git.read(&["rev-parse", "--local-env-vars"]).await.unwrap();
-    let left: Vec<&str> = told.lines().filter(|name| !MISLEADING.contains(name)).collect();
+    let output = git.read(&["rev-parse", "--local-env-vars"]).await.unwrap();
+    let left: Vec<&str> = output.lines().filter(|name| !MISLEADING.contains(name)).collect();
     assert_eq!(left, ["GIT_CONFIG_COUNT"], "which is kept on purpose");
 }
 
 #[test]
 fn no_error_tells_a_token() {
-    for (text, told) in [
+    for (text, masked) in [
         ("clone https://ann:t0ken@host/x", "clone https://***@host/x"),
         ("fatal: 'https://t0ken@host': no", "fatal: 'https://***@host': no"),
         ("http://a:p@ss@h:80/x and ssh://git@h/y", "http://***@h:80/x and ssh://***@h/y"),
         ("https://host/a@b and c@d", "https://host/a@b and c@d"),
         ("plain text", "plain text"),
     ] {
-        assert_eq!(without_userinfo(text), told);
+        assert_eq!(without_userinfo(text), masked);
     }
 }

@@ -1,4 +1,4 @@
-//! The settings that count in a folder, as git itself reads them, remembered as long as their files stay what they are.
+//! The git settings in effect in a folder, as git itself reads them, cached until one of their files changes.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -8,70 +8,70 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// So many listings are remembered.
+/// Most cached listings.
 const REMEMBERED: usize = 256;
-/// A file that was changed so shortly before it was read may change again without a trace.
+/// A file that was changed this shortly before it was read may change again without a new timestamp.
 const UNSETTLED: Duration = Duration::from_millis(100);
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Entry {
-    /// As git writes it: all but the middle part in small letters.
+pub(crate) struct ConfigEntry {
+    /// The key as git writes it: all but the middle part in lower case.
     pub(crate) key: String,
-    /// Absent if the key alone is there, which means yes.
+    /// Absent if only the key is there, which means true.
     pub(crate) value: Option<String>,
-    /// Whether it is of the repository or of a worktree, and not of the user for all repositories.
+    /// True if it comes from the repository or a worktree, and not from the user's settings for all repositories.
     pub(crate) of_repository: bool,
 }
 
-impl Entry {
+impl ConfigEntry {
     pub(crate) fn text(&self) -> &str {
         self.value.as_deref().unwrap_or("true")
     }
 }
 
-/// All settings, in the order in which they count.
+/// All settings, in order of precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Listing {
-    pub(crate) entries: Vec<Entry>,
+pub(crate) struct ConfigListing {
+    pub(crate) entries: Vec<ConfigEntry>,
     /// The files that they were read from.
     files: Vec<PathBuf>,
 }
 
-impl Listing {
-    /// Reads what `git config --list -z --show-scope --show-origin` says in a folder.
-    pub(crate) fn parse(told: &[u8], dir: &Path) -> Listing {
-        let mut listing = Listing::default();
-        let mut fields = told.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+impl ConfigListing {
+    /// Parses the output of `git config --list -z --show-scope --show-origin` in a folder.
+    pub(crate) fn parse(output: &[u8], dir: &Path) -> ConfigListing {
+        let mut listing = ConfigListing::default();
+        let mut fields = output.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         while let (Some(scope), Some(origin), Some(setting)) = (fields.next(), fields.next(), fields.next()) {
             let (key, value) = match setting.split_once('\n') {
                 Some((key, value)) => (key, Some(value.to_owned())),
                 None => (&*setting, None),
             };
-            // What is of none of the known kinds is nobody's whom we know.
+            // An unknown scope is not trusted.
             let of_repository = !matches!(&*scope, "system" | "global" | "command");
             if let Some(file) = origin.strip_prefix("file:").map(|file| dir.join(file))
                 && !listing.files.contains(&file)
             {
                 listing.files.push(file);
             }
-            listing.entries.push(Entry { key: key.to_owned(), value, of_repository });
+            listing.entries.push(ConfigEntry { key: key.to_owned(), value, of_repository });
         }
         listing
     }
 
-    /// The last value of a setting that the repository has itself.
+    /// Returns the last value of a setting in the repository itself.
     pub(crate) fn own(&self, key: &str) -> Option<&str> {
         let own = self.entries.iter().rev().find(|entry| entry.of_repository && entry.key == key);
-        own.map(Entry::text)
+        own.map(ConfigEntry::text)
     }
 
-    /// Whether what counts depends on where one is, or on the branch.
+    /// Returns true if the settings depend on the folder or on the branch.
     fn is_conditional(&self) -> bool {
         self.entries.iter().any(|entry| entry.key.starts_with("include"))
     }
 
-    /// Whether objects that are missing are to be fetched.
+    /// Returns true if missing objects are fetched on demand.
     pub(crate) fn is_partial(&self) -> bool {
         self.entries.iter().any(|entry| {
             entry.key == "extensions.partialclone"
@@ -80,17 +80,17 @@ impl Listing {
     }
 }
 
-/// The git directory that a call is about.
+/// The git directories that a call uses.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct GitDirs {
     pub(crate) git_dir: PathBuf,
-    /// The same, unless it is that of a worktree.
+    /// The same as `git_dir`, except for a worktree.
     pub(crate) common_dir: PathBuf,
 }
 
-impl Place {
-    /// The place that git would find from a folder, or is told to use.
-    pub(crate) fn find(dir: &Path, git_dir: Option<&Path>) -> Option<Place> {
+impl GitDirs {
+    /// Finds the git directory as git does from a folder, or uses the given one.
+    pub(crate) fn find(dir: &Path, git_dir: Option<&Path>) -> Option<GitDirs> {
         let git_dir = match git_dir {
             Some(git_dir) => dir.join(git_dir),
             None => dir.ancestors().find_map(git_dir_at)?,
@@ -99,7 +99,7 @@ impl Place {
             Ok(text) => git_dir.join(text.trim_end()),
             Err(_) => git_dir.clone(),
         };
-        Some(Place { git_dir, common_dir })
+        Some(GitDirs { git_dir, common_dir })
     }
 }
 
@@ -112,38 +112,38 @@ fn git_dir_at(dir: &Path) -> Option<PathBuf> {
     }
 }
 
-/// What decides which settings count, apart from the contents of files.
+/// Everything that determines the settings, apart from the contents of files.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    place: Option<Place>,
-    /// What the caller has set itself.
+struct ListingKey {
+    place: Option<GitDirs>,
+    /// Variables that the caller has set.
     variables: Vec<(&'static str, OsString)>,
 }
 
-/// A file by what changes with it. Nobody can set the time of its last change of state.
-type Identity = Option<(u64, u64, i64, i64)>;
+/// Identifies the state of a file by inode, size and change time, which no program can set.
+type FileIdentity = Option<(u64, u64, i64, i64)>;
 
 #[derive(Debug)]
-struct Known {
-    listing: Arc<Listing>,
-    files: Vec<(PathBuf, Identity)>,
+struct CachedListing {
+    listing: Arc<ConfigListing>,
+    files: Vec<(PathBuf, FileIdentity)>,
 }
 
-/// The listings of this process. A lock for a moment: calls in many folders go on beside each other.
+/// The listings of this process. The lock is held only briefly: calls in many folders run in parallel.
 #[derive(Debug, Default)]
-pub(crate) struct Listings(Mutex<Option<HashMap<Key, Known>>>);
+pub(crate) struct ListingCache(Mutex<Option<HashMap<ListingKey, CachedListing>>>);
 
-impl Listings {
-    pub(crate) const fn new() -> Listings {
-        Listings(Mutex::new(None))
+impl ListingCache {
+    pub(crate) const fn new() -> ListingCache {
+        ListingCache(Mutex::new(None))
     }
 
-    /// The listing of a place, if its files are what they were.
+    /// Returns the cached listing, if its files have not changed.
     pub(crate) fn known(
         &self,
-        place: Option<&Place>,
+        place: Option<&GitDirs>,
         variables: &[(&'static str, OsString)],
-    ) -> Option<Arc<Listing>> {
+    ) -> Option<Arc<ConfigListing>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = all.as_ref()?;
         let known = keys(place, variables).into_iter().find_map(|key| all.get(&key))?;
@@ -151,16 +151,16 @@ impl Listings {
         same.then(|| known.listing.clone())
     }
 
-    /// Remembers a listing by the files as they were before it was read.
+    /// Caches a listing under the state that its files had before it was read.
     pub(crate) fn keep(
         &self,
-        place: Option<&Place>,
+        place: Option<&GitDirs>,
         variables: &[(&'static str, OsString)],
-        listing: &Arc<Listing>,
-        before: &[(PathBuf, Identity)],
+        listing: &Arc<ConfigListing>,
+        before: &[(PathBuf, FileIdentity)],
     ) {
         let mut files = before.to_vec();
-        // What is included may depend on the branch.
+        // Included files may depend on the branch.
         let head = place.filter(|_| listing.is_conditional()).map(|place| place.git_dir.join("HEAD"));
         for file in listing.files.iter().chain(&head) {
             if !files.iter().any(|(known, _)| known == file) {
@@ -177,15 +177,15 @@ impl Listings {
         if all.len() >= REMEMBERED {
             all.clear();
         }
-        all.insert(key, Known { listing: listing.clone(), files });
+        all.insert(key, CachedListing { listing: listing.clone(), files });
     }
 }
 
-/// The files that settings can be in, as they are now. To be taken before git reads them.
+/// Returns the files that settings can be in, with their current state. To be called before git reads them.
 pub(crate) fn files(
-    place: Option<&Place>,
+    place: Option<&GitDirs>,
     variables: &[(&'static str, OsString)],
-) -> Vec<(PathBuf, Identity)> {
+) -> Vec<(PathBuf, FileIdentity)> {
     let set = |name: &str| {
         let own = variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
         own.or_else(|| std::env::var_os(name)).filter(|value| !value.is_empty()).map(PathBuf::from)
@@ -204,9 +204,9 @@ pub(crate) fn files(
     files.into_iter().map(|file| (file.clone(), identity_of(&file))).collect()
 }
 
-/// Worktrees of one repository have the same settings unless they have a file of their own, or something depends on where
-/// one is: the first key is for all of them, the second for one.
-fn keys(place: Option<&Place>, variables: &[(&'static str, OsString)]) -> [Key; 2] {
+/// Worktrees of one repository have the same settings unless one has a file of its own, or something depends on the
+/// folder: the first key is for all of them, the second for one.
+fn keys(place: Option<&GitDirs>, variables: &[(&'static str, OsString)]) -> [ListingKey; 2] {
     let variables: Vec<(&'static str, OsString)> = variables
         .iter()
         .filter(|(name, _)| name.starts_with("GIT_CONFIG") || matches!(*name, "HOME" | "XDG_CONFIG_HOME"))
@@ -215,17 +215,17 @@ fn keys(place: Option<&Place>, variables: &[(&'static str, OsString)]) -> [Key; 
     let own = place.cloned();
     let shared = own.clone().map(|place| match place.git_dir.join("config.worktree").exists() {
         true => place,
-        false => Place { git_dir: place.common_dir.clone(), ..place },
+        false => GitDirs { git_dir: place.common_dir.clone(), ..place },
     });
-    [Key { place: shared, variables: variables.clone() }, Key { place: own, variables }]
+    [ListingKey { place: shared, variables: variables.clone() }, ListingKey { place: own, variables }]
 }
 
-fn identity_of(file: &Path) -> Identity {
+fn identity_of(file: &Path) -> FileIdentity {
     let found = fs::metadata(file).ok()?;
     Some((found.ino(), found.len(), found.ctime(), found.ctime_nsec()))
 }
 
-fn is_unsettled(identity: Identity) -> bool {
+fn is_unsettled(identity: FileIdentity) -> bool {
     let Some((_, _, seconds, nanos)) = identity else { return false };
     let changed = Duration::new(seconds.try_into().unwrap_or(0), nanos.try_into().unwrap_or(0));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

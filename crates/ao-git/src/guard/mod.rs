@@ -1,4 +1,4 @@
-//! What keeps git from running programs that a repository names: in its settings, in those of a worktree, in files that
+//! Keeps git from running programs that a repository names: in its settings, in those of a worktree, or in files that
 //! these include.
 //!
 //! ```text
@@ -7,12 +7,12 @@
 //!                          the user's own for all repositories, and what was approved
 //! ```
 //!
-//! Whatever an agent can write to is not trusted: its worktree or clone, and the files of the repository that it shares. The
-//! user's own settings for all repositories are. Attributes only choose among the programs that settings name, so that
-//! those need no look here; merges and checks do without them altogether ([`crate::Git::isolated`]).
+//! Nothing that an agent can write to is trusted: its worktree or clone, and the files of the repository that it
+//! shares. The user's own settings for all repositories are. Attributes only choose among the programs that settings
+//! name, so they need no check here; merges and checks run without them altogether ([`crate::Git::isolated`]).
 //!
-//! Between our look at the settings and git's an agent can change them. For fixed names that changes nothing, since those are
-//! given whether they were seen or not; for names of its own choice (`filter.x.clean`) it can win that race.
+//! Between our reading of the settings and git's, an agent can change them. For fixed names that has no effect, since
+//! those are always overridden; for names of its own choice (`filter.x.clean`) it can win that race.
 
 mod listing;
 mod programs;
@@ -23,30 +23,30 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use crate::process::{Call, Fault};
-use listing::{Entry, Listings};
-pub(crate) use listing::{Listing, Place};
+use crate::process::{CallFault, GitCall};
+use listing::{ConfigEntry, ListingCache};
+pub(crate) use listing::{ConfigListing, GitDirs};
 pub(crate) use programs::is_program;
 
-/// How long git may take to list settings.
+/// Time limit for listing settings.
 const LIST: Duration = Duration::from_secs(60);
 
-static LISTINGS: Listings = Listings::new();
+static LISTINGS: ListingCache = ListingCache::new();
 
-/// Settings of repositories that name programs and may do so: the user had them when the project was added, or has confirmed
-/// them since. One for the process, since a clone of a project has the same ones in another place.
+/// Repository settings that name programs and may do so: they were there when the user added the project, or the user
+/// has confirmed them since. One set per process, since a clone of a project has the same settings in another place.
 static APPROVED: RwLock<BTreeSet<Setting>> = RwLock::new(BTreeSet::new());
 
-/// A setting by its key, as git writes it, and its value.
+/// A setting: the key, as git writes it, and the value.
 pub type Setting = (String, String);
 
-/// Lets git run these programs wherever a repository names them in just this way.
+/// Lets git run these programs wherever a repository names them in exactly this way.
 pub fn approve(settings: impl IntoIterator<Item = Setting>) {
     let settings = settings.into_iter().filter(|(_, value)| !is_of_a_tree(value));
     APPROVED.write().unwrap_or_else(PoisonError::into_inner).extend(settings);
 }
 
-/// Whether a command is a file of whatever tree it is run in, where anybody who works in it can change it.
+/// Returns true if a command is a file of the tree it runs in, where anyone with access to the tree can change it.
 pub fn is_of_a_tree(command: &str) -> bool {
     let mut parts = command.split([';', '&', '|', '(', '{', '`', '\n']);
     let first = |part: &str| part.split_whitespace().next().is_some_and(is_relative);
@@ -54,41 +54,44 @@ pub fn is_of_a_tree(command: &str) -> bool {
     parts.any(first) || command.split_whitespace().any(climbs)
 }
 
-/// `tools/filter`, but neither a name that is looked up in `PATH` nor a whole path.
+/// Matches `tools/filter`, but neither a name that is looked up in `PATH` nor an absolute path.
 fn is_relative(program: &str) -> bool {
     let program = plain(program);
     program.contains('/') && !program.starts_with(['/', '~', '$'])
 }
 
-/// A word without what a shell, or git, has in front of it.
+/// Strips the prefix that a shell, or git, gives to a word.
 fn plain(word: &str) -> &str {
     word.trim_start_matches(['!', '"', '\''])
 }
 
-fn is_approved(entry: &Entry) -> bool {
+fn is_approved(entry: &ConfigEntry) -> bool {
     let approved = APPROVED.read().unwrap_or_else(PoisonError::into_inner);
-    // A set of pairs cannot be asked for borrowed ones.
+    // A set of pairs cannot be queried with borrowed ones.
     !approved.is_empty() && approved.contains(&(entry.key.clone(), entry.text().to_owned()))
 }
 
-/// What a call gets so that it runs nothing that the repository names.
+/// The settings and variables that keep a call from running programs of the repository.
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
+pub(crate) struct ProgramGuard {
     pub(crate) settings: Vec<Setting>,
     pub(crate) variables: Vec<(&'static str, &'static str)>,
-    pub(crate) listing: Arc<Listing>,
-    /// Whether the repository names a program of its own that a remote is spoken to with.
+    pub(crate) listing: Arc<ConfigListing>,
+    /// True if the repository names an unapproved program to talk to a remote.
     pub(crate) names_packer: bool,
-    /// Whether such programs are all the user's, or approved, and there are some.
+    /// True if it names such programs and all of them are the user's, or approved.
     pub(crate) approves_packer: bool,
 }
 
-impl Guard {
-    /// The guard for a folder, with the variables that the caller has set. The settings are read once more only if one of
-    /// their files has changed.
-    pub(crate) async fn of(dir: &Path, variables: &[(&'static str, OsString)]) -> Result<Guard, Fault> {
+impl ProgramGuard {
+    /// Builds the guard for a folder, with the variables that the caller has set. The settings are read again only if
+    /// one of their files has changed.
+    pub(crate) async fn of(
+        dir: &Path,
+        variables: &[(&'static str, OsString)],
+    ) -> Result<ProgramGuard, CallFault> {
         let git_dir = variables.iter().rev().find(|(name, _)| *name == "GIT_DIR").map(|(_, value)| value);
-        let place = Place::find(dir, git_dir.map(Path::new));
+        let place = GitDirs::find(dir, git_dir.map(Path::new));
         let listing = match LISTINGS.known(place.as_ref(), variables) {
             Some(listing) => listing,
             None => {
@@ -103,10 +106,16 @@ impl Guard {
         let mut packers = listing.entries.iter().filter(|entry| programs::is_packer(&entry.key)).peekable();
         let are_some = packers.peek().is_some();
         let names_packer = packers.any(|entry| entry.of_repository && !is_approved(entry));
-        Ok(Guard { settings, variables, listing, names_packer, approves_packer: are_some && !names_packer })
+        Ok(ProgramGuard {
+            settings,
+            variables,
+            listing,
+            names_packer,
+            approves_packer: are_some && !names_packer,
+        })
     }
 
-    /// The settings of the repository that name programs and may.
+    /// Returns the approved settings of the repository that name programs.
     pub(crate) fn approved(&self) -> Vec<Setting> {
         let entries = self.listing.entries.iter();
         let approved = entries.filter(|entry| entry.of_repository && is_approved(entry));
@@ -114,28 +123,30 @@ impl Guard {
     }
 }
 
-/// The settings that all worktrees of a repository share, by its shared git directory.
+/// Returns the settings that all worktrees of a repository share, by its common git directory.
 pub(crate) async fn own_settings(common_dir: &Path) -> std::io::Result<Vec<Setting>> {
     let guard =
-        Guard::of(common_dir, &[("GIT_DIR", common_dir.into())]).await.map_err(|fault| match fault {
-            Fault::NotRun(err) => err,
-            Fault::TooSlow => std::io::Error::other("git was not done in time"),
-        })?;
+        ProgramGuard::of(common_dir, &[("GIT_DIR", common_dir.into())]).await.map_err(
+            |fault| match fault {
+                CallFault::NotRun(err) => err,
+                CallFault::TooSlow => std::io::Error::other("git was not done in time"),
+            },
+        )?;
     let listing = &guard.listing;
     let own = listing.entries.iter().filter(|entry| entry.of_repository);
     Ok(own.map(|entry| (entry.key.clone(), entry.text().to_owned())).collect())
 }
 
-/// Reads all settings that count in a folder. To list settings runs nothing.
-async fn list(dir: &Path, variables: &[(&'static str, OsString)]) -> Result<Listing, Fault> {
+/// Reads all settings in effect in a folder. ConfigListing settings runs no program.
+async fn list(dir: &Path, variables: &[(&'static str, OsString)]) -> Result<ConfigListing, CallFault> {
     let mut command = crate::git::base(false);
     command
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .args(["config", "--list", "-z", "--show-scope", "--show-origin"])
         .current_dir(dir);
-    let call = Call { command, input: None, most: usize::MAX, limit: LIST, ends_when_dropped: true };
-    // Where there is no repository, or a broken one, git says so itself when it is called.
-    Ok(Listing::parse(&call.run().await?.stdout, dir))
+    let call = GitCall { command, input: None, most: usize::MAX, limit: LIST, ends_when_dropped: true };
+    // If there is no repository, or a broken one, git reports that itself when it is called.
+    Ok(ConfigListing::parse(&call.run().await?.stdout, dir))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The forecast says what merging each pair by itself says.
+//! Compares the forecast with merging each pair separately.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::random::repository;
 use crate::story::{Files, Story, git};
 
-/// So many random repositories, each with so many branches, all pairs.
+/// The number of random repositories and of branches in each; all pairs are compared.
 const REPOSITORIES: u64 = 12;
 const BRANCHES: usize = 9;
 
@@ -38,7 +38,7 @@ async fn look(forecast: &mut Forecast, dir: &Path, tips: &[String]) -> Outlook {
     forecast.look(&git, &main_of(dir), &branches(tips)).await.unwrap()
 }
 
-/// What git says of each pair by itself: the files in conflict, or that it could not merge them.
+/// Returns git's result for each pair: the files in conflict, or that it could not merge them.
 fn one_by_one(dir: &Path, tips: &[String]) -> Vec<(String, String, BTreeSet<String>)> {
     let mut all = vec![];
     for (a, one) in tips.iter().enumerate() {
@@ -46,10 +46,10 @@ fn one_by_one(dir: &Path, tips: &[String]) -> Vec<(String, String, BTreeSet<Stri
             if one == other {
                 continue;
             }
-            let (told, clean) =
+            let (output, clean) =
                 git(dir, &["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", one, other]);
             if !clean {
-                let files = told.split('\0').skip(1).filter(|file| !file.is_empty()).map(str::to_owned);
+                let files = output.split('\0').skip(1).filter(|file| !file.is_empty()).map(str::to_owned);
                 all.push((format!("b{a:02}"), format!("b{b:02}"), files.collect()));
             }
         }
@@ -57,7 +57,7 @@ fn one_by_one(dir: &Path, tips: &[String]) -> Vec<(String, String, BTreeSet<Stri
     all
 }
 
-/// What is pruned, cached and batched comes to the same as all merges one by one.
+/// Pruning, caching and batching give the same result as merging one by one.
 #[tokio::test]
 async fn random_branches_clash_where_single_merges_say_so() {
     let (mut pairs, mut merged, mut clashes) = (0, 0, 0);
@@ -78,10 +78,10 @@ async fn random_branches_clash_where_single_merges_say_so() {
             let paths: BTreeSet<String> = clash.files.iter().map(|file| file.path.clone()).collect();
             assert!(paths.is_superset(files), "seed {seed}: {clash:?} lacks some of {files:?}");
         }
-        // Asked again, nothing is merged again, and it is the same.
+        // A second call merges nothing, and gives the same result.
         let again = look(&mut forecast, dir.path(), &tips).await;
         assert_eq!((again.merged, &again.clashes), (0, &outlook.clashes), "seed {seed}");
-        // One side moves: only its pairs are merged.
+        // One branch moves: only its pairs are merged.
         let mut moved = tips.clone();
         moved[0] = main_of(dir.path());
         let after = look(&mut forecast, dir.path(), &moved).await;
@@ -91,7 +91,7 @@ async fn random_branches_clash_where_single_merges_say_so() {
         merged += outlook.merged;
         clashes += outlook.clashes.len();
     }
-    // The worlds are worth something: some pairs clash, some are merged and do not, and some need no merge.
+    // The random repositories cover all cases: some pairs clash, some merge cleanly, and some need no merge.
     assert!(
         clashes > 25 && merged > clashes && pairs > merged,
         "{pairs} pairs, {merged} merged, {clashes} clash"
@@ -102,8 +102,8 @@ fn files(of: &[(&str, &str)]) -> Files {
     of.iter().map(|(path, text)| ((*path).to_owned(), ("100644", (*text).to_owned()))).collect()
 }
 
-/// A repository whose `main` has these files, and branches that have others.
-fn told(dir: &Path, main: &[(&str, &str)], others: &[&[(&str, &str)]]) -> Vec<String> {
+/// Returns the clashes of a repository whose `main` has these files, and whose branches have others.
+fn clashes(dir: &Path, main: &[(&str, &str)], others: &[&[(&str, &str)]]) -> Vec<String> {
     assert!(git(dir, &["init", "--quiet", "--initial-branch=main", "."]).1);
     let mut story = Story::default();
     story.commit("main", None, &files(main));
@@ -122,7 +122,7 @@ const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 async fn a_clash_names_the_lines_on_both_sides() {
     let dir = TempDir::new().unwrap();
     let (one, other) = (TEN.replace("5\n", "five\n"), format!("0\n{}", TEN.replace("5\n", "FIVE\nand\n")));
-    let tips = told(dir.path(), &[("src/f", TEN)], &[&[("src/f", &one)], &[("src/f", &other)]]);
+    let tips = clashes(dir.path(), &[("src/f", TEN)], &[&[("src/f", &one)], &[("src/f", &other)]]);
     let mut forecast = Forecast::default();
     let outlook = look(&mut forecast, dir.path(), &tips).await;
     let [clash] = &outlook.clashes[..] else { panic!("{outlook:?}") };
@@ -138,11 +138,11 @@ async fn a_clash_names_the_lines_on_both_sides() {
     assert!(words[0].places[0].contains("5\n=======\nFIVE\nand\n"), "{words:?}");
 }
 
-/// The cases in which no path is the same on both sides, and git still says no.
+/// Cases in which no path is the same on both sides, and git still reports a conflict.
 #[tokio::test]
 async fn a_file_put_into_a_folder_that_the_other_side_moved_clashes() {
     let dir = TempDir::new().unwrap();
-    let tips = told(
+    let tips = clashes(
         dir.path(),
         &[("d/f", TEN), ("d/g", "g\n"), ("x", "x\n")],
         &[
@@ -162,7 +162,7 @@ async fn a_file_put_into_a_folder_that_the_other_side_moved_clashes() {
 async fn looking_leaves_nothing_in_the_repository() {
     let dir = TempDir::new().unwrap();
     let (one, other) = (TEN.replace("5\n", "five\n"), TEN.replace("5\n", "FIVE\n"));
-    let tips = told(dir.path(), &[("f", TEN)], &[&[("f", &one)], &[("f", &other)]]);
+    let tips = clashes(dir.path(), &[("f", TEN)], &[&[("f", &one)], &[("f", &other)]]);
     let objects = || git(dir.path(), &["count-objects", "-v"]).0;
     let before = objects();
     assert_eq!(look(&mut Forecast::default(), dir.path(), &tips).await.clashes.len(), 1);
@@ -174,7 +174,7 @@ async fn looking_leaves_nothing_in_the_repository() {
 async fn a_branch_without_common_history_is_left_out_and_the_others_are_compared() {
     let dir = TempDir::new().unwrap();
     let (one, other) = (TEN.replace("5\n", "five\n"), TEN.replace("5\n", "FIVE\n"));
-    let mut tips = told(dir.path(), &[("f", TEN)], &[&[("f", &one)], &[("f", &other)]]);
+    let mut tips = clashes(dir.path(), &[("f", TEN)], &[&[("f", &one)], &[("f", &other)]]);
     let mut story = Story::default();
     story.commit("b2", None, &files(&[("f", "elsewhere\n")]));
     story.tell(dir.path());
@@ -189,7 +189,7 @@ async fn a_branch_without_common_history_is_left_out_and_the_others_are_compared
 #[tokio::test]
 async fn branches_of_one_owner_are_not_compared() {
     let dir = TempDir::new().unwrap();
-    told(dir.path(), &[("f", TEN)], &[]);
+    clashes(dir.path(), &[("f", TEN)], &[]);
     let mut story = Story::default();
     for (name, text) in [("b0", "five\n"), ("b1", "FIVE\n")] {
         story.branch(name, "main");

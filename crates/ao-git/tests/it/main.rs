@@ -1,4 +1,4 @@
-//! Against real repositories.
+//! Tests with real repositories.
 
 mod forecast;
 mod programs;

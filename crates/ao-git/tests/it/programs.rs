@@ -1,4 +1,4 @@
-//! Everything that git can be made to run by whoever writes to a repository's files, row by row: git itself runs it, and our
+//! Everything that a process with write access to a repository can make git run, row by row: plain git runs it, and our
 //! git does not.
 
 use std::fs;
@@ -21,7 +21,7 @@ struct Row {
     files: &'static [(&'static str, &'static str)],
     args: &'static [&'static str],
     input: &'static str,
-    /// Whether the git that is installed runs it. Some versions do not know it yet, and some have learnt not to.
+    /// True if the installed git runs it. Some versions do not support it yet, and some no longer do.
     real: Real,
 }
 
@@ -227,7 +227,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// A repository with an own commit on each of two branches, a change that is not committed, and an origin.
+/// A repository with one commit on each of two branches, an uncommitted change, and an origin.
 struct Repository {
     dir: tempfile::TempDir,
 }
@@ -269,7 +269,7 @@ impl Repository {
         git("here", &["update-index", "--add", "--cacheinfo", &format!("160000,{origin},sub")]);
         git("here", &["add", ".gitmodules"]);
         git("here", &["commit", "--quiet", "-m", "with a submodule"]);
-        // A submodule with two commits, of which the last is the newer, and a change that is not committed.
+        // A submodule with two commits and an uncommitted change.
         let inner = here.join("inner");
         fs::create_dir(&inner).unwrap();
         fs::create_dir(here.join(".git/modules")).unwrap();
@@ -289,7 +289,7 @@ impl Repository {
         repository
     }
 
-    /// With what one row is about.
+    /// Adds the settings and files of one row.
     fn of(&self, row: &Row) -> Repository {
         let repository = Repository { dir: tempfile::tempdir().unwrap() };
         let all = self.dir.path().join(".");
@@ -385,7 +385,7 @@ async fn nothing_that_a_repository_names_is_run() {
         }
         let guarded = template.of(&row);
         let git = ours(&guarded.here());
-        // What it says does not matter: much of it fails without the program.
+        // The output does not matter: much of it fails without the program.
         git.write_with(&args(&guarded), Some(row.input)).await.ok();
         if let Ok(ran) = fs::read_to_string(guarded.ran()) {
             wrong.push(format!("{}: ours runs it: {ran}", row.what));

@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 use crate::story::{Files, Story, git};
 
-/// A repository with `main` and so many branches `b0`, `b1`, … of random changes. Returns their tips.
+/// Creates a repository with `main` and `count` branches `b0`, `b1`, … of random changes. Returns their tips.
 pub(crate) fn repository(dir: &Path, rng: &mut Rng, branches: usize) -> Vec<String> {
     assert!(git(dir, &["init", "--quiet", "--initial-branch=main", "."]).1);
     let mut story = Story::default();
@@ -26,7 +26,7 @@ pub(crate) fn repository(dir: &Path, rng: &mut Rng, branches: usize) -> Vec<Stri
         story.branch(&name, &from);
         for _ in 0..rng.usize(1..3) {
             change(rng, &mut files);
-            // Now and then another line of work is merged, whatever came of that.
+            // Now and then another branch is merged, with or without conflicts.
             let other = (rng.u8(..6) == 0).then(|| known[rng.usize(..known.len())].0.clone());
             story.commit(&name, other.filter(|other| *other != from).as_deref(), &files);
         }
@@ -97,7 +97,7 @@ fn change(rng: &mut Rng, files: &mut Files) {
     }
 }
 
-/// Puts a file in its place, and takes away what cannot be there beside it.
+/// Puts a file in its place, and removes what cannot exist beside it.
 fn put(files: &mut Files, path: String, file: (&'static str, String)) {
     files.retain(|known, _| {
         !known.starts_with(&format!("{path}/")) && !path.starts_with(&format!("{known}/"))

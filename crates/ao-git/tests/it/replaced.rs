@@ -1,4 +1,4 @@
-//! Objects that somebody has put in the place of others change nothing of what our git says.
+//! Replaced objects do not change what our git reports.
 
 use std::fs;
 use std::path::Path;
@@ -64,7 +64,7 @@ async fn a_grafted_or_forged_history_is_not_believed() {
     assert_eq!(git(dir, &["rev-parse", "main~1"]), one, "it is grafted for git itself");
     assert_eq!(ours.read(&["rev-parse", "main~1"]).await.unwrap(), two);
     fs::remove_file(dir.join(".git/info/grafts")).unwrap();
-    // A file that tells parents and trees, and is believed without a look at the commits.
+    // A file that names parents and trees, and that git believes without reading the commits.
     let good_tree = git(dir, &["rev-parse", &format!("{one}^{{tree}}")]);
     git(dir, &["commit-graph", "write", "--reachable"]);
     let graph = dir.join(".git/objects/info/commit-graph");
@@ -83,7 +83,7 @@ async fn a_grafted_or_forged_history_is_not_believed() {
     assert_eq!(ours.read(&differs).await.unwrap(), "3");
 }
 
-/// What the user has set for all repositories, and what was approved, is run like before.
+/// Programs from the user's settings for all repositories, and approved ones, still run.
 #[tokio::test]
 async fn programs_of_the_user_are_run() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,20 +1,20 @@
-//! Repositories written by `git fast-import`: no checkout is needed, so that many can be made.
+//! Repositories written by `git fast-import`: without a checkout, so many can be created.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Files by their paths: the mode and what is in it.
+/// Files by their paths: the mode and the content.
 pub(crate) type Files = BTreeMap<String, (&'static str, String)>;
 
-/// Runs git and returns what it said, and whether it succeeded.
+/// Runs git and returns its output, and whether it succeeded.
 pub(crate) fn git(dir: &Path, args: &[&str]) -> (String, bool) {
     let output = Command::new("git").args(args).current_dir(dir).output().unwrap();
     (String::from_utf8_lossy(&output.stdout).trim_end().to_owned(), output.status.success())
 }
 
-/// What `git fast-import` is told.
+/// The input of `git fast-import`.
 #[derive(Default)]
 pub(crate) struct Story(Vec<u8>);
 
@@ -23,7 +23,7 @@ impl Story {
         write!(self.0, "reset refs/heads/{name}\nfrom refs/heads/{from}\n\n").unwrap();
     }
 
-    /// A commit on top of the branch, with these files and no others.
+    /// Adds a commit to the branch, with these files and no others.
     pub(crate) fn commit(&mut self, name: &str, merge: Option<&str>, files: &Files) {
         write!(self.0, "commit refs/heads/{name}\ncommitter T <t@example.com> 1700000000 +0000\ndata 1\nx\n")
             .unwrap();
@@ -37,7 +37,7 @@ impl Story {
         writeln!(self.0).unwrap();
     }
 
-    /// A commit that only changes some files.
+    /// Adds a commit that only changes some files.
     pub(crate) fn edit(&mut self, name: &str, files: &Files) {
         write!(self.0, "commit refs/heads/{name}\ncommitter T <t@example.com> 1700000000 +0000\ndata 1\nx\n")
             .unwrap();

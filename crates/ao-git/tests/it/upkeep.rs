@@ -50,8 +50,8 @@ async fn keep(dir: &Path) -> Upkeep {
 }
 
 fn loose_objects(dir: &Path) -> u64 {
-    let (told, _) = git(dir, &["count-objects"]);
-    told.split(' ').next().unwrap().parse().unwrap()
+    let (output, _) = git(dir, &["count-objects"]);
+    output.split(' ').next().unwrap().parse().unwrap()
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn many_loose_objects_are_packed_and_none_is_lost() {
     let (blob, _) = git(dir.path(), &["hash-object", "files/17"]);
     assert_eq!(keep(dir.path()).await, Upkeep::Done { refs: false, objects: true });
     assert!(loose_objects(dir.path()) < 100, "{}", loose_objects(dir.path()));
-    // Nobody refers to it, and it is still there.
+    // It is unreachable, and still there.
     assert_eq!(git(dir.path(), &["cat-file", "-p", &blob]), ("17".to_owned(), true));
     assert_eq!(keep(dir.path()).await, Upkeep::NotNeeded);
 }
@@ -111,7 +111,7 @@ async fn nothing_is_packed_while_the_users_own_git_works_there() {
     fs::write(dir.path().join(".git/index.lock"), "").unwrap();
     assert_eq!(keep(dir.path()).await, Upkeep::Busy("`index.lock` exists".into()));
     fs::remove_file(dir.path().join(".git/index.lock")).unwrap();
-    // A git that is started by somebody else than us, here by a shell that lives on.
+    // A git that is not our child, here one that a long-lived shell has started.
     let mut shell = Command::new("sh")
         .args(["-c", "git cat-file --batch; true"])
         .current_dir(dir.path())
@@ -120,17 +120,17 @@ async fn nothing_is_packed_while_the_users_own_git_works_there() {
         .spawn()
         .unwrap();
     let patience = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    let mut told = keep_unless_done(dir.path()).await;
-    while told.is_none() && std::time::Instant::now() < patience {
-        told = keep_unless_done(dir.path()).await;
+    let mut output = keep_unless_done(dir.path()).await;
+    while output.is_none() && std::time::Instant::now() < patience {
+        output = keep_unless_done(dir.path()).await;
     }
-    assert!(told.is_some_and(|told| told.contains("git works in")));
+    assert!(output.is_some_and(|output| output.contains("git works in")));
     drop(shell.stdin.take());
     shell.wait().unwrap();
     assert_eq!(keep(dir.path()).await, Upkeep::Done { refs: true, objects: false });
 }
 
-/// The reason for which nothing was done. What was done before the shell had started git is undone.
+/// Returns the reason why nothing was done. Packing done before the shell had started git is undone.
 async fn keep_unless_done(dir: &Path) -> Option<String> {
     match keep(dir).await {
         Upkeep::Busy(why) => Some(why),

@@ -1,8 +1,8 @@
-//! Linux and its like: whoever has the name `org.freedesktop.Notifications` on the session's bus shows it.
+//! Linux and similar systems: the owner of `org.freedesktop.Notifications` on the session bus shows notices.
 //!
-//! By zbus itself and not by `notify-rust`, which stands on an older one: the program would carry two of them for one method
-//! of one interface. And here the bus is the one that a person's settings name, what is shown is escaped by what the desktop
-//! says it can do, and a click has an end.
+//! With zbus directly and not with `notify-rust`, which depends on an older version: the binary would contain two of
+//! them for one method of one interface. This also allows the bus from the settings, escaping by the capabilities of
+//! the desktop, and a time limit for clicks.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -18,32 +18,31 @@ use tokio::sync::Semaphore;
 use zbus::connection::Builder;
 use zbus::{Connection, MatchRule, MessageStream, Variant};
 
-use crate::settings::{ChannelError, Settings};
-use crate::words::{as_it_is, entities, fit};
+use crate::settings::{ChannelError, ChannelSettings};
+use crate::text::{as_it_is, entities, fit};
 
 const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
 const BUS: &str = "org.freedesktop.DBus";
 const BUS_PATH: &str = "/org/freedesktop/DBus";
-/// More of a text would be cut, or fill the screen.
+/// Longer texts would be cut, or fill the screen.
 const TEXT: usize = 1000;
-/// How long a notice can be clicked on, and how many at a time.
+/// Time for which a notice can be clicked, and the number of such notices at a time.
 const CLICKABLE: Duration = Duration::from_secs(15 * 60);
 const MOST_CLICKABLE: usize = 16;
 
-/// Which bus it is. The connection is made for each notice: they are rare, and the bus of a session that has ended and
-/// begun again is another one.
+/// The session bus. A connection is opened for each notice: notices are rare, and a restarted session has another bus.
 #[derive(Debug)]
-pub(super) struct System {
+pub(super) struct DesktopSystem {
     address: Option<String>,
-    /// What opens an address.
+    /// The program that opens a URL.
     opener: String,
     clicks: Arc<Semaphore>,
 }
 
-impl System {
-    pub(super) fn new(settings: &Settings<'_>) -> Result<System, ChannelError> {
-        Ok(System {
+impl DesktopSystem {
+    pub(super) fn new(settings: &ChannelSettings<'_>) -> Result<DesktopSystem, ChannelError> {
+        Ok(DesktopSystem {
             address: (settings.env)("DBUS_SESSION_BUS_ADDRESS").filter(|set| !set.is_empty()),
             opener: settings.find("opener", None).map_or_else(|| "xdg-open".to_owned(), |found| found.value),
             clicks: Arc::new(Semaphore::new(MOST_CLICKABLE)),
@@ -83,7 +82,7 @@ impl System {
             connection.call_method(Some(NAME), PATH, Some(NAME), "GetCapabilities", &()).await?;
         let able: Vec<String> = capabilities.body().deserialize()?;
         let can = |what: &str| able.iter().any(|able| able == what);
-        // Those that know markup would take a `<` for a tag, and the others would show what it is escaped by.
+        // Desktops with markup would take a `<` for a tag, and others would show the escape sequence.
         let text = if can("body-markup") { fit(text, TEXT, entities) } else { fit(text, TEXT, as_it_is) };
         let urgency: u8 = match level {
             Level::Info => 0,
@@ -91,7 +90,7 @@ impl System {
             Level::Urgent => 2,
         };
         let click = link.filter(|_| can("actions")).zip(self.clicks.clone().try_acquire_owned().ok());
-        // Heard from before it is shown, so that no click is missed.
+        // Subscribed before it is shown, so that no click is missed.
         let signals = match &click {
             Some(_) => Some(signals(&connection).await?),
             None => None,
@@ -116,7 +115,7 @@ impl System {
     }
 }
 
-/// Asks the session's bus for a desktop that shows notices, or that would be started for one.
+/// Asks the session bus for a desktop that shows notices, or that can be started for that.
 pub(super) async fn reach(address: Option<String>) -> Result<(), String> {
     let builder = match &address {
         Some(address) => Builder::address(address.as_str()),
@@ -138,7 +137,7 @@ async fn signals(connection: &Connection) -> zbus::Result<MessageStream> {
     MessageStream::for_match_rule(rule, connection, None).await
 }
 
-/// Waits until the notice is clicked on, or gone.
+/// Waits until the notice is clicked or closed. Returns true for a click.
 async fn clicked(mut signals: MessageStream, id: u32) -> bool {
     while let Some(Ok(signal)) = signals.next().await {
         let header = signal.header();
@@ -162,10 +161,10 @@ async fn clicked(mut signals: MessageStream, id: u32) -> bool {
     false
 }
 
-/// The address begins with `http`, so it cannot be taken for an option.
+/// Opens a URL. It begins with `http`, so it cannot be taken for an option.
 async fn open(opener: &str, link: &Url) {
-    // Behind a shell that ends at once: a browser that is started by this is then no program of the daemon's, which may not
-    // call it. Nor is it to have the daemon's tokens.
+    // Through a shell that exits at once: a browser started this way is not a descendant of the daemon, which could not
+    // call its API. Nor does it get the daemon's tokens.
     let secrets = std::env::vars_os().map(|(name, _)| name);
     let secrets = secrets.filter(|name| name.to_str().is_none_or(is_secret));
     let mut command = Command::new("/bin/sh");

@@ -1,23 +1,26 @@
-//! The desktop of whoever started the daemon.
+//! Shows notices on the desktop of the user who started the daemon.
 
 use std::time::Duration;
 
 use ao_core::notice::Notice;
 use ao_ports::NotifyError;
 
-use crate::links::Link;
-use crate::settings::{ChannelError, Settings};
-use crate::words::{body, title};
+use crate::links::NoticeLink;
+use crate::settings::{ChannelError, ChannelSettings};
+use crate::text::{body, title};
 
 #[cfg_attr(all(target_os = "linux", feature = "desktop"), path = "freedesktop.rs")]
 #[cfg_attr(target_os = "macos", path = "osascript.rs")]
-#[cfg_attr(not(any(all(target_os = "linux", feature = "desktop"), target_os = "macos")), path = "nothing.rs")]
+#[cfg_attr(
+    not(any(all(target_os = "linux", feature = "desktop"), target_os = "macos")),
+    path = "unsupported.rs"
+)]
 mod system;
 
-/// How long a desktop has to say that it is there.
+/// Time limit for an answer of the desktop.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Finds out whether there is a desktop that notices can be shown on, or why not.
+/// Checks if there is a desktop that can show notices, or returns why not.
 pub async fn desktop_reachable(env: &(dyn Fn(&str) -> Option<String> + Sync)) -> Result<(), String> {
     let address = env("DBUS_SESSION_BUS_ADDRESS").filter(|address| !address.is_empty());
     let asked = tokio::time::timeout(PATIENCE, system::reach(address)).await;
@@ -26,18 +29,18 @@ pub async fn desktop_reachable(env: &(dyn Fn(&str) -> Option<String> + Sync)) ->
 
 /// Shows notices on the desktop.
 #[derive(Debug)]
-pub(crate) struct Desktop(system::System);
+pub(crate) struct DesktopNotifier(system::DesktopSystem);
 
-impl Desktop {
-    /// `opener`: the program that a click hands the address to.
+impl DesktopNotifier {
+    /// `opener`: the program that gets the URL of a click.
     pub(crate) const KNOWN: &[&str] = if cfg!(target_os = "linux") { &["opener"] } else { &[] };
 
-    pub(crate) fn new(settings: &Settings<'_>) -> Result<Desktop, ChannelError> {
-        system::System::new(settings).map(Desktop)
+    pub(crate) fn new(settings: &ChannelSettings<'_>) -> Result<DesktopNotifier, ChannelError> {
+        system::DesktopSystem::new(settings).map(DesktopNotifier)
     }
 
-    /// `link` is where a click on it leads, on desktops that can tell of one.
-    pub(crate) async fn show(&self, notice: &Notice, link: Option<&Link>) -> Result<(), NotifyError> {
+    /// `link` is opened by a click, on desktops that report clicks.
+    pub(crate) async fn show(&self, notice: &Notice, link: Option<&NoticeLink>) -> Result<(), NotifyError> {
         let (title, text) = (title(notice), body(notice));
         self.0
             .show(notice.level, &title, &text, link.map(|link| &link.url))

@@ -1,4 +1,4 @@
-//! macOS: a script shows it. The words are arguments of the script and never part of it.
+//! macOS: a script shows notices. The text is passed as arguments and is never part of the script.
 
 use std::process::Stdio;
 
@@ -6,10 +6,10 @@ use ao_core::notice::Level;
 use reqwest::Url;
 use tokio::process::Command;
 
-use crate::settings::{ChannelError, Settings};
-use crate::words::{as_it_is, fit, with_lines};
+use crate::settings::{ChannelError, ChannelSettings};
+use crate::text::{as_it_is, fit, with_lines};
 
-/// More of a text would be cut.
+/// Longer texts would be cut.
 const TEXT: usize = 1000;
 const SCRIPT: [&str; 6] = [
     "-e",
@@ -20,7 +20,7 @@ const SCRIPT: [&str; 6] = [
     "end run",
 ];
 
-/// Over ssh, notices would be shown where nobody sits.
+/// Over ssh, notices would appear on a desktop that the user does not see.
 pub(super) async fn reach(_: Option<String>) -> Result<(), String> {
     match std::env::var_os("SSH_CONNECTION") {
         Some(_) => Err("this is a session over ssh".to_owned()),
@@ -29,14 +29,14 @@ pub(super) async fn reach(_: Option<String>) -> Result<(), String> {
 }
 
 #[derive(Debug)]
-pub(super) struct System;
+pub(super) struct DesktopSystem;
 
-impl System {
-    pub(super) fn new(_: &Settings<'_>) -> Result<System, ChannelError> {
-        Ok(System)
+impl DesktopSystem {
+    pub(super) fn new(_: &ChannelSettings<'_>) -> Result<DesktopSystem, ChannelError> {
+        Ok(DesktopSystem)
     }
 
-    /// A script's notices lead nowhere when they are clicked, so where it would lead is said.
+    /// Notices of a script cannot be clicked, so the URL is added to the text.
     pub(super) async fn show(
         &self,
         _: Level,

@@ -1,4 +1,4 @@
-//! What the answers of a channel mean, and what is said of them.
+//! The interpretation of a channel's answers, and the errors made from them.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ async fn a_busy_channel_is_asked_again_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_with_its_beginning_and_without_secrets() {
+async fn a_rejection_is_reported_with_an_excerpt_and_without_secrets() {
     let echo = format!(
         "no\nsuch  hook {}, /hooks/T0KENINPATH?key=hushquery {}",
         SECRETS.join(" "),
@@ -115,7 +115,7 @@ async fn a_channel_that_hangs_fails_in_its_time() {
 }
 
 #[tokio::test]
-async fn nobody_there_and_no_tls_are_failures_without_secrets() {
+async fn connection_and_tls_failures_contain_no_secrets() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -132,7 +132,7 @@ async fn nobody_there_and_no_tls_are_failures_without_secrets() {
 }
 
 #[tokio::test]
-async fn what_is_shown_of_a_channel_has_no_secrets() {
+async fn a_shown_channel_has_no_secrets() {
     let server = Server::start(Answer::status(200)).await;
     let (webhook, telegram) = (webhook(&server), telegram(&server));
     assert_eq!(webhook.target(), server.url("/hooks/…?…"));

@@ -119,7 +119,7 @@ async fn telegram_is_sent_what_its_contract_says() {
         .iter()
         .map(|(name, described)| (name.clone(), telegram_object(described)))
         .collect();
-    // What is only referred to is not used here, and nothing fits it.
+    // References are not used here, and nothing matches one.
     let text = schema.to_string() + &Value::from(types.clone()).to_string();
     for named in text.split("#/$defs/").skip(1).filter_map(|rest| rest.split('"').next()) {
         types.entry(named).or_insert(Value::Bool(false));

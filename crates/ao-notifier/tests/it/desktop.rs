@@ -20,7 +20,7 @@ use crate::support::{channel_in, linked, notice};
 /// A wait for what should come at once.
 const SOON: Duration = Duration::from_secs(30);
 
-/// A message bus that nobody else is on. Ends with the test.
+/// A private message bus. Ends with the test.
 struct PrivateBus {
     dir: TempDir,
     _daemon: Child,
@@ -30,7 +30,7 @@ impl PrivateBus {
     async fn start() -> PrivateBus {
         let dir = tempfile::tempdir().unwrap();
         let config = dir.path().join("bus.conf");
-        // Everybody may do everything, which is nobody but the test.
+        // Every client may do everything; the test is the only one.
         let allow = "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>";
         let listen = format!("unix:path={}", dir.path().join("bus").display());
         let policy = format!("<policy context='default'>{allow}</policy>");
@@ -55,7 +55,7 @@ impl PrivateBus {
     }
 }
 
-/// What was to be shown: from whom, with which title and text, and how urgent.
+/// A shown notice: its sender, title, text and urgency.
 type Shown = (String, String, String, u8);
 
 /// The number of every notice that the stand-in shows.
@@ -148,7 +148,7 @@ async fn a_desktop_that_knows_markup_gets_none() {
     assert_eq!(*desktop.shown.lock().unwrap(), [shown("action: ses_4f", text, 1)]);
 }
 
-/// What is told of a desktop before anything is shown on it.
+/// Checks of a desktop before anything is shown on it.
 #[tokio::test]
 async fn a_desktop_is_reachable_only_if_something_shows_notices() {
     let bus = PrivateBus::start().await;
@@ -199,7 +199,7 @@ async fn a_click_opens_what_the_notice_is_about() {
         let body = (number, "default");
         stand_in.connection.emit_signal(None::<&str>, path, name, "ActionInvoked", &body).await.unwrap();
     };
-    // That of another notice is nothing to this one.
+    // The click on another notice does not affect this one.
     click(NUMBER + 1).await;
     click(NUMBER).await;
     let came = async {

@@ -1,4 +1,4 @@
-//! What each plugin posts.
+//! The message that each plugin posts.
 
 use ao_core::notice::Level;
 use ao_ports::Notifier;
@@ -65,7 +65,7 @@ async fn slack_gets_no_empty_block() {
 }
 
 #[tokio::test]
-async fn discord_gets_escaped_text_that_mentions_nobody() {
+async fn discord_gets_escaped_text_without_mentions() {
     let posted = to_discord(HOSTILE).await;
     assert_eq!(posted.target, "/api/webhooks/7/token?wait=true&with_components=true");
     let text = r"urgent: ses\_4f

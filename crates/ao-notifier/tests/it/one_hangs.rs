@@ -39,7 +39,7 @@ async fn try_all(channels: &[Arc<dyn Notifier>], notice: &Notice) -> Vec<Result<
 
 /// acceptance: N1
 #[tokio::test]
-async fn the_others_are_told_at_once_and_only_once() {
+async fn the_other_channels_send_at_once_and_only_once() {
     let servers = [
         Server::start(Answer::status(200)).await,
         Server::start(Answer::Hang).await,
@@ -75,13 +75,13 @@ async fn a_channel_takes_what_is_meant_for_it() {
     };
     assert_eq!(LEVELS.map(|level| takes(level, None)), [false, false, true, true]);
     assert_eq!(LEVELS.map(|level| takes(level, Some("other"))), [false, false, true, true]);
-    // A project that names its channels is told on those, and on no others.
+    // A project that names its channels gets its notices there, and on no others.
     assert_eq!(LEVELS.map(|level| takes(level, Some("mine"))), [true; 4]);
     assert_eq!(LEVELS.map(|level| takes(level, Some("theirs"))), [false; 4]);
 }
 
 #[tokio::test]
-async fn in_quiet_hours_only_what_is_pressing_is_told() {
+async fn in_quiet_hours_only_exceptions_are_sent() {
     let server = Server::start(Answer::status(200)).await;
     let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
     let hour = |by: i64| now.checked_add(jiff::SignedDuration::from_hours(by)).unwrap().time();
@@ -103,7 +103,7 @@ async fn in_quiet_hours_only_what_is_pressing_is_told() {
 }
 
 #[tokio::test]
-async fn another_notice_with_the_same_words_is_told() {
+async fn another_notice_with_the_same_text_is_sent() {
     let server = Server::start(Answer::status(200)).await;
     let routed = routed(&server);
     let first = notice(Level::Info, "done");

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-/// What the server does with everything that comes.
+/// The server's answer to every request.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
     With {
@@ -46,7 +46,7 @@ impl Answer {
     }
 }
 
-/// What was posted.
+/// A request that was posted.
 #[derive(Debug, Clone)]
 pub(crate) struct Posted {
     pub(crate) target: String,

@@ -1,4 +1,4 @@
-//! What a person may write about a channel.
+//! The settings of a channel, valid and invalid.
 
 use insta::assert_snapshot;
 
@@ -9,7 +9,7 @@ fn refusal(plugin: &str, settings: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_place() {
+fn a_missing_setting_is_named_with_its_path() {
     assert_snapshot!(refusal("slack", &[]), @"notifier `team` has no `webhookUrl`; set `notifiers.team.webhookUrl` or the variable `SLACK_WEBHOOK_URL`");
     assert_snapshot!(refusal("discord", &[("webhookUrl", " ")]), @"notifier `team` has no `webhookUrl`; set `notifiers.team.webhookUrl` or the variable `DISCORD_WEBHOOK_URL`");
     assert_snapshot!(refusal("telegram", &[("chatId", "1")]), @"notifier `team` has no `botToken`; set `notifiers.team.botToken` or the variable `TELEGRAM_BOT_TOKEN`");
@@ -18,7 +18,7 @@ fn what_is_missing_is_named_with_its_place() {
 }
 
 #[test]
-fn what_is_wrong_is_named_and_not_repeated() {
+fn a_wrong_setting_is_named_without_its_value() {
     assert_snapshot!(refusal("slack", &[("webhookURL", "https://hush.example")]), @"`webhookURL` is not a setting of notifier `team`; a `slack` takes `webhookUrl`");
     assert_snapshot!(refusal("slack", &[("webhookUrl", "hush")]), @"`notifiers.team.webhookUrl` is not an address; it has to begin with `https://`");
     assert_snapshot!(refusal("slack", &[("webhookUrl", "ftp://hush.example")]), @"`notifiers.team.webhookUrl` is not an address; it has to begin with `https://`");
@@ -38,7 +38,7 @@ fn plugins_that_are_not_there_say_what_is() {
 }
 
 #[test]
-fn what_composio_and_openclaw_lack_is_named() {
+fn missing_settings_of_composio_and_openclaw_are_named() {
     let slug = [("apiKey", "hush"), ("channel", "#ops"), ("tool", "../evil")];
     assert_snapshot!(refusal("composio", &[]), @"notifier `team` has no `apiKey`; set `notifiers.team.apiKey` or the variable `COMPOSIO_API_KEY`");
     assert_snapshot!(refusal("composio", &[("apiKey", "hush")]), @"notifier `team` has no `channel`; set `notifiers.team.channel`");

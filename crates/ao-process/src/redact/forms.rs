@@ -1,13 +1,14 @@
-//! The ways in which a value turns up without being changed on purpose.
+//! The encodings in which a secret commonly appears in output.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// What an address may have as it is.
+/// Characters that a URL contains unescaped.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// The value itself; in base64, of either alphabet and wherever it stands in what was encoded; and as an address has it.
+/// Returns the value itself; its base64, in either alphabet and at any offset; and its percent-encoded and JSON-escaped
+/// forms.
 pub(super) fn of(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
     for before in 0..3 {
@@ -20,10 +21,10 @@ pub(super) fn of(value: &[u8]) -> Vec<Vec<u8>> {
     forms.push(upper.into_bytes());
     let quoted =
         String::from_utf8_lossy(value).replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-    // In a document of JSON.
+    // Inside a JSON document.
     forms.push(quoted.into_bytes());
     if value.contains(&b'\n') {
-        // As a terminal puts it out.
+        // As a terminal prints it.
         forms.push(String::from_utf8_lossy(value).replace('\n', "\r\n").into_bytes());
     }
     let mut once: Vec<Vec<u8>> = Vec::with_capacity(forms.len());
@@ -35,13 +36,13 @@ pub(super) fn of(value: &[u8]) -> Vec<Vec<u8>> {
     once
 }
 
-/// What a value adds to the base64 of something in which `before` bytes, but for threes, stand in front of it: only the
-/// letters that what stands around it has no part in.
+/// Returns the base64 characters of a value that follows `before` bytes (modulo three): only those that do not depend
+/// on the bytes around it.
 fn within(engine: &impl Engine, value: &[u8], before: usize) -> Vec<u8> {
     let mut padded = vec![0; before];
     padded.extend_from_slice(value);
     let encoded = engine.encode(&padded).into_bytes();
-    // Each letter has six bits, each byte eight.
+    // A base64 character has six bits, a byte eight.
     let from = (before * 8).div_ceil(6);
     let until = padded.len() * 8 / 6;
     encoded[from.min(until)..until].to_vec()

@@ -1,30 +1,30 @@
-//! The secrets that this process knows of.
+//! The secrets that this process knows.
 //!
-//! There is one such list, because a secret of one project may turn up in the words of another, and whoever writes something
-//! down must know all of them. It only grows: what was a secret once may still open something. Only the tokens of agents, of
-//! which there are more every day and which open nothing once their agent is gone, are forgotten, the oldest first.
+//! There is one list per process, because a secret of one project may appear in the output of another, so that every
+//! writer has to mask all of them. It only grows, since an old secret may still be valid. The exception are agents'
+//! tokens: new ones come every day and an old one is useless once its agent has ended, so the oldest are forgotten.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{PoisonError, RwLock};
 
 use super::Secrets;
 
-/// More agents than this hardly run at a time.
+/// Most tokens that are remembered. Hardly ever do more agents run at a time.
 const TOKENS: usize = 128;
 
-static KNOWN: RwLock<Known> =
-    RwLock::new(Known { values: BTreeMap::new(), tokens: VecDeque::new(), secrets: None });
+static KNOWN: RwLock<KnownSecrets> =
+    RwLock::new(KnownSecrets { values: BTreeMap::new(), tokens: VecDeque::new(), secrets: None });
 
-struct Known {
-    /// The names by the values, so that a secret that is told twice is kept once.
+struct KnownSecrets {
+    /// Names by value, so that a secret that is learnt twice is kept once.
     values: BTreeMap<Vec<u8>, String>,
-    /// Those of agents, the newest last.
+    /// Tokens of agents, the newest last.
     tokens: VecDeque<(String, Vec<u8>)>,
-    /// All of them.
+    /// The index over all of them.
     secrets: Option<Secrets>,
 }
 
-impl Known {
+impl KnownSecrets {
     fn changed(&mut self) {
         let values = self.values.iter().map(|(value, name)| (name.as_str(), value.as_slice()));
         let tokens = self.tokens.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
@@ -32,18 +32,18 @@ impl Known {
     }
 }
 
-/// The secrets that are known by now.
+/// Returns the secrets known by now.
 pub fn known() -> Secrets {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).secrets.clone().unwrap_or_default()
 }
 
-/// Their names and values but for the tokens of agents, for a process of ours that has to keep them out as well.
+/// Returns names and values, except the tokens of agents, for a child process of ours that has to mask them too.
 pub fn all() -> Vec<(String, Vec<u8>)> {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
     known.values.iter().map(|(value, name)| (name.clone(), value.clone())).collect()
 }
 
-/// Learns further ones, each with its name. From now on they are kept out of everything.
+/// Adds secrets, each a name and a value. From now on they are masked everywhere.
 pub fn learn(secrets: impl IntoIterator<Item = (String, Vec<u8>)>) {
     let new: Vec<(String, Vec<u8>)> = {
         let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +57,7 @@ pub fn learn(secrets: impl IntoIterator<Item = (String, Vec<u8>)>) {
     known.changed();
 }
 
-/// Learns the token of an agent, which is forgotten once many others have come.
+/// Adds the token of an agent, which is forgotten once many newer ones have come.
 pub fn learn_token(name: &str, token: &[u8]) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     if known.tokens.iter().any(|(_, other)| other == token) {

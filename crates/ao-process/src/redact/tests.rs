@@ -45,16 +45,16 @@ fn it_does_not_matter_where_the_stream_is_cut() {
 }
 
 #[test]
-fn only_what_may_be_a_secret_is_held_back() {
+fn only_a_possible_secret_is_held_back() {
     let mut redactor = redactor();
     assert_eq!(redactor.push(b"done? ab"), b"done? ");
     assert_eq!(redactor.push(b"!"), b"ab!");
     assert!(!format!("{redactor:?}").contains("abcabcabd"));
 }
 
-/// Whoever waits sees the last letter of a prompt, and of a secret never more than its first few.
+/// A reader who waits sees the last letter of a prompt, but never more than the first few of a secret.
 #[test]
-fn what_is_held_back_is_shown_in_part_to_who_waits() {
+fn a_waiting_reader_sees_the_first_held_back_bytes() {
     let mut redactor = redactor();
     assert_eq!(redactor.push(b"a> ab"), b"a> ");
     assert!(redactor.can_ease());
@@ -104,7 +104,7 @@ fn without_secrets_nothing_changes() {
     assert_eq!(Secrets::default().whole_part(b"short"), 5);
 }
 
-/// Codes that a terminal, or nobody, reads between two letters.
+/// Invisible codes that may stand between two letters.
 const CODES: [&str; 18] = [
     "\u{1b}[31m",
     "\u{1b}[0m",
@@ -127,7 +127,7 @@ const CODES: [&str; 18] = [
 ];
 const TOKEN: &str = "ghp_16C7e42F/tok+en";
 
-/// A text without anything that is not read.
+/// Returns the visible part of a text.
 fn stripped(text: &[u8]) -> String {
     String::from_utf8_lossy(&view::joined(text).bytes).into_owned()
 }
@@ -202,7 +202,7 @@ fn codes_without_end_are_not_held_back_for_ever() {
 }
 
 #[test]
-fn what_is_learnt_later_is_kept_out_from_then_on() {
+fn secrets_learnt_later_are_masked_from_then_on() {
     let mut redactor = Redactor::of_known();
     assert_eq!(redactor.push(b"learnt-in-a-test-1 "), b"learnt-in-a-test-1 ");
     known::learn([("LATE".to_owned(), b"learnt-in-a-test-1".to_vec())]);

@@ -1,25 +1,25 @@
-//! Texts as people read them: without what only a terminal reads, and with the place of each byte in what was put out.
+//! Text as people see it: without terminal codes, with the position of each byte in the original.
 //!
-//! A secret is looked for in each of these, besides the bytes as they are. What is found is taken out of the bytes with the
-//! codes inside it.
+//! Secrets are searched for in each of these views and in the raw bytes. A match is masked in the raw bytes, together
+//! with the codes inside it.
 
 use std::ops::Range;
 
-/// The most bytes of an escape sequence. No real one is nearly as long, and one that never ends must not hide the rest.
+/// Longest escape sequence, in bytes. Real ones are far shorter, and one that never ends must not hide the rest.
 const SEQUENCE_MOST: usize = 4096;
 
-/// The bytes that people read, each with its place in the text.
+/// The visible bytes of a text, each with its position in the text.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct View {
+pub(super) struct TextView {
     pub(super) bytes: Vec<u8>,
     places: Vec<u32>,
 }
 
-impl View {
-    /// The part of the text that a part of the view came from.
+impl TextView {
+    /// Returns the range of the text that a part of the view came from.
     pub(super) fn range(&self, part: Range<usize>) -> Range<usize> {
         let places = &self.places[part];
-        // What is drawn over something else comes later and stands before it.
+        // A byte that overwrites another comes later in the text but earlier in the view.
         let first = places.iter().min().map_or(0, |place| *place as usize);
         let last = places.iter().max().map_or(0, |place| *place as usize + 1);
         first..last
@@ -31,8 +31,8 @@ impl View {
     }
 }
 
-/// The views of a text that differ from the text itself.
-pub(super) fn of(text: &[u8]) -> Vec<View> {
+/// Returns the views of a text that differ from the text itself.
+pub(super) fn of(text: &[u8]) -> Vec<TextView> {
     if !text.iter().any(|byte| may_be_unread(*byte)) {
         return vec![];
     }
@@ -48,16 +48,16 @@ pub(super) fn of(text: &[u8]) -> Vec<View> {
     views
 }
 
-/// Without codes, characters that have no width, and line ends with the space that indents the next line: a long word that
-/// was cut to fit the width of a screen is one word again.
-pub(super) fn joined(text: &[u8]) -> View {
-    let mut view = View::default();
+/// Removes codes, zero-width characters, and line ends with the indentation of the next line: a long word that was
+/// wrapped to the width of a screen becomes one word again.
+pub(super) fn joined(text: &[u8]) -> TextView {
+    let mut view = TextView::default();
     let (mut at, mut is_indent) = (0, false);
     while at < text.len() {
         match piece(&text[at..]) {
-            Piece::Unread(length) => at += length,
-            Piece::Cut => break,
-            Piece::Read => {
+            TextPiece::Unread(length) => at += length,
+            TextPiece::Cut => break,
+            TextPiece::Read => {
                 let byte = text[at];
                 match byte {
                     b'\n' | b'\r' => is_indent = true,
@@ -75,17 +75,17 @@ pub(super) fn joined(text: &[u8]) -> View {
     view
 }
 
-/// Lines as a screen has them in the end: a backspace and a carriage return go back, and what follows is drawn over what
-/// was there.
-fn drawn(text: &[u8]) -> View {
-    let mut view = View::default();
+/// Renders lines as a screen finally shows them: backspace and carriage return move back, and the bytes that follow
+/// overwrite what was there.
+fn drawn(text: &[u8]) -> TextView {
+    let mut view = TextView::default();
     let mut line: Vec<(u8, usize)> = vec![];
     let (mut at, mut column) = (0, 0_usize);
     while at < text.len() {
         match piece(&text[at..]) {
-            Piece::Unread(length) => at += length,
-            Piece::Cut => break,
-            Piece::Read => {
+            TextPiece::Unread(length) => at += length,
+            TextPiece::Cut => break,
+            TextPiece::Read => {
                 match text[at] {
                     b'\r' => column = 0,
                     0x08 => column = column.saturating_sub(1),
@@ -110,13 +110,13 @@ fn drawn(text: &[u8]) -> View {
     view
 }
 
-/// The beginning of a text.
-enum Piece {
-    /// So many bytes that nobody reads.
+/// The kind of text that comes next.
+enum TextPiece {
+    /// This many invisible bytes.
     Unread(usize),
-    /// A byte that is read, or that moves what is read.
+    /// A visible byte, or one that moves the cursor.
     Read,
-    /// The beginning of something that nobody reads; where it ends is not known yet.
+    /// The beginning of an invisible sequence whose end has not arrived yet.
     Cut,
 }
 
@@ -124,77 +124,77 @@ fn may_be_unread(byte: u8) -> bool {
     matches!(byte, 0..=0x08 | 0x0a..=0x1f | 0x7f | 0xc2 | 0xcd | 0xe1 | 0xe2 | 0xef)
 }
 
-fn piece(text: &[u8]) -> Piece {
+fn piece(text: &[u8]) -> TextPiece {
     match text {
         [0x1b, rest @ ..] => introduced(1, rest),
-        [b'\n' | b'\r' | b'\t' | 0x08, ..] => Piece::Read,
-        [0..=0x1f | 0x7f, ..] => Piece::Unread(1),
-        // The controls of ISO 6429 as UTF-8 has them.
+        [b'\n' | b'\r' | b'\t' | 0x08, ..] => TextPiece::Read,
+        [0..=0x1f | 0x7f, ..] => TextPiece::Unread(1),
+        // The C1 controls of ISO 6429, encoded in UTF-8.
         [0xc2, 0x9b, rest @ ..] => csi(2, rest),
         [0xc2, 0x90 | 0x98 | 0x9d | 0x9e | 0x9f, rest @ ..] => string(2, rest),
-        [0xc2, 0x80..=0x9f | 0xad, ..] | [0xcd, 0x8f, ..] => Piece::Unread(2),
-        // Zero width, joiners, and what turns the direction of writing.
+        [0xc2, 0x80..=0x9f | 0xad, ..] | [0xcd, 0x8f, ..] => TextPiece::Unread(2),
+        // Zero-width characters, joiners, and marks that change the writing direction.
         [0xe2, 0x80, 0x8b..=0x8f | 0xaa..=0xae, ..]
         | [0xe2, 0x81, 0xa0..=0xaf, ..]
         | [0xe1, 0xa0, 0x8e, ..]
         | [0xef, 0xb8, 0x80..=0x8f, ..]
-        | [0xef, 0xbb, 0xbf, ..] => Piece::Unread(3),
+        | [0xef, 0xbb, 0xbf, ..] => TextPiece::Unread(3),
         [0xc2 | 0xcd | 0xe1 | 0xe2 | 0xef] | [0xe2, 0x80 | 0x81] | [0xe1, 0xa0] | [0xef, 0xb8 | 0xbb] => {
-            Piece::Cut
+            TextPiece::Cut
         }
-        _ => Piece::Read,
+        _ => TextPiece::Read,
     }
 }
 
-/// Returns what an escape character begins, which has been passed.
-fn introduced(passed: usize, rest: &[u8]) -> Piece {
+/// Classifies the sequence after an escape character, which has been consumed.
+fn introduced(passed: usize, rest: &[u8]) -> TextPiece {
     match rest {
-        [] => Piece::Cut,
+        [] => TextPiece::Cut,
         [b'[', rest @ ..] => csi(passed + 1, rest),
         [b']' | b'P' | b'X' | b'^' | b'_', rest @ ..] => string(passed + 1, rest),
-        // A choice of character set and the like: an intermediate byte, then a last one.
-        [b' '..=b'/'] => Piece::Cut,
-        [b' '..=b'/', b'0'..=b'~', ..] => Piece::Unread(passed + 2),
-        [b' '..=b'~', ..] => Piece::Unread(passed + 1),
-        _ => Piece::Unread(passed),
+        // Selects a character set or the like: an intermediate byte, then a final one.
+        [b' '..=b'/'] => TextPiece::Cut,
+        [b' '..=b'/', b'0'..=b'~', ..] => TextPiece::Unread(passed + 2),
+        [b' '..=b'~', ..] => TextPiece::Unread(passed + 1),
+        _ => TextPiece::Unread(passed),
     }
 }
 
-fn csi(passed: usize, rest: &[u8]) -> Piece {
+fn csi(passed: usize, rest: &[u8]) -> TextPiece {
     let end = rest.iter().take(SEQUENCE_MOST).position(|byte| !(0x20..=0x3f).contains(byte));
     match end.map(|end| (end, rest[end])) {
-        Some((end, 0x40..=0x7e)) => Piece::Unread(passed + end + 1),
-        // Cut off by something that no sequence has: only its beginning goes.
-        Some((end, _)) => Piece::Unread(passed + end),
-        None if rest.len() < SEQUENCE_MOST => Piece::Cut,
-        None => Piece::Unread(passed),
+        Some((end, 0x40..=0x7e)) => TextPiece::Unread(passed + end + 1),
+        // Interrupted by a byte that no sequence contains: skip only the part before it.
+        Some((end, _)) => TextPiece::Unread(passed + end),
+        None if rest.len() < SEQUENCE_MOST => TextPiece::Cut,
+        None => TextPiece::Unread(passed),
     }
 }
 
-/// A string goes on to its terminator. If there is none in sight, only its beginning goes.
-fn string(passed: usize, rest: &[u8]) -> Piece {
+/// Skips a control string up to its terminator. If none is in sight, skips only the introducer.
+fn string(passed: usize, rest: &[u8]) -> TextPiece {
     for at in 0..rest.len().min(SEQUENCE_MOST) {
         match &rest[at..] {
-            [0x07, ..] => return Piece::Unread(passed + at + 1),
-            [0x1b, b'\\', ..] | [0xc2, 0x9c, ..] => return Piece::Unread(passed + at + 2),
-            [0x1b] | [0xc2] => return Piece::Cut,
-            [b'\n' | b'\r' | 0x1b, ..] => return Piece::Unread(passed),
+            [0x07, ..] => return TextPiece::Unread(passed + at + 1),
+            [0x1b, b'\\', ..] | [0xc2, 0x9c, ..] => return TextPiece::Unread(passed + at + 2),
+            [0x1b] | [0xc2] => return TextPiece::Cut,
+            [b'\n' | b'\r' | 0x1b, ..] => return TextPiece::Unread(passed),
             _ => {}
         }
     }
-    if rest.len() < SEQUENCE_MOST { Piece::Cut } else { Piece::Unread(passed) }
+    if rest.len() < SEQUENCE_MOST { TextPiece::Cut } else { TextPiece::Unread(passed) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(view: &View) -> String {
+    fn read(view: &TextView) -> String {
         String::from_utf8_lossy(&view.bytes).into_owned()
     }
 
     #[test]
-    fn what_nobody_reads_is_left_out() {
+    fn invisible_codes_are_left_out() {
         for (text, plain) in [
             ("\u{1b}[31mred\u{1b}[0m.", "red."),
             ("\u{1b}]0;title\u{7}x\u{1b}]8;;http://a\u{1b}\\y\u{9d}z\u{9c}", "xy"),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_over_is_gone() {
+    fn overwritten_text_is_gone() {
         for (text, plain) in [
             ("abX\u{8}cd", "abcd"),
             ("a\u{8}ab\u{8}b", "ab"),

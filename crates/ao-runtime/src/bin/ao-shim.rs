@@ -1,4 +1,4 @@
-//! A shim alone, for the tests and benches of this crate. The product's is `ao shim`.
+//! A stand-alone shim, for the tests and benches of this crate. The product's is `ao shim`.
 
 use std::process::ExitCode;
 

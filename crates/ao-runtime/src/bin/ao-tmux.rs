@@ -1,4 +1,4 @@
-//! The helper of the tmux runtime as a program of its own. `ao` has it as a hidden command.
+//! The helper of the tmux runtime as a stand-alone program. `ao` has it as a hidden command.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Ending all that belongs to an attempt.
+//! Ends all processes of an attempt.
 
 use std::time::Duration;
 
@@ -6,20 +6,25 @@ use ao_ports::RuntimeError;
 use rustix::process::{Signal, pidfd_send_signal};
 use tokio::task::JoinSet;
 
-use super::members::{self, Key, Record};
-use super::procfs::Stat;
+use super::members::{self, AttemptKey, ProcessRecord};
+use super::procfs::ProcessStat;
 use super::wait;
 
-/// How often what is still there is killed. Each round finds only what the last one's victims started meanwhile.
+/// Most rounds of killing. Each round finds only what the victims of the last one started meanwhile.
 const ROUNDS: usize = 20;
-/// How long a killed process may take to go.
+/// Longest wait for a killed process to disappear.
 const KILLED: Duration = Duration::from_secs(2);
 
-/// Asks all that runs of an attempt to end, and kills what is still there after the grace, until nothing is left.
-pub(crate) async fn all(key: Key, record: Option<&Record>, grace: Duration) -> Result<(), RuntimeError> {
+/// Asks all processes of an attempt to end, kills those still there after the grace period, and returns when none is
+/// left.
+pub(crate) async fn all(
+    key: AttemptKey,
+    record: Option<&ProcessRecord>,
+    grace: Duration,
+) -> Result<(), RuntimeError> {
     let found = find(key, record).await?;
     if found.is_empty() {
-        // By far the most often, and a look costs as much as the host has processes.
+        // The usual case, and a search costs time in proportion to the processes of the host.
         return Ok(());
     }
     wait(signal(found, Signal::TERM), grace).await;
@@ -39,13 +44,13 @@ pub(crate) async fn all(key: Key, record: Option<&Record>, grace: Duration) -> R
     )))
 }
 
-async fn find(key: Key, record: Option<&Record>) -> Result<Vec<Stat>, RuntimeError> {
+async fn find(key: AttemptKey, record: Option<&ProcessRecord>) -> Result<Vec<ProcessStat>, RuntimeError> {
     let found = members::find(key, record).await;
     found.map_err(|err| RuntimeError::Failed(format!("could not look for processes in `/proc`: {err}")))
 }
 
-/// Sends a signal through a handle to each that is still the one that was seen, and waits for all their ends.
-fn signal(processes: Vec<Stat>, signal: Signal) -> JoinSet<()> {
+/// Signals each process that is still the one we saw, through a handle, and waits for all of them to end.
+fn signal(processes: Vec<ProcessStat>, signal: Signal) -> JoinSet<()> {
     let mut ends = JoinSet::new();
     for process in processes {
         let Some(pidfd) = members::pidfd(process.pid, process.start) else { continue };
@@ -63,6 +68,6 @@ fn signal(processes: Vec<Stat>, signal: Signal) -> JoinSet<()> {
 }
 
 async fn wait(ends: JoinSet<()>, at_most: Duration) {
-    // Whether all of them are gone is found out afterwards.
+    // The caller checks afterwards whether all of them are gone.
     let _ = tokio::time::timeout(at_most, ends.join_all()).await;
 }

@@ -1,4 +1,4 @@
-//! Small files by which daemons, shims and helpers tell each other what is so.
+//! Small files by which daemons, shims and helpers share state.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Write};
@@ -12,7 +12,8 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Reads a file, `None` if there is none. An empty one is none: nobody writes it, but a power cut may leave it.
+/// Reads a file; `None` if there is none. An empty file counts as none: no program writes one, but a power cut may
+/// leave one.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     match fs::read(path) {
         Ok(bytes) if bytes.is_empty() => Ok(None),
@@ -22,15 +23,15 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     }
 }
 
-/// Whole or not at all, for whoever reads it while the host is up.
+/// Writes a file atomically, for readers while the host is up.
 pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     replace(path, &serde_json::to_vec(value)?)
 }
 
-/// Whole or not at all, after a power cut too: what it is to hold is on the disk before it has its name.
+/// Writes a file atomically, even across a power cut: the content is on disk before the file gets its name.
 ///
-/// The name itself is not waited for. After a power cut there may be what was there before, and nothing runs any more, so
-/// that what was done is done again; but what could not be read would be in the way for ever.
+/// The directory is not synced. After a power cut the old content may be back, but then nothing runs any more either,
+/// so the work is simply repeated; a file that cannot be read, however, would be in the way forever.
 pub(crate) fn write_through<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     let partial = partial(path);
     let mut file = File::create(&partial)?;
@@ -39,8 +40,8 @@ pub(crate) fn write_through<T: Serialize>(path: &Path, value: &T) -> io::Result<
     fs::rename(&partial, path)
 }
 
-/// Whoever reads it meanwhile has the old one or the new one, whole. Several may write the same, so each has a name of its
-/// own until it is whole.
+/// Replaces a file, so that readers see either the old or the new content. Several processes may write the same file,
+/// so each uses its own temporary name.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let partial = partial(path);
     fs::write(&partial, bytes)?;
@@ -53,16 +54,16 @@ fn partial(path: &Path) -> PathBuf {
     path.with_extension(format!("{}-{number}.partial", std::process::id()))
 }
 
-/// Makes a folder that is private to the user: what agents are told and say passes through it.
+/// Creates a folder that is private to the user: the input and output of agents pass through it.
 pub(crate) fn make_private(path: &Path) -> Result<(), RuntimeError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|err| failed("make the folder", path, &err))
 }
 
-/// The folders in a folder, none if that is not there.
+/// Lists the folders in a folder; none if that does not exist.
 pub(super) fn folders(path: &Path) -> Result<Vec<PathBuf>, RuntimeError> {
     match fs::read_dir(path) {
-        // By what the listing itself tells: to look at each would cost as much again.
+        // Uses the types from the listing itself: a `stat` of each would cost as much again.
         Ok(entries) => Ok(entries
             .flatten()
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
@@ -73,8 +74,8 @@ pub(super) fn folders(path: &Path) -> Result<Vec<PathBuf>, RuntimeError> {
     }
 }
 
-/// A short path to a socket in a folder whose own path may be long: the address of a socket has only 108 bytes. The handle
-/// is to be held while the path is used.
+/// Returns a short path to a socket in a folder whose own path may be long: a socket address has only 108 bytes. The
+/// handle must be held while the path is used.
 pub(crate) fn socket(dir: &Path, name: &str) -> io::Result<(OwnedFd, PathBuf)> {
     let dir = openat(CWD, dir, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let path = format!("/proc/self/fd/{}/{name}", dir.as_raw_fd());
@@ -85,7 +86,7 @@ pub(crate) fn failed(what: &str, path: &Path, err: &io::Error) -> RuntimeError {
     RuntimeError::Failed(format!("could not {what} `{}`: {err}", path.display()))
 }
 
-/// What the kernel tells of processes could not be had.
+/// The error for an unreadable `/proc`.
 pub(crate) fn no_procfs(err: &io::Error) -> RuntimeError {
     failed("look at", "/proc".as_ref(), err)
 }

@@ -1,4 +1,4 @@
-//! Whether something lives, and whether it does something.
+//! Determines whether an agent is alive, and whether it is busy.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -7,42 +7,42 @@ use std::time::{Duration, Instant};
 use ao_core::input::{Counted, Life};
 use ao_ports::RuntimeError;
 
-use super::Key;
+use super::AttemptKey;
 
 /// The kernel counts processor time in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);
-/// Below this share of one processor an agent waits: event loops wake up now and then.
+/// Below this share of one processor an agent counts as idle: event loops wake up now and then.
 const BUSY: f64 = 0.03;
-/// How long to wait for a second reading, if there is none from an earlier look.
+/// Wait before a second sample, if there is none from an earlier look.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// What each had used of the processor when it was last looked at.
+/// The processor time of each agent when it was last sampled.
 #[derive(Default)]
-pub(crate) struct Samples {
-    last: Mutex<HashMap<Key, (Instant, u64)>>,
+pub(crate) struct CpuSamples {
+    last: Mutex<HashMap<AttemptKey, (Instant, u64)>>,
 }
 
-impl Samples {
-    /// Compares with the last reading and keeps this one.
-    pub(crate) fn is_busy(&self, key: Key, used: u64) -> bool {
+impl CpuSamples {
+    /// Compares with the last sample and stores this one.
+    pub(crate) fn is_busy(&self, key: AttemptKey, used: u64) -> bool {
         let now = Instant::now();
-        let last = self.last.lock().expect("nobody panics while counting").insert(key, (now, used));
+        let last = self.last.lock().expect("no thread panics while counting").insert(key, (now, used));
         let Some((then, before)) = last else { return false };
         let worked = TICK * u32::try_from(used.saturating_sub(before)).unwrap_or(u32::MAX);
         worked.as_secs_f64() >= now.duration_since(then).as_secs_f64() * BUSY && !worked.is_zero()
     }
 
-    pub(crate) fn forget(&self, key: Key) {
-        self.last.lock().expect("nobody panics while counting").remove(&key);
+    pub(crate) fn forget(&self, key: AttemptKey) {
+        self.last.lock().expect("no thread panics while counting").remove(&key);
     }
 
-    fn has(&self, key: Key) -> bool {
-        self.last.lock().expect("nobody panics while counting").contains_key(&key)
+    fn has(&self, key: AttemptKey) -> bool {
+        self.last.lock().expect("no thread panics while counting").contains_key(&key)
     }
 
-    /// Looks at one, and once more if whether it is busy cannot be told from one reading.
-    pub(crate) async fn look<F: Future<Output = Life>>(&self, key: Key, look: impl Fn() -> F) -> Life {
-        // Asked first: the look itself leaves a reading.
+    /// Looks at an agent, and once more if one sample cannot show whether it is busy.
+    pub(crate) async fn look<F: Future<Output = Life>>(&self, key: AttemptKey, look: impl Fn() -> F) -> Life {
+        // Checked first: the look itself stores a sample.
         let is_new = !self.has(key);
         match look().await {
             Life::Alive { .. } if is_new => {
@@ -54,8 +54,8 @@ impl Samples {
     }
 }
 
-/// A judgement for the census. What could not be judged is neither alive nor dead.
-pub(crate) fn counted(key: Key, judged: Result<Life, RuntimeError>) -> Counted {
+/// Builds a census entry. A failed look counts as unknown, neither alive nor dead.
+pub(crate) fn counted(key: AttemptKey, judged: Result<Life, RuntimeError>) -> Counted {
     let (session, attempt) = key;
     let life = judged.unwrap_or_else(|err| {
         tracing::warn!(%err, %session, %attempt, "cannot tell whether an agent lives");
@@ -70,11 +70,11 @@ mod tests {
 
     use super::*;
 
-    const KEY: Key = (SessionId(1), Attempt(1));
+    const KEY: AttemptKey = (SessionId(1), Attempt(1));
 
     #[tokio::test(start_paused = true)]
     async fn the_first_look_takes_two_readings_and_the_next_one() {
-        let samples = Samples::default();
+        let samples = CpuSamples::default();
         let looks = std::cell::Cell::new(0);
         let look = || {
             looks.set(looks.get() + 1);

@@ -1,7 +1,7 @@
-//! Which processes belong to an attempt: those that carry its ids in their environment, and those in its group.
+//! Finds the processes of an attempt: those that carry its ids in their environment, and those in its group.
 //!
-//! What a workspace's set-up has left running carries the same ids and a mark of its own. It belongs to the session, whose
-//! workspace ends it, and to no attempt.
+//! Processes that the set-up of a workspace has left running carry the same ids and an additional mark. They belong to
+//! the session, whose workspace ends them, and to no attempt.
 
 use std::collections::HashSet;
 use std::io;
@@ -19,55 +19,56 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use super::files::no_procfs;
-use super::procfs::{self, Stat};
+use super::procfs::{self, ProcessStat};
 
-/// Which process: one for each attempt of a session.
-pub(crate) type Key = (SessionId, Attempt);
+/// Identifies a process: each attempt of a session has one.
+pub(crate) type AttemptKey = (SessionId, Attempt);
 
-/// By what a process is known again. A pid alone is soon somebody else's.
+/// Identifies a process across restarts. A pid alone is soon reused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct ProcessRecord {
     pub(crate) pid: i32,
-    /// The kernel's start time of the process, in ticks since the host was booted.
+    /// The kernel's start time of the process, in ticks since boot.
     pub(crate) start: u64,
-    /// Which boot that was.
+    /// The id of that boot.
     pub(crate) boot: String,
-    /// What people see.
+    /// The name shown to people.
     pub(crate) name: String,
     pub(crate) program: String,
 }
 
-/// All processes, each with what it carries of ours.
-type Table = Vec<(Stat, Option<Carried>)>;
+/// All processes, each with the ids it carries.
+type ProcessTable = Vec<(ProcessStat, Option<CarriedIds>)>;
 
-/// What a process has of ours in its environment.
+/// The ids in the environment of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Carried {
+struct CarriedIds {
     session: SessionId,
-    /// Absent if it is of the session's set-up.
+    /// Absent if it belongs to the session's set-up.
     attempt: Option<Attempt>,
 }
 
-/// The last reading of all processes, and when it was begun. Held while one is made, so that all who ask meanwhile share the
-/// next: a reading costs as much as the host has processes, and many attempts may be ended at once.
-static LAST: Mutex<Option<(Instant, Arc<Table>)>> = Mutex::const_new(None);
+/// The last reading of all processes, and when it was begun. Locked during a reading, so that all callers who wait
+/// share the next one: a reading costs time in proportion to the processes of the host, and many attempts may be ended
+/// at once.
+static LAST: Mutex<Option<(Instant, Arc<ProcessTable>)>> = Mutex::const_new(None);
 
-/// Finds what runs of an attempt. By the environment, because a daemon of the agent's leaves the group; by the group,
+/// Finds the processes of an attempt. By the environment, because a daemon of the agent leaves the group; by the group,
 /// because a program may clear its environment.
-pub(crate) async fn find(key: Key, record: Option<&Record>) -> io::Result<Vec<Stat>> {
+pub(crate) async fn find(key: AttemptKey, record: Option<&ProcessRecord>) -> io::Result<Vec<ProcessStat>> {
     let table = read().await?;
     let group = record.filter(|record| record.is_of_this_boot()).and_then(|record| own_group(record, &table));
-    let mine = Some(Carried { session: key.0, attempt: Some(key.1) });
-    let is_of_setup = |carried: &Option<Carried>| carried.is_some_and(|carried| carried.attempt.is_none());
-    let is_member = |(process, carried): &&(Stat, Option<Carried>)| {
+    let mine = Some(CarriedIds { session: key.0, attempt: Some(key.1) });
+    let is_of_setup = |carried: &Option<CarriedIds>| carried.is_some_and(|carried| carried.attempt.is_none());
+    let is_member = |(process, carried): &&(ProcessStat, Option<CarriedIds>)| {
         !process.zombie && (*carried == mine || Some(process.group) == group && !is_of_setup(carried))
     };
-    let members: Vec<Stat> = table.iter().filter(is_member).map(|(process, _)| *process).collect();
+    let members: Vec<ProcessStat> = table.iter().filter(is_member).map(|(process, _)| *process).collect();
     Ok(with_children(members, &table))
 }
 
-/// Adds what runs below those that were found. A child may have cleared its environment and left the group.
-fn with_children(mut members: Vec<Stat>, table: &Table) -> Vec<Stat> {
+/// Adds all descendants. A child may have cleared its environment and left the group.
+fn with_children(mut members: Vec<ProcessStat>, table: &ProcessTable) -> Vec<ProcessStat> {
     let mut known: HashSet<i32> = members.iter().map(|process| process.pid).collect();
     let mut at = 0;
     while let Some(parent) = members.get(at).map(|process| process.pid) {
@@ -82,14 +83,14 @@ fn with_children(mut members: Vec<Stat>, table: &Table) -> Vec<Stat> {
     members
 }
 
-/// Whether anything of a session runs, be it of an attempt or of its set-up.
+/// Returns true if any process of a session runs, be it of an attempt or of its set-up.
 pub(crate) async fn any_of(session: SessionId) -> io::Result<bool> {
-    let is_of = |carried: &Carried| carried.session == session;
+    let is_of = |carried: &CarriedIds| carried.session == session;
     Ok(read().await?.iter().any(|(process, carried)| !process.zombie && carried.as_ref().is_some_and(is_of)))
 }
 
-/// A reading that was begun after this was called.
-async fn read() -> io::Result<Arc<Table>> {
+/// Returns a reading that was begun after this call.
+async fn read() -> io::Result<Arc<ProcessTable>> {
     let asked = Instant::now();
     let mut last = LAST.lock().await;
     if let Some((begun, table)) = &*last
@@ -100,16 +101,17 @@ async fn read() -> io::Result<Arc<Table>> {
     let begun = Instant::now();
     let all =
         || procfs::all().map(|all| all.into_iter().map(|process| (process, carried(process.pid))).collect());
-    let table: Arc<Table> = Arc::new(tokio::task::spawn_blocking(all).await.map_err(io::Error::other)??);
+    let table: Arc<ProcessTable> =
+        Arc::new(tokio::task::spawn_blocking(all).await.map_err(io::Error::other)??);
     *last = Some((begun, table.clone()));
     Ok(table)
 }
 
-/// The process group of a record, unless its number now belongs to somebody else.
-fn own_group(record: &Record, all: &Table) -> Option<i32> {
+/// Returns the process group of a record, unless its id is now used by another.
+fn own_group(record: &ProcessRecord, all: &ProcessTable) -> Option<i32> {
     match all.iter().map(|(process, _)| process).find(|process| process.pid == record.pid) {
         Some(leader) => (leader.start == record.start).then_some(record.pid),
-        // The leader is gone. While its group has members, the kernel gives its number to nobody else.
+        // The leader is gone. While its group has members, the kernel does not reuse the id.
         None => all
             .iter()
             .map(|(process, _)| process)
@@ -119,8 +121,8 @@ fn own_group(record: &Record, all: &Table) -> Option<i32> {
     }
 }
 
-/// What a process was started with.
-fn carried(pid: i32) -> Option<Carried> {
+/// Reads the ids that a process was started with.
+fn carried(pid: i32) -> Option<CarriedIds> {
     let environment = procfs::environment(pid)?;
     let value = |name: &str| {
         let lines = environment.split(|byte| *byte == 0).filter_map(|line| std::str::from_utf8(line).ok());
@@ -131,42 +133,42 @@ fn carried(pid: i32) -> Option<Carried> {
         Some(_) => None,
         None => Some(Attempt(value(ATTEMPT)?.parse().ok()?)),
     };
-    Some(Carried { session, attempt })
+    Some(CarriedIds { session, attempt })
 }
 
-impl Record {
-    /// Writes down which process a pid is now.
-    pub(crate) fn of(pid: i32, name: &str, program: &str) -> io::Result<Record> {
+impl ProcessRecord {
+    /// Creates the record of the process that has this pid now.
+    pub(crate) fn of(pid: i32, name: &str, program: &str) -> io::Result<ProcessRecord> {
         let seen = procfs::stat(pid)?
             .ok_or_else(|| io::Error::other(format!("`{program}` has ended as soon as it was started")))?;
         let (name, program) = (name.to_owned(), program.to_owned());
-        Ok(Record { pid, start: seen.start, boot: procfs::boot()?, name, program })
+        Ok(ProcessRecord { pid, start: seen.start, boot: procfs::boot()?, name, program })
     }
 
     pub(crate) fn is_of_this_boot(&self) -> bool {
         procfs::boot().is_ok_and(|boot| boot == self.boot)
     }
 
-    /// A handle on the process, if it lives and is still the one.
+    /// Returns a handle on the process, if it is alive and still the same.
     pub(crate) fn pidfd(&self) -> Option<OwnedFd> {
         self.is_of_this_boot().then(|| pidfd(self.pid, self.start)).flatten()
     }
 
-    /// The folder that the process works in now.
+    /// Returns the current working directory of the process.
     pub(crate) fn folder(&self) -> Option<String> {
         let folder = std::fs::read_link(format!("/proc/{}/cwd", self.pid)).ok()?;
-        // Only now: if it lives, what was read before was of this one and not of another with its number.
+        // Checked only now: if it is alive, the link was its own and not that of a later process with its pid.
         self.pidfd()?;
         folder.into_os_string().into_string().ok()
     }
 
-    /// Whether it lives. An error means that this cannot be told.
+    /// Returns true if it is alive. An error means that this cannot be determined.
     pub(crate) fn lives(&self) -> Result<bool, RuntimeError> {
         self.unless_ended().map(|handle| handle.is_some()).map_err(|err| no_procfs(&err))
     }
 
-    /// A handle on the process, or `None` if it has certainly ended. Not [`Record::pidfd`]: there, a handle that could
-    /// not be had passes for an end.
+    /// Returns a handle on the process, or `None` if it has certainly ended. Unlike [`ProcessRecord::pidfd`], which returns
+    /// `None` also if no handle could be opened.
     pub(crate) fn unless_ended(&self) -> io::Result<Option<OwnedFd>> {
         if procfs::boot()? != self.boot {
             return Ok(None);
@@ -185,14 +187,16 @@ impl Record {
     }
 }
 
-/// A handle on a process that was seen before. Opened first and compared afterwards: what the handle is on cannot change.
+/// Opens a handle on a process that was seen before. Opened first and compared afterwards: a handle cannot move to
+/// another process.
 pub(crate) fn pidfd(pid: i32, start: u64) -> Option<OwnedFd> {
     let pidfd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::NONBLOCK).ok()?;
     let same = procfs::stat(pid).ok()?.is_some_and(|process| process.start == start && !process.zombie);
     same.then_some(pidfd)
 }
 
-/// Whether all threads of the process behind a handle have ended. Its state in `/proc` is that of the first thread only.
+/// Returns true if all threads of the process behind a handle have ended. Its state in `/proc` is that of the first
+/// thread only.
 fn has_ended(pidfd: &OwnedFd) -> io::Result<bool> {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     Ok(poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&now))? > 0)

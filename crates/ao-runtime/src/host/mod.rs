@@ -1,27 +1,27 @@
-//! What every runtime on this host needs.
+//! Shared parts of all runtimes on this host.
 //!
-//! | module | tells or does |
+//! | module | purpose |
 //! |---|---|
-//! | [`procfs`], [`members`], [`wait`], [`end`] | what the kernel knows of processes, which of them belong to an attempt, waiting for their ends, ending them all |
-//! | [`files`], [`place`], [`sweep`] | what is written down of an attempt, and let go long after its end |
-//! | [`start`], [`turns`], [`life`], [`report`] | what is asked of every runtime, as far as it is the same |
-//! | [`usual`] | what holds unless somebody says otherwise |
-//! | [`listen`], [`heard`] | hearing that files have changed, and waiting for output by that |
+//! | [`procfs`], [`members`], [`wait`], [`end`] | reads processes, finds those of an attempt, waits for them, ends them |
+//! | [`files`], [`attempt_dir`], [`sweep`] | the state of an attempt on disk, and its removal long after the end |
+//! | [`start`], [`turns`], [`life`], [`report`] | the parts of starting, ending and looking that all runtimes share |
+//! | [`defaults`] | default settings |
+//! | [`file_watch`], [`output_wait`] | notices changes of files, and waits for output that way |
 
+pub(crate) mod attempt_dir;
 pub(crate) mod end;
+pub(crate) mod file_watch;
 pub(crate) mod files;
-pub(crate) mod heard;
 pub(crate) mod life;
-pub(crate) mod listen;
 pub(crate) mod members;
-pub(crate) mod place;
+pub(crate) mod output_wait;
 pub(crate) use ao_process::procfs;
+pub(crate) mod defaults;
 pub(crate) mod report;
 pub(crate) mod start;
 pub(crate) mod sweep;
 pub(crate) mod turns;
-pub(crate) mod usual;
 pub(crate) mod wait;
 
-pub(crate) use members::{Key, Record};
-pub(crate) use place::{Ending, Exit, Place};
+pub(crate) use attempt_dir::{AttemptDir, EndState, ProgramExit};
+pub(crate) use members::{AttemptKey, ProcessRecord};

@@ -1,4 +1,4 @@
-//! What every start is in need of: an environment, free ports, and a word for what has been ended.
+//! Shared parts of every start: the environment, free ports, and error messages.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -12,26 +12,26 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::files::no_procfs;
 use super::members;
 
-/// How many are started at the same time. More would not be faster, need several descriptors each, and on a slow host run
-/// out of the time that each one has to come up.
+/// Most concurrent starts. More would not be faster, would need several descriptors each, and on a slow host would
+/// exceed the time that each one has to come up.
 const AT_ONCE: usize = 32;
 
-/// Lets so many start at the same time, and the others wait.
-pub(crate) struct Door(Semaphore);
+/// Limits concurrent starts; further ones wait.
+pub(crate) struct StartLimit(Semaphore);
 
-impl Door {
+impl StartLimit {
     pub(crate) async fn enter(&self) -> SemaphorePermit<'_> {
         self.0.acquire().await.expect("it is never closed")
     }
 }
 
-impl Default for Door {
-    fn default() -> Door {
-        Door(Semaphore::new(AT_ONCE))
+impl Default for StartLimit {
+    fn default() -> StartLimit {
+        StartLimit(Semaphore::new(AT_ONCE))
     }
 }
 
-/// The environment that is wanted, with its secrets.
+/// Builds the environment of the program, including its secrets.
 pub(crate) fn environment(spec: &StartSpec) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
     let wanted = environment::Wanted {
         session: spec.session,
@@ -43,8 +43,8 @@ pub(crate) fn environment(spec: &StartSpec) -> Result<Vec<(OsString, OsString)>,
     environment::compose(wanted, std::env::vars_os())
 }
 
-/// The secrets that must not be kept of what it puts out: those in its environment, and all that we know of, which it may
-/// have found elsewhere.
+/// Returns the secrets to mask in its output: those in its environment, and all that we know, which it may have found
+/// elsewhere.
 pub(crate) fn secrets(spec: &StartSpec, environment: &[(OsString, OsString)]) -> Vec<(String, OsString)> {
     let mut secrets = secrets_of(spec, environment);
     let known = ao_process::secrets::all().into_iter();
@@ -57,16 +57,16 @@ pub(crate) fn secrets(spec: &StartSpec, environment: &[(OsString, OsString)]) ->
     secrets
 }
 
-/// The secrets that it is given.
+/// Returns the secrets that it is given.
 pub(crate) fn secrets_of(spec: &StartSpec, environment: &[(OsString, OsString)]) -> Vec<(String, OsString)> {
     secrets_in(environment.iter().cloned(), &spec.command.secrets, &spec.command.pass)
 }
 
-/// Tries each port where a server would listen. Only "in use" counts: a host without IPv6, or a port that needs rights we do
-/// not have, says nothing about others. Nor does a session's own server, which its set-up has started.
+/// Checks each port where a server would listen. Only "in use" counts: a host without IPv6, or a port that needs
+/// privileges, proves nothing. A port held by the session's own server, which its set-up has started, counts as free.
 pub(crate) async fn ports_are_free(spec: &StartSpec) -> Result<(), RuntimeError> {
     let Some(port) = spec.ports.iter().copied().find(|port| is_taken(*port)) else { return Ok(()) };
-    // Only now: this look costs as much as the host has processes.
+    // Checked only now: this search costs time in proportion to the processes of the host.
     match members::any_of(spec.session).await {
         Ok(true) => Ok(()),
         Ok(false) => Err(RuntimeError::PortTaken { port }),
@@ -87,7 +87,7 @@ fn is_taken(port: u16) -> bool {
     addresses.into_iter().any(is_in_use)
 }
 
-/// Why nothing was started.
+/// The error for an attempt that was ended before.
 pub(crate) fn ended(spec: &StartSpec) -> RuntimeError {
     RuntimeError::Failed(format!(
         "attempt {} of `{}` has been ended and is not started again",
@@ -95,7 +95,7 @@ pub(crate) fn ended(spec: &StartSpec) -> RuntimeError {
     ))
 }
 
-/// Why nothing was started.
+/// The error for a missing folder.
 pub(crate) fn no_folder(spec: &StartSpec) -> RuntimeError {
     RuntimeError::NoFolder { path: spec.path.clone() }
 }

@@ -1,43 +1,43 @@
-//! One thing at a time is done to an attempt.
+//! Serializes operations on an attempt.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::Key;
+use super::AttemptKey;
 
-/// Who has, and who waits for, a turn. Knows only of those attempts that something is done to just now.
+/// The queues for turns. Only attempts with a current operation have one.
 #[derive(Default)]
-pub(crate) struct Turns {
-    /// Held only to look one up or to let one go.
-    open: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
+pub(crate) struct AttemptTurns {
+    /// Locked only to look one up or to release one.
+    open: Mutex<HashMap<AttemptKey, Arc<tokio::sync::Mutex<()>>>>,
 }
 
-/// Somebody's turn, or their waiting for it. Over when it is dropped.
-pub(crate) struct Turn<'a> {
-    turns: &'a Turns,
-    key: Key,
-    /// Absent while it is waited for.
+/// A turn, or a place in the queue for it. Ends when it is dropped.
+pub(crate) struct AttemptTurn<'a> {
+    turns: &'a AttemptTurns,
+    key: AttemptKey,
+    /// Absent while waiting.
     held: Option<OwnedMutexGuard<()>>,
 }
 
-impl Turns {
-    pub(crate) async fn take(&self, key: Key) -> Turn<'_> {
+impl AttemptTurns {
+    pub(crate) async fn take(&self, key: AttemptKey) -> AttemptTurn<'_> {
         let turn =
-            self.open.lock().expect("nobody panics while looking one up").entry(key).or_default().clone();
-        // Made before the waiting, so that one who gives up waiting leaves nothing behind either.
-        let mut mine = Turn { turns: self, key, held: None };
+            self.open.lock().expect("no thread panics while looking one up").entry(key).or_default().clone();
+        // Created before the wait, so that a caller who stops waiting leaves nothing behind either.
+        let mut mine = AttemptTurn { turns: self, key, held: None };
         mine.held = Some(turn.lock_owned().await);
         mine
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for AttemptTurn<'_> {
     fn drop(&mut self) {
-        let mut open = self.turns.open.lock().expect("nobody panics while letting one go");
+        let mut open = self.turns.open.lock().expect("no thread panics while letting one go");
         self.held = None;
-        // Each who waits or has the turn counts one, and the map counts one.
+        // Each waiting or active turn counts one, and the map counts one.
         if open.get(&self.key).is_some_and(|turn| Arc::strong_count(turn) == 1) {
             open.remove(&self.key);
         }
@@ -51,11 +51,11 @@ mod tests {
 
     use super::*;
 
-    const KEY: Key = (SessionId(1), Attempt(1));
+    const KEY: AttemptKey = (SessionId(1), Attempt(1));
 
     #[tokio::test]
-    async fn nothing_is_left_when_nobody_has_a_turn() {
-        let turns = Turns::default();
+    async fn no_queue_is_left_without_turns() {
+        let turns = AttemptTurns::default();
         let known = || turns.open.lock().unwrap().len();
         let first = turns.take(KEY).await;
         let other = turns.take((SessionId(1), Attempt(2))).await;
@@ -73,8 +73,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_who_gives_up_last_leaves_nothing() {
-        let turns = Turns::default();
+    async fn a_cancelled_wait_leaves_no_queue() {
+        let turns = AttemptTurns::default();
         let first = turns.take(KEY).await;
         let mut second = Box::pin(turns.take(KEY));
         assert!(second.as_mut().now_or_never().is_none());

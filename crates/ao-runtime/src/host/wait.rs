@@ -1,4 +1,4 @@
-//! Waiting for the kernel to wake us, without asking again and again.
+//! Waits for the kernel, without polling.
 
 use std::os::fd::OwnedFd;
 
@@ -10,7 +10,7 @@ pub(crate) async fn gone(pidfd: OwnedFd) -> std::io::Result<()> {
     readable(pidfd)?.readable().await.map(|_| ())
 }
 
-/// Lets the kernel wake us when there is something to read.
+/// Registers a descriptor to be woken when it becomes readable.
 #[expect(
     deprecated,
     reason = "its successor is unsafe because of types whose descriptor may change, which that of an `OwnedFd` does not"

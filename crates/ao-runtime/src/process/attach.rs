@@ -1,37 +1,37 @@
-//! Looking at a terminal and typing into it, beside others.
+//! Views a terminal and types into it, beside other viewers.
 //!
-//! For `ao attach` and for terminals in browsers. A viewer first gets the exact screen, with as much before it as asked
-//! for, and then what comes. Its own size changes nothing unless it has control.
+//! For `ao attach` and for terminals in browsers. A viewer first gets the exact screen, with as much history as
+//! requested, and then new output. Its window size has no effect unless it has control.
 
 use std::collections::VecDeque;
 use std::fmt;
 
 use ao_ports::{ProcessRef, RuntimeError};
 
-use super::line::Line;
-use super::protocol::{Ask, Say};
-use super::talk;
-use crate::host::Place;
+use super::connection::ShimConnection;
+use super::protocol::{ShimMessage, ShimRequest};
+use super::requests;
+use crate::host::AttemptDir;
 use crate::host::files::failed;
-use crate::kept;
+use crate::recording;
 
-/// How to look.
+/// Options of a viewer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AttachOptions {
-    /// How large the viewer's window is, in columns and rows. Used only with control.
+    /// Size of the viewer's window, in columns and rows. Used only with control.
     pub size: Option<(u16, u16)>,
-    /// Whether this viewer says how large the terminal is. The one who did so before no longer does.
+    /// True if this viewer sets the size of the terminal. The previous one loses control.
     pub control: bool,
-    /// How much of the output before now is wanted, in bytes. It begins where something exact is kept, so it may be more.
+    /// Bytes of earlier output to send. It begins at a keyframe, so it may be more.
     pub history: u64,
 }
 
-/// What a viewer is shown.
+/// A message to a viewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// The whole state of the terminal at this offset, as output for a terminal of this size, whatever that showed before.
-    /// The first frame is one; another comes when the size changes, or when the viewer was too slow. A process on pipes has
-    /// no size and nothing to show.
+    /// The whole state of the terminal at this offset, as output for a terminal of this size, regardless of its earlier
+    /// content. The first frame is a keyframe; another comes when the size changes, or when the viewer was too slow. A
+    /// process on pipes has no size and no screen.
     Keyframe {
         size: (u16, u16),
         from: u64,
@@ -41,11 +41,11 @@ pub enum Frame {
         from: u64,
         bytes: Vec<u8>,
     },
-    /// Whether this viewer now says how large the terminal is.
+    /// Says if this viewer now sets the size of the terminal.
     Control {
         yours: bool,
     },
-    /// The program has ended. Without a code if a signal ended it, or if nobody saw how it did.
+    /// The program has ended. There is no code if a signal ended it, or if no process saw how.
     Ended {
         code: Option<i32>,
     },
@@ -53,49 +53,51 @@ pub enum Frame {
 
 /// A view of one terminal.
 pub struct Attachment {
-    source: Source,
+    source: FrameSource,
 }
 
-enum Source {
-    Live(Line),
-    /// Nothing comes any more.
+enum FrameSource {
+    Live(ShimConnection),
+    /// The program has ended; only these frames are left.
     Past(VecDeque<Frame>),
 }
 
 pub(super) async fn attach(
-    place: &Place,
+    attempt_dir: &AttemptDir,
     process: &ProcessRef,
     options: AttachOptions,
 ) -> Result<Attachment, RuntimeError> {
     let AttachOptions { size, control, history } = options;
     let called = async {
-        let mut line = Line::to(place.dir()).await?;
-        line.ask(&Ask::Attach { size, control, history }, &[]).await?;
+        let mut line = ShimConnection::to(attempt_dir.dir()).await?;
+        line.ask(&ShimRequest::Attach { size, control, history }, &[]).await?;
         Ok(line)
     };
     match called.await {
-        Ok(line) => Ok(Attachment { source: Source::Live(line) }),
-        Err(err) => match place.exit()? {
-            Some(exit) => Ok(Attachment { source: Source::Past(past(place, history, exit.code)?) }),
-            None => Err(talk::unreachable(place, process, &err)),
+        Ok(line) => Ok(Attachment { source: FrameSource::Live(line) }),
+        Err(err) => match attempt_dir.exit()? {
+            Some(exit) => {
+                Ok(Attachment { source: FrameSource::Past(past(attempt_dir, history, exit.code)?) })
+            }
+            None => Err(requests::unreachable(attempt_dir, process, &err)),
         },
     }
 }
 
-/// What was kept of a process that has ended.
-fn past(place: &Place, history: u64, code: Option<i32>) -> Result<VecDeque<Frame>, RuntimeError> {
-    let dir = place.shown();
+/// Reads the recorded output of a process that has ended.
+fn past(attempt_dir: &AttemptDir, history: u64, code: Option<i32>) -> Result<VecDeque<Frame>, RuntimeError> {
+    let dir = attempt_dir.shown();
     let read = || {
         let mut frames = VecDeque::new();
-        let starts = kept::starts(&dir)?;
-        let end = kept::end(&dir)?;
+        let starts = recording::starts(&dir)?;
+        let end = recording::end(&dir)?;
         let wanted = end.saturating_sub(history);
         let first = starts.partition_point(|start| *start <= wanted).saturating_sub(1);
         for (index, start) in starts.iter().enumerate().skip(first) {
-            let keyframe = kept::keyframe(&dir, *start)?;
+            let keyframe = recording::keyframe(&dir, *start)?;
             let next = starts.get(index + 1).copied().unwrap_or(end);
             let limit = usize::try_from(next - start).unwrap_or(usize::MAX);
-            let (output, _) = kept::read(&dir, *start, limit)?;
+            let (output, _) = recording::read(&dir, *start, limit)?;
             frames.push_back(Frame::Keyframe { size: keyframe.size, from: *start, bytes: keyframe.bytes });
             frames.push_back(Frame::Output { from: output.from, bytes: output.bytes });
         }
@@ -106,50 +108,50 @@ fn past(place: &Place, history: u64, code: Option<i32>) -> Result<VecDeque<Frame
 }
 
 impl Attachment {
-    /// The next frame, `None` when there will be no more. Cancel-safe.
+    /// Returns the next frame, `None` when there will be no more. Cancel-safe.
     pub async fn next(&mut self) -> Result<Option<Frame>, RuntimeError> {
         let line = match &mut self.source {
-            Source::Live(line) => line,
-            Source::Past(frames) => return Ok(frames.pop_front()),
+            FrameSource::Live(line) => line,
+            FrameSource::Past(frames) => return Ok(frames.pop_front()),
         };
         loop {
             let heard = match line.hear().await {
                 Ok(heard) => heard,
-                // A shim that goes while something is sent to it.
+                // The shim ended while something was sent to it.
                 Err(err) if err.kind() == std::io::ErrorKind::ConnectionReset => None,
                 Err(err) => return Err(lost(&err)),
             };
             let Some((said, bytes)) = heard else { return Ok(None) };
             return Ok(Some(match said {
-                Say::Keyframe { size, from } => Frame::Keyframe { size, from, bytes },
-                Say::Output { from } => Frame::Output { from, bytes },
-                Say::Control { yours } => Frame::Control { yours },
-                Say::Ended { exit } => Frame::Ended { code: exit.code },
-                Say::Failed { why } => return Err(RuntimeError::Failed(why)),
+                ShimMessage::Keyframe { size, from } => Frame::Keyframe { size, from, bytes },
+                ShimMessage::Output { from } => Frame::Output { from, bytes },
+                ShimMessage::Control { yours } => Frame::Control { yours },
+                ShimMessage::Ended { exit } => Frame::Ended { code: exit.code },
+                ShimMessage::Failed { why } => return Err(RuntimeError::Failed(why)),
                 _ => continue,
             }));
         }
     }
 
-    /// Types, as a person does. What the viewer's terminal says of its own accord may be in it.
+    /// Types as a person does. The bytes may include automatic replies of the viewer's terminal.
     pub async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), RuntimeError> {
-        self.ask(&Ask::Type, bytes).await
+        self.ask(&ShimRequest::Type, bytes).await
     }
 
-    /// Says how large the viewer's window is now. Changes something only with control.
+    /// Reports the size of the viewer's window. Has an effect only with control.
     pub async fn resize(&mut self, size: (u16, u16)) -> Result<(), RuntimeError> {
-        self.ask(&Ask::Resize { size }, &[]).await
+        self.ask(&ShimRequest::Resize { size }, &[]).await
     }
 
-    /// From now on this viewer says how large the terminal is.
+    /// Takes control: from now on this viewer sets the size of the terminal.
     pub async fn take_control(&mut self) -> Result<(), RuntimeError> {
-        self.ask(&Ask::TakeControl, &[]).await
+        self.ask(&ShimRequest::TakeControl, &[]).await
     }
 
-    async fn ask(&mut self, ask: &Ask, bytes: &[u8]) -> Result<(), RuntimeError> {
+    async fn ask(&mut self, ask: &ShimRequest, bytes: &[u8]) -> Result<(), RuntimeError> {
         match &mut self.source {
-            Source::Live(line) => line.ask(ask, bytes).await.map_err(|err| lost(&err)),
-            Source::Past(_) => {
+            FrameSource::Live(line) => line.ask(ask, bytes).await.map_err(|err| lost(&err)),
+            FrameSource::Past(_) => {
                 Err(RuntimeError::Failed("the program has ended and reads nothing any more".into()))
             }
         }
@@ -163,7 +165,7 @@ fn lost(err: &std::io::Error) -> RuntimeError {
 impl fmt::Debug for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attachment")
-            .field("live", &matches!(self.source, Source::Live(_)))
+            .field("live", &matches!(self.source, FrameSource::Live(_)))
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a process lives, and whether it does something.
+//! Determines whether a process is alive, and whether it is busy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,69 +6,69 @@ use std::time::Duration;
 use ao_core::input::{Counted, Life};
 use ao_ports::{ProcessRef, RuntimeError};
 
-use super::processes::Shared;
+use super::processes::SharedProcesses;
 use crate::host::life::counted;
-use crate::host::{Key, Place, procfs};
+use crate::host::{AttemptDir, AttemptKey, procfs};
 
-/// How long a shim may take to write down how its program has ended.
+/// Time that a shim may take to record the exit of its program.
 const WORD: Duration = Duration::from_secs(2);
 
-pub(super) async fn look(shared: &Arc<Shared>, process: &ProcessRef) -> Life {
-    let Ok(place) = shared.find(process) else { return Life::Unknown };
-    match shared.samples.look(place.key, || one(shared, &place)).await {
-        // Perhaps it is just about to be written down how it ended.
-        Life::Unknown if settles(shared, place.key).await => one(shared, &place).await,
+pub(super) async fn look(shared: &Arc<SharedProcesses>, process: &ProcessRef) -> Life {
+    let Ok(attempt_dir) = shared.find(process) else { return Life::Unknown };
+    match shared.samples.look(attempt_dir.key, || one(shared, &attempt_dir)).await {
+        // Perhaps the exit is just about to be recorded.
+        Life::Unknown if settles(shared, attempt_dir.key).await => one(shared, &attempt_dir).await,
         life => life,
     }
 }
 
-async fn one(shared: &Arc<Shared>, place: &Place) -> Life {
-    match count(shared, vec![place.clone()]).await.as_deref() {
+async fn one(shared: &Arc<SharedProcesses>, attempt_dir: &AttemptDir) -> Life {
+    match count(shared, vec![attempt_dir.clone()]).await.as_deref() {
         Ok([Counted { life, .. }]) => *life,
         _ => Life::Unknown,
     }
 }
 
-/// Waits a moment for the end of a process that is listened to, and says whether it has come.
-async fn settles(shared: &Shared, key: Key) -> bool {
+/// Waits briefly for the end of a linked process. Returns true if it has ended, or has no link.
+async fn settles(shared: &SharedProcesses, key: AttemptKey) -> bool {
     let Some(mut link) = shared.link(key) else { return true };
     let closed = async { while link.offset.changed().await.is_ok() {} };
     tokio::time::timeout(WORD, closed).await.is_ok()
 }
 
-pub(super) async fn census(shared: &Arc<Shared>) -> Result<Vec<Counted>, RuntimeError> {
+pub(super) async fn census(shared: &Arc<SharedProcesses>) -> Result<Vec<Counted>, RuntimeError> {
     let known = shared.clone();
-    let places = tokio::task::spawn_blocking(move || Place::unended(&known.options.state_dir)).await;
+    let places = tokio::task::spawn_blocking(move || AttemptDir::unended(&known.options.state_dir)).await;
     count(shared, places.map_err(|err| RuntimeError::Failed(err.to_string()))??).await
 }
 
-/// Looks at several, at each one's own processes only.
-async fn count(shared: &Arc<Shared>, places: Vec<Place>) -> Result<Vec<Counted>, RuntimeError> {
+/// Looks at several processes, and only at each one's own descendants.
+async fn count(shared: &Arc<SharedProcesses>, places: Vec<AttemptDir>) -> Result<Vec<Counted>, RuntimeError> {
     let shared = shared.clone();
     let counted = tokio::task::spawn_blocking(move || {
-        places.iter().map(|place| counted(place.key, judge(&shared, place))).collect()
+        places.iter().map(|attempt_dir| counted(attempt_dir.key, judge(&shared, attempt_dir))).collect()
     });
     counted.await.map_err(|err| RuntimeError::Failed(err.to_string()))
 }
 
-fn judge(shared: &Shared, place: &Place) -> Result<Life, RuntimeError> {
-    if let Some(exit) = place.exit()? {
+fn judge(shared: &SharedProcesses, attempt_dir: &AttemptDir) -> Result<Life, RuntimeError> {
+    if let Some(exit) = attempt_dir.exit()? {
         return Ok(Life::Gone { code: exit.code });
     }
-    let Some(record) = place.record()? else {
-        // Begun, but not written down: a start is under way, or was cut off and will be asked for again.
+    let Some(record) = attempt_dir.record()? else {
+        // Begun, but without a record: a start is under way, or was interrupted and will be retried.
         return Ok(Life::Unknown);
     };
-    let holder = place.holder()?;
+    let holder = attempt_dir.holder()?;
     let is_held = match &holder {
         Some(holder) => holder.lives()?,
         None => false,
     };
     let is_lost = holder.is_some() && !is_held;
     if !record.lives()? {
-        return match place.exit()? {
+        return match attempt_dir.exit()? {
             Some(exit) => Ok(Life::Gone { code: exit.code }),
-            // Somebody is about to write down how it ended.
+            // The shim is about to record the exit.
             None if is_held => Ok(Life::Unknown),
             None => Ok(Life::Gone { code: None }),
         };
@@ -80,10 +80,10 @@ fn judge(shared: &Shared, place: &Place) -> Result<Life, RuntimeError> {
         Some(holder) => used_below(holder.pid),
         None => used_below(record.pid) + procfs::stat(record.pid).ok().flatten().map_or(0, |own| own.used),
     };
-    Ok(Life::Alive { busy: shared.samples.is_busy(place.key, used) })
+    Ok(Life::Alive { busy: shared.samples.is_busy(attempt_dir.key, used) })
 }
 
-/// The processor time of everything below a process, those counted that have come and gone.
+/// Returns the processor time of all descendants of a process, including those that have ended.
 fn used_below(pid: i32) -> u64 {
     let reaped = procfs::stat(pid).ok().flatten().map_or(0, |top| top.reaped);
     reaped + procfs::below(pid).iter().map(|process| process.used + process.reaped).sum::<u64>()

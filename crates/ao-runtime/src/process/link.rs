@@ -1,7 +1,7 @@
-//! What the daemon hears from each shim without asking: an end, typing, and that there is output.
+//! The daemon's link to each shim: the exit, typing, and new output arrive here.
 //!
-//! A line that fails is laid again while the shim lives. When there is no shim, what became of its program is found out from what is written down and from the kernel: it has
-//! ended, or it lives on without its shim and is waited for, or it cannot be told.
+//! A failed connection is reopened while the shim is alive. Without a shim, the fate of its program is determined from
+//! the files and the kernel: it has ended, or it runs on without its shim and is waited for, or it is unknown.
 
 use std::io;
 use std::sync::Arc;
@@ -10,149 +10,165 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{mpsc, watch};
 
-use super::line::Line;
-use super::processes::Shared;
-use super::protocol::{Ask, Say};
-use crate::host::{Exit, Place, wait};
+use super::connection::ShimConnection;
+use super::processes::SharedProcesses;
+use super::protocol::{ShimMessage, ShimRequest};
+use crate::host::{AttemptDir, ProgramExit, wait};
 
-/// How long to wait before a shim that lives is called again: at first, and at most.
+/// Pause before a living shim is contacted again: the first and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
 
-/// The daemon's end of it. While there is one, the process has not ended, as far as anybody knows.
+/// The daemon's end of the link. While it exists, the process has not ended as far as we know.
 #[derive(Clone)]
-pub(super) struct Link {
-    /// How far the output was when the shim last told. Closed at the end.
+pub(super) struct ShimLink {
+    /// The output offset that the shim last reported. Closed at the end.
     pub(super) offset: watch::Receiver<u64>,
-    /// By which the shim is asked to tell when there is output behind an offset. Without bound, as each who waits for
-    /// output asks once.
+    /// Asks the shim to report output behind an offset. Unbounded, since each waiting caller asks once.
     beyond: UnboundedSender<u64>,
 }
 
-impl Link {
-    /// Wants to be told when there is output behind this.
-    pub(super) fn tell_beyond(&self, offset: u64) {
-        // Fails when the link has ended, which is told too.
+impl ShimLink {
+    /// Requests a notification when there is output behind this offset.
+    pub(super) fn notify_beyond(&self, offset: u64) {
+        // Fails when the link has ended, which callers notice too.
         let _ = self.beyond.send(offset);
     }
 }
 
-/// A link, and what keeps it up until the process has ended.
-pub(super) fn link(shared: Arc<Shared>, place: Place) -> (Link, impl Future<Output = ()> + Send + 'static) {
-    let (told, offset) = watch::channel(0);
+/// Creates a link, and the future that maintains it until the process has ended.
+pub(super) fn link(
+    shared: Arc<SharedProcesses>,
+    attempt_dir: AttemptDir,
+) -> (ShimLink, impl Future<Output = ()> + Send + 'static) {
+    let (sender, offset) = watch::channel(0);
     let (beyond, asked) = mpsc::unbounded_channel();
-    (Link { offset, beyond }, hold(shared, place, told, asked))
+    (ShimLink { offset, beyond }, hold(shared, attempt_dir, sender, asked))
 }
 
-async fn hold(shared: Arc<Shared>, place: Place, told: watch::Sender<u64>, asked: UnboundedReceiver<u64>) {
-    let mut ear = Ear { shared: &shared, place: &place, told: &told, asked, beyond: None, pause: PAUSE.0 };
+async fn hold(
+    shared: Arc<SharedProcesses>,
+    attempt_dir: AttemptDir,
+    sender: watch::Sender<u64>,
+    asked: UnboundedReceiver<u64>,
+) {
+    let mut ear = LinkTask {
+        shared: &shared,
+        attempt_dir: &attempt_dir,
+        sender: &sender,
+        asked,
+        beyond: None,
+        pause: PAUSE.0,
+    };
     let exit = match ear.listen_until_the_end().await {
         Some(exit) => Ok(Some(exit)),
-        None => find_out(&shared, &place).await,
+        None => find_out(&shared, &attempt_dir).await,
     };
     let exit = exit.unwrap_or_else(|err| {
-        tracing::warn!(%err, session = %place.key.0, "cannot tell what became of a process");
+        tracing::warn!(%err, session = %attempt_dir.key.0, "cannot tell what became of a process");
         None
     });
-    shared.links.lock().expect("nobody panics while counting").remove(&place.key);
+    shared.links.lock().expect("no thread panics while counting").remove(&attempt_dir.key);
     if let Some(exit) = exit {
-        shared.reports.exited(place.key, exit.at, exit.code).await;
+        shared.reports.exited(attempt_dir.key, exit.at, exit.code).await;
     }
-    // Only now, so that those who wait find the link gone and the end written down.
-    drop(told);
+    // Dropped last, so that waiting callers find the link gone and the exit recorded.
+    drop(sender);
 }
 
-struct Ear<'a> {
-    shared: &'a Shared,
-    place: &'a Place,
-    told: &'a watch::Sender<u64>,
+struct LinkTask<'a> {
+    shared: &'a SharedProcesses,
+    attempt_dir: &'a AttemptDir,
+    sender: &'a watch::Sender<u64>,
     asked: UnboundedReceiver<u64>,
-    /// What the shim was last asked to tell of and has not told yet. Another line has to ask it again.
+    /// The offset that the shim was last asked for and has not reported yet. A new connection has to ask again.
     beyond: Option<u64>,
-    /// How long the next pause is.
+    /// The next pause.
     pause: Duration,
 }
 
-impl Ear<'_> {
-    /// Listens for as long as there is a shim, also if the line fails: we may have no descriptor left just now, or a shim
-    /// may have hung up on one who was too slow. `None` if there is no shim.
-    async fn listen_until_the_end(&mut self) -> Option<Exit> {
+impl LinkTask<'_> {
+    /// Listens as long as there is a shim, even if the connection fails: we may be out of descriptors, or the shim may
+    /// have dropped a slow reader. `None` if there is no shim.
+    async fn listen_until_the_end(&mut self) -> Option<ProgramExit> {
         loop {
             let failed = match self.listen().await {
                 Ok(Some(exit)) => return Some(exit),
                 Ok(None) => None,
                 Err(err) => Some(err),
             };
-            if let Ok(Some(exit)) = self.place.exit() {
+            if let Ok(Some(exit)) = self.attempt_dir.exit() {
                 return Some(exit);
             }
             let pause = tokio::time::sleep(self.pause);
-            match self.place.holder().map(|holder| holder.map(|holder| holder.unless_ended())) {
+            match self.attempt_dir.holder().map(|holder| holder.map(|holder| holder.unless_ended())) {
                 Ok(None | Some(Ok(None))) => return None,
                 Ok(Some(Ok(Some(shim)))) => {
-                    // If it goes meanwhile, there is nothing to wait for.
+                    // If it exits meanwhile, there is nothing to wait for.
                     tokio::select! {
                         _ = wait::gone(shim) => {}
                         () = pause => {}
                     }
                 }
-                // Without descriptors this cannot be told either.
+                // Without descriptors this cannot be determined either.
                 Ok(Some(Err(_))) | Err(_) => pause.await,
             }
             let why = failed.map_or_else(|| "it hung up".to_owned(), |err| err.to_string());
-            tracing::debug!(session = %self.place.key.0, %why, "a shim that lives is called again");
+            tracing::debug!(session = %self.attempt_dir.key.0, %why, "a shim that lives is called again");
             self.pause = (self.pause * 2).min(PAUSE.1);
         }
     }
 
-    /// Listens until the end, `None` if the shim hangs up before that.
-    async fn listen(&mut self) -> io::Result<Option<Exit>> {
-        let mut line = Line::to(self.place.dir()).await?;
-        line.ask(&Ask::Subscribe, &[]).await?;
+    /// Listens until the exit. Returns `None` if the shim closes the connection before.
+    async fn listen(&mut self) -> io::Result<Option<ProgramExit>> {
+        let mut line = ShimConnection::to(self.attempt_dir.dir()).await?;
+        line.ask(&ShimRequest::Subscribe, &[]).await?;
         if let Some(offset) = self.beyond {
-            line.ask(&Ask::Beyond { offset }, &[]).await?;
+            line.ask(&ShimRequest::Beyond { offset }, &[]).await?;
         }
         loop {
             let heard = tokio::select! {
                 heard = line.hear() => heard?,
                 Some(offset) = self.asked.recv() => {
                     self.beyond = Some(self.beyond.map_or(offset, |before| before.min(offset)));
-                    line.ask(&Ask::Beyond { offset }, &[]).await?;
+                    line.ask(&ShimRequest::Beyond { offset }, &[]).await?;
                     continue;
                 }
             };
             match heard {
                 None => return Ok(None),
-                Some((Say::Here { exit: Some(exit), .. } | Say::Exited { exit }, _)) => {
+                Some((ShimMessage::Here { exit: Some(exit), .. } | ShimMessage::Exited { exit }, _)) => {
                     return Ok(Some(exit));
                 }
-                Some((Say::Here { .. }, _)) => self.pause = PAUSE.0,
-                Some((Say::Offset { offset }, _)) => {
+                Some((ShimMessage::Here { .. }, _)) => self.pause = PAUSE.0,
+                Some((ShimMessage::Offset { offset }, _)) => {
                     self.beyond = self.beyond.filter(|beyond| *beyond >= offset);
-                    self.told.send_modify(|known| *known = offset.max(*known));
+                    self.sender.send_modify(|known| *known = offset.max(*known));
                 }
-                Some((Say::Typed { at }, _)) => self.shared.reports.typed(self.place.key, at).await,
+                Some((ShimMessage::Typed { at }, _)) => {
+                    self.shared.reports.typed(self.attempt_dir.key, at).await;
+                }
                 Some(_) => {}
             }
         }
     }
 }
 
-/// What became of a program whose shim is silent. Waits for its end, if it lives on. `None` if that cannot be told.
-async fn find_out(shared: &Shared, place: &Place) -> io::Result<Option<Exit>> {
-    let written = || place.exit().map_err(io::Error::other);
+/// Determines the fate of a program whose shim is gone. Waits for its end if it is alive. `None` if that is impossible.
+async fn find_out(shared: &SharedProcesses, attempt_dir: &AttemptDir) -> io::Result<Option<ProgramExit>> {
+    let written = || attempt_dir.exit().map_err(io::Error::other);
     if let Some(exit) = written()? {
         return Ok(Some(exit));
     }
-    let Some(record) = place.record().map_err(io::Error::other)? else { return Ok(None) };
+    let Some(record) = attempt_dir.record().map_err(io::Error::other)? else { return Ok(None) };
     if let Some(pidfd) = record.unless_ended()? {
-        tracing::warn!(session = %place.key.0, "a process has lost its shim and is no longer heard");
-        shared.reports.unheld(place.key, shared.clock.now()).await;
+        tracing::warn!(session = %attempt_dir.key.0, "a process has lost its shim and is no longer heard");
+        shared.reports.unheld(attempt_dir.key, shared.clock.now()).await;
         wait::gone(pidfd).await?;
     }
     if let Some(exit) = written()? {
         return Ok(Some(exit));
     }
-    let exit = Exit::unseen(shared.clock.now());
-    place.keep_exit(exit).map_err(io::Error::other)?;
+    let exit = ProgramExit::unseen(shared.clock.now());
+    attempt_dir.keep_exit(exit).map_err(io::Error::other)?;
     Ok(Some(exit))
 }

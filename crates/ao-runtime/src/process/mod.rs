@@ -1,5 +1,5 @@
-//! Processes on this host that outlive the daemon, each on a terminal, on pipes or without
-//! input, and each with a small holder: its shim.
+//! Processes on this host that outlive the daemon, each on a terminal, on pipes or without input, and each held by a
+//! small process: its shim.
 //!
 //! ```text
 //!  <state>/<session>/<attempt>/
@@ -16,24 +16,24 @@
 //!     ended        it is to be, or has been, ended for good
 //! ```
 //!
-//! [`shim`] is the holder, a process of its own. Everything else here is the daemon's part: it starts shims, listens to them
-//! ([`link`]), reads the files, and finds out by itself what is true when a shim is gone.
+//! [`shim`] is the holder, a process of its own. Everything else here is the daemon's part: it starts shims, listens to
+//! them ([`link`]), reads the files, and determines the state by itself when a shim is gone.
 //!
-//! It needs Linux: what belongs to a session is found below its shim, or else in `/proc` by the `AO_SESSION` and
-//! `AO_ATTEMPT` that its processes inherit; ends are waited for with pidfds, which cannot hit a stranger.
+//! It needs Linux: the processes of a session are found below its shim, or else in `/proc` by the `AO_SESSION` and
+//! `AO_ATTEMPT` that they inherit; ends are awaited with pidfds, which cannot refer to another process.
 
 mod attach;
+mod attempt_dir;
+mod connection;
 mod end;
 mod life;
-mod line;
 mod link;
 mod output;
-mod place;
 mod processes;
 mod protocol;
+mod requests;
 pub mod shim;
 mod start;
-mod talk;
 
 pub use attach::{AttachOptions, Attachment, Frame};
 pub use processes::{Options, Processes, Shim};

@@ -1,4 +1,4 @@
-//! What comes out of a process.
+//! Reads the output of a process.
 
 use std::path::Path;
 use std::pin::pin;
@@ -6,35 +6,35 @@ use std::time::Duration;
 
 use ao_ports::{Output, RuntimeError};
 
-use super::processes::Shared;
+use super::processes::SharedProcesses;
 use crate::host::files::failed;
-use crate::host::heard::{self, Wanted};
-use crate::host::{Ending, Place};
-use crate::kept;
+use crate::host::output_wait::{self, OutputRequest};
+use crate::host::{AttemptDir, EndState};
+use crate::recording;
 
 pub(super) async fn output(
-    shared: &Shared,
-    place: Place,
+    shared: &SharedProcesses,
+    attempt_dir: AttemptDir,
     from: u64,
     limit: usize,
     wait: Duration,
 ) -> Result<Output, RuntimeError> {
     let mut passed = pin!(tokio::time::sleep(wait));
     loop {
-        // Both taken before the look: what comes after the look is told, and so is the end. A daemon that has just begun asks
-        // before it listens to what an earlier one has started, and so waits for that first.
+        // Both are taken before the look, so that output and an end after the look are noticed. A daemon that has just
+        // started reads before it is linked to processes of an earlier daemon, and then waits for the link first.
         let mut linked = pin!(shared.linked.notified());
         linked.as_mut().enable();
-        let mut link = shared.link(place.key);
-        let piece = look(&place, from, limit).await?;
+        let mut link = shared.link(attempt_dir.key);
+        let piece = look(&attempt_dir, from, limit).await?;
         if limit == 0 || !piece.bytes.is_empty() || piece.ended || wait.is_zero() {
             return Ok(piece);
         }
         if let Some(link) = &mut link {
             link.offset.mark_unchanged();
-            link.tell_beyond(from);
+            link.notify_beyond(from);
         }
-        let told = async {
+        let notified = async {
             match &mut link {
                 // An error means that it has ended.
                 Some(link) => drop(link.offset.changed().await),
@@ -42,54 +42,55 @@ pub(super) async fn output(
             }
         };
         tokio::select! {
-            () = told => {}
-            () = &mut passed => return look(&place, from, limit).await,
+            () = notified => {}
+            () = &mut passed => return look(&attempt_dir, from, limit).await,
         }
     }
 }
 
-/// What people are shown. Of a program on pipes that is kept apart from what it says there.
+/// Reads the output for people. For a program on pipes it is recorded separately from the protocol on its stdout.
 pub(super) async fn log(
-    shared: &Shared,
-    place: Place,
+    shared: &SharedProcesses,
+    attempt_dir: AttemptDir,
     from: u64,
     limit: usize,
     wait: Duration,
 ) -> Result<Output, RuntimeError> {
-    let dir = place.log();
+    let dir = attempt_dir.log();
     if !dir.is_dir() {
-        return output(shared, place, from, limit, wait).await;
+        return output(shared, attempt_dir, from, limit, wait).await;
     }
-    let wanted = Wanted { ear: &shared.ear, place: &place, dir, limit, wait };
-    let look = || place.aside(move |place| read(place, &place.log(), from, limit));
-    heard::wait_for(wanted, look).await
+    let wanted = OutputRequest { ear: &shared.ear, attempt_dir: &attempt_dir, dir, limit, wait };
+    let look = || attempt_dir.aside(move |attempt_dir| read(attempt_dir, &attempt_dir.log(), from, limit));
+    output_wait::wait_for(wanted, look).await
 }
 
-async fn look(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {
-    place.aside(move |place| read(place, &place.output(), from, limit)).await
+async fn look(attempt_dir: &AttemptDir, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+    attempt_dir.aside(move |attempt_dir| read(attempt_dir, &attempt_dir.output(), from, limit)).await
 }
 
-fn read(place: &Place, dir: &Path, from: u64, limit: usize) -> Result<Output, RuntimeError> {
-    // Asked first: what is read afterwards is then all that it has left.
-    let has_ended = has_ended(place)?;
-    kept::output(dir, from, limit, has_ended).map_err(|err| failed("read", dir, &err))
+fn read(attempt_dir: &AttemptDir, dir: &Path, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+    // Checked first, so that a read after the end gets everything that is left.
+    let has_ended = has_ended(attempt_dir)?;
+    recording::output(dir, from, limit, has_ended).map_err(|err| failed("read", dir, &err))
 }
 
-/// Not [`super::life`]: here, what cannot be told is an error.
-fn has_ended(place: &Place) -> Result<bool, RuntimeError> {
-    if place.exit()?.is_some() || place.ending()? == Some(Ending::Done) {
+/// Unlike [`super::life`], an undetermined state is an error here.
+fn has_ended(attempt_dir: &AttemptDir) -> Result<bool, RuntimeError> {
+    if attempt_dir.exit()?.is_some() || attempt_dir.ending()? == Some(EndState::Done) {
         return Ok(true);
     }
-    let Some(record) = place.record()? else {
-        // A start is under way or was cut off, or there never was one.
-        return match place.begun()? {
+    let Some(record) = attempt_dir.record()? else {
+        // A start is under way or was interrupted, or there never was one.
+        return match attempt_dir.begun()? {
             true => Ok(false),
-            false => Err(RuntimeError::Failed(format!("`{}` was never started", place.process().0))),
+            false => Err(RuntimeError::Failed(format!("`{}` was never started", attempt_dir.process().0))),
         };
     };
     if record.lives()? {
         return Ok(false);
     }
-    // While there is a shim, it is about to write the end down.
-    Ok(!place.holder()?.is_some_and(|holder| holder.lives().unwrap_or(true)) || place.exit()?.is_some())
+    // While there is a shim, it is about to record the exit.
+    Ok(!attempt_dir.holder()?.is_some_and(|holder| holder.lives().unwrap_or(true))
+        || attempt_dir.exit()?.is_some())
 }

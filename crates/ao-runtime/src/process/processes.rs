@@ -1,4 +1,4 @@
-//! The runtime slot, filled with processes that have a shim each.
+//! The runtime that runs processes, each with its own shim.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -17,41 +17,41 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::attach::{self, AttachOptions, Attachment};
-use super::link::{self, Link};
-use super::{end, life, output, start, talk};
-use crate::host::life::Samples;
-use crate::host::listen::Ear;
-use crate::host::report::Reports;
-use crate::host::start::Door;
-use crate::host::sweep::Sweep;
-use crate::host::turns::Turns;
-use crate::host::usual::{GRACE, KEEP_ENDED, SIZE};
-use crate::host::{Ending, Key, Place, Record};
-use crate::kept::Keep;
+use super::link::{self, ShimLink};
+use super::{end, life, output, requests, start};
+use crate::host::defaults::{GRACE, KEEP_ENDED, SIZE};
+use crate::host::file_watch::FileWatcher;
+use crate::host::life::CpuSamples;
+use crate::host::report::ReportSender;
+use crate::host::start::StartLimit;
+use crate::host::sweep::AttemptSweeper;
+use crate::host::turns::AttemptTurns;
+use crate::host::{AttemptDir, AttemptKey, EndState, ProcessRecord};
 use crate::lineage::Families;
+use crate::recording::OutputLimits;
 
-/// How the runtime behaves.
+/// Settings of the runtime.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where it keeps what it knows of its processes. Private, and the same after a restart.
+    /// The folder for the state of its processes. Private, and the same after a restart.
     pub state_dir: PathBuf,
-    /// What is started to hold a process.
+    /// The program that is started to hold a process.
     pub shim: Shim,
-    /// How large terminals are until a viewer says otherwise, in columns and rows.
+    /// Initial size of terminals, in columns and rows.
     pub size: (u16, u16),
-    /// How much output is kept of each process.
-    pub keep: Keep,
-    /// How long the output of what was ended is kept.
+    /// Limits of the output that is recorded of each process.
+    pub keep: OutputLimits,
+    /// Time for which the output of an ended attempt is kept.
     pub keep_ended: Duration,
-    /// How long a process has to end by itself before it is killed.
+    /// Time that a process gets to end by itself before it is killed.
     pub grace: Duration,
-    /// How long a process may leave what it is told unread before that counts as a failure.
+    /// Time for which a process may leave its input unread before a write fails.
     pub write_wait: Duration,
-    /// Where its processes are made known, so that whatever descends from them is known for what it is.
+    /// The registry of its processes, by which their descendants are recognised.
     pub families: Arc<Families>,
 }
 
-/// The program whose only work is to call [`shim::run`](super::shim::run).
+/// The program whose only purpose is to call [`shim::run`](super::shim::run).
 #[derive(Debug, Clone)]
 pub struct Shim {
     pub program: PathBuf,
@@ -64,7 +64,7 @@ impl Options {
             state_dir: state_dir.into(),
             shim,
             size: SIZE,
-            keep: Keep::default(),
+            keep: OutputLimits::default(),
             keep_ended: KEEP_ENDED,
             grace: GRACE,
             write_wait: Duration::from_secs(10),
@@ -75,30 +75,30 @@ impl Options {
 
 /// Runs agents as processes on this host.
 pub struct Processes {
-    pub(super) shared: Arc<Shared>,
-    /// One for each process that is linked to. Dropping them ends the listening, never a process.
+    pub(super) shared: Arc<SharedProcesses>,
+    /// One task for each linked process. Dropping them ends the listening, never a process.
     links: Mutex<JoinSet<()>>,
 }
 
-/// What the links need too.
-pub(super) struct Shared {
+/// State that the links share.
+pub(super) struct SharedProcesses {
     pub(super) options: Options,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) reports: Reports,
-    /// Those whose shim, or whose end, is listened to.
-    pub(super) links: Mutex<HashMap<Key, Link>>,
-    /// Tells when there is one more of them.
+    pub(super) reports: ReportSender,
+    /// Processes whose shim or end is listened to.
+    pub(super) links: Mutex<HashMap<AttemptKey, ShimLink>>,
+    /// Notifies when a link is added.
     pub(super) linked: Notify,
-    pub(super) samples: Samples,
-    /// By which those who wait for more of a log hear of it.
-    pub(super) ear: Ear,
-    sweep: Sweep,
-    pub(super) turns: Turns,
-    pub(super) door: Door,
+    pub(super) samples: CpuSamples,
+    /// Wakes callers that wait for more of a log.
+    pub(super) ear: FileWatcher,
+    sweep: AttemptSweeper,
+    pub(super) turns: AttemptTurns,
+    pub(super) door: StartLimit,
 }
 
 impl Processes {
-    /// What it can do, for whoever asks before there is one.
+    /// The abilities of this runtime, available without an instance.
     pub const ABILITIES: RuntimeAbilities = RuntimeAbilities {
         outlives_daemon: true,
         terminal: true,
@@ -110,37 +110,37 @@ impl Processes {
 
     pub fn new(options: Options, clock: Arc<dyn Clock>) -> Processes {
         Processes {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedProcesses {
                 options,
                 clock,
-                reports: Reports::default(),
+                reports: ReportSender::default(),
                 links: Mutex::default(),
                 linked: Notify::new(),
-                samples: Samples::default(),
-                ear: Ear::default(),
-                sweep: Sweep::default(),
-                turns: Turns::default(),
-                door: Door::default(),
+                samples: CpuSamples::default(),
+                ear: FileWatcher::default(),
+                sweep: AttemptSweeper::default(),
+                turns: AttemptTurns::default(),
+                door: StartLimit::default(),
             }),
             links: Mutex::default(),
         }
     }
 
-    /// Names whom to report to, and listens to those processes that an earlier daemon has started.
+    /// Sets the reporter, and links to the processes that an earlier daemon has started.
     pub fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
-        self.shared.reports.tell_to(reporter);
-        for place in Place::unended(&self.shared.options.state_dir)? {
-            self.shared.make_known(&place);
-            // One that cannot be read is unknown, and no reason to leave the others unheard.
-            if let Err(err) = self.adopt(&place) {
-                tracing::warn!(%err, session = %place.key.0, attempt = %place.key.1, "an agent is not listened to");
+        self.shared.reports.set_reporter(reporter);
+        for attempt_dir in AttemptDir::unended(&self.shared.options.state_dir)? {
+            self.shared.make_known(&attempt_dir);
+            // An unreadable one is unknown, and no reason to ignore the others.
+            if let Err(err) = self.adopt(&attempt_dir) {
+                tracing::warn!(%err, session = %attempt_dir.key.0, attempt = %attempt_dir.key.1, "an agent is not listened to");
             }
         }
         self.shared.sweep();
         Ok(())
     }
 
-    /// Looks at the terminal of a process, beside others who may do so too. Of one that has ended, what was kept is shown.
+    /// Attaches to the terminal of a process, beside other viewers. For an ended one, the recorded output is shown.
     pub async fn attach(
         &self,
         process: &ProcessRef,
@@ -149,67 +149,70 @@ impl Processes {
         attach::attach(&self.shared.find(process)?, process, options).await
     }
 
-    /// Removes what is kept of a process that was ended. That it was ended stays known, so that it is not started again.
+    /// Removes the recorded output of an ended process. The note that it was ended stays, so that it is not started
+    /// again.
     pub async fn forget(&self, process: &ProcessRef) -> Result<(), RuntimeError> {
-        let place = self.shared.find(process)?;
-        let _turn = self.shared.turns.take(place.key).await;
-        match place.ending()? {
-            Some(Ending::Done) => place.empty(),
+        let attempt_dir = self.shared.find(process)?;
+        let _turn = self.shared.turns.take(attempt_dir.key).await;
+        match attempt_dir.ending()? {
+            Some(EndState::Done) => attempt_dir.empty(),
             _ => Err(RuntimeError::Failed(format!("`{}` was not ended, so it is not forgotten", process.0))),
         }
     }
 
-    /// Listens to a process of which it may be known already that it has ended.
-    pub(super) fn adopt(&self, place: &Place) -> Result<(), RuntimeError> {
-        if place.exit()?.is_none() && place.record()?.is_some() {
-            self.listen_to(place);
+    /// Links to a process, unless it is known to have ended.
+    pub(super) fn adopt(&self, attempt_dir: &AttemptDir) -> Result<(), RuntimeError> {
+        if attempt_dir.exit()?.is_none() && attempt_dir.record()?.is_some() {
+            self.listen_to(attempt_dir);
         }
         Ok(())
     }
 
-    /// Listens to a process, unless that is done. Its end is reported, even if it has ended already.
-    pub(super) fn listen_to(&self, place: &Place) {
-        let mut known = self.shared.links.lock().expect("nobody panics while counting");
-        if known.contains_key(&place.key) {
+    /// Links to a process, unless that was done before. Its end is reported, even if it has ended already.
+    pub(super) fn listen_to(&self, attempt_dir: &AttemptDir) {
+        let mut known = self.shared.links.lock().expect("no thread panics while counting");
+        if known.contains_key(&attempt_dir.key) {
             return;
         }
-        let (link, holds) = link::link(self.shared.clone(), place.clone());
-        known.insert(place.key, link);
+        let (link, holds) = link::link(self.shared.clone(), attempt_dir.clone());
+        known.insert(attempt_dir.key, link);
         drop(known);
         self.shared.linked.notify_waiters();
-        let mut links = self.links.lock().expect("nobody panics while adding one");
+        let mut links = self.links.lock().expect("no thread panics while adding one");
         while links.try_join_next().is_some() {}
         links.spawn(holds);
     }
 }
 
-impl Shared {
-    pub(super) fn place(&self, key: Key) -> Place {
-        Place::of(&self.options.state_dir, key)
+impl SharedProcesses {
+    pub(super) fn attempt_dir(&self, key: AttemptKey) -> AttemptDir {
+        AttemptDir::of(&self.options.state_dir, key)
     }
 
-    /// The place of a process by its name, if it is one of ours.
-    pub(super) fn find(&self, process: &ProcessRef) -> Result<Place, RuntimeError> {
-        Place::find(&self.options.state_dir, process)
+    /// Returns the folder of a process by its reference, if it is one of ours.
+    pub(super) fn find(&self, process: &ProcessRef) -> Result<AttemptDir, RuntimeError> {
+        AttemptDir::find(&self.options.state_dir, process)
     }
 
-    pub(super) fn link(&self, key: Key) -> Option<Link> {
-        self.links.lock().expect("nobody panics while counting").get(&key).cloned()
+    pub(super) fn link(&self, key: AttemptKey) -> Option<ShimLink> {
+        self.links.lock().expect("no thread panics while counting").get(&key).cloned()
     }
 
-    /// Makes the processes of an attempt known that live.
-    pub(super) fn make_known(&self, place: &Place) {
+    /// Registers the living processes of an attempt.
+    pub(super) fn make_known(&self, attempt_dir: &AttemptDir) {
         let families = &self.options.families;
-        if let Some(holder) = place.readable(place.holder()).filter(|holder| holder.lives().unwrap_or(false))
+        if let Some(holder) =
+            attempt_dir.readable(attempt_dir.holder()).filter(|holder| holder.lives().unwrap_or(false))
         {
-            families.add_holder(&holder, place.key);
+            families.add_holder(&holder, attempt_dir.key);
         }
-        if let Some(agent) = place.readable(place.record()).filter(Record::is_of_this_boot) {
-            families.add_agent(&agent, place.key);
+        if let Some(agent) = attempt_dir.readable(attempt_dir.record()).filter(ProcessRecord::is_of_this_boot)
+        {
+            families.add_agent(&agent, attempt_dir.key);
         }
     }
 
-    /// Lets go of what ended long ago, now and then.
+    /// Removes the state of attempts that ended long ago, now and then.
     pub(super) fn sweep(&self) {
         self.sweep.now_and_then(self.options.state_dir.clone(), self.options.keep_ended);
     }
@@ -226,7 +229,7 @@ impl Runtime for Processes {
     }
 
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
-        talk::write(&self.shared, order).await
+        requests::write(&self.shared, order).await
     }
 
     async fn output(
@@ -250,7 +253,7 @@ impl Runtime for Processes {
     }
 
     async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError> {
-        talk::screen(&self.shared, process).await
+        requests::screen(&self.shared, process).await
     }
 
     async fn look(&self, process: &ProcessRef) -> Life {

@@ -1,11 +1,11 @@
-//! What a shim and those who talk to it say to each other, over a private socket.
+//! The messages between a shim and its clients, over a private socket.
 //!
 //! ```text
 //!  length of all that follows (4 bytes) │ length of the head (4 bytes) │ head, as JSON │ bytes
 //! ```
 //!
-//! JSON, because a shim outlives the daemon that started it: the next one may be older or newer, and what one side does not
-//! know of a head is passed over. Terminal output and typing are the bytes behind it, as they are.
+//! JSON, because a shim outlives the daemon that started it: the next daemon may be older or newer, and unknown parts
+//! of a head are ignored. Terminal output and typed input follow as raw bytes.
 
 use std::io;
 
@@ -13,63 +13,63 @@ use ao_core::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::host::{Exit, Record};
+use crate::host::{ProcessRecord, ProgramExit};
 
-/// The most that one message may be. What comes from the other side is checked against it before it is believed.
+/// Most bytes of a message. A length from the other side is checked against it before it is used.
 const MOST: usize = 32 << 20;
 
-/// What a shim is asked.
+/// A request to a shim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Ask {
-    /// Tell me who you are and, from now on, of the end and of typing.
+pub(super) enum ShimRequest {
+    /// Introduce yourself and, from now on, report the exit and typing.
     Subscribe,
-    /// Tell me, once, when there is output behind this offset.
+    /// Report once when there is output behind this offset.
     Beyond {
         offset: u64,
     },
-    /// The bytes are for the program. The same number again is the same write.
+    /// The bytes are for the program. A repeated number is the same write.
     Write {
         number: u64,
     },
     Screen,
-    /// Show me the terminal, and what comes.
+    /// Show me the terminal, and new output.
     Attach {
         size: Option<(u16, u16)>,
         control: bool,
         history: u64,
     },
-    /// A viewer's typing.
+    /// Typed input of a viewer.
     Type,
     Resize {
         size: (u16, u16),
     },
     TakeControl,
-    /// End the whole tree.
+    /// End the whole process tree.
     End {
         grace_ms: u64,
     },
 }
 
-/// What a shim says.
+/// A message of a shim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Say {
-    Here { record: Record, exit: Option<Exit> },
+pub(super) enum ShimMessage {
+    Here { record: ProcessRecord, exit: Option<ProgramExit> },
     Offset { offset: u64 },
-    Exited { exit: Exit },
+    Exited { exit: ProgramExit },
     Typed { at: Timestamp },
     Written { again: bool },
     Screen { screen: ao_ports::Screen },
     Keyframe { size: (u16, u16), from: u64 },
     Output { from: u64 },
     Control { yours: bool },
-    Ended { exit: Exit },
+    Ended { exit: ProgramExit },
     Done,
     Failed { why: String },
 }
 
-/// Adds a message to what is to be sent.
+/// Appends a message to the send buffer.
 pub(super) fn push(head: &impl Serialize, bytes: &[u8], onto: &mut Vec<u8>) {
     let head = serde_json::to_vec(head).expect("plain data can be written");
     let all = u32::try_from(4 + head.len() + bytes.len()).expect("messages are bounded");
@@ -80,7 +80,7 @@ pub(super) fn push(head: &impl Serialize, bytes: &[u8], onto: &mut Vec<u8>) {
     onto.extend_from_slice(bytes);
 }
 
-/// Takes the first whole message out of what has been received. Its head is absent if it means nothing to us.
+/// Takes the first whole message out of the receive buffer. Its head is `None` if it is unknown to us.
 pub(super) fn pop<T: DeserializeOwned>(from: &mut Vec<u8>) -> io::Result<Option<(Option<T>, Vec<u8>)>> {
     let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     let Some((all, rest)) = from.split_first_chunk::<4>() else { return Ok(None) };
@@ -105,24 +105,27 @@ mod tests {
 
     /// A daemon meets shims that an older or a newer one has started.
     #[test]
-    fn what_the_other_side_does_not_know_is_passed_over() {
+    fn unknown_parts_of_a_message_are_ignored() {
         let mut said = Vec::new();
         push(&serde_json::json!({ "sing": { "song": 1 } }), b"la", &mut said);
         push(&serde_json::json!({ "write": { "number": 7, "colour": "red" } }), b"hello", &mut said);
-        assert_eq!(pop::<Ask>(&mut said).unwrap(), Some((None, b"la".to_vec())));
-        assert_eq!(pop(&mut said).unwrap(), Some((Some(Ask::Write { number: 7 }), b"hello".to_vec())));
-        assert_eq!(pop::<Ask>(&mut said).unwrap(), None);
+        assert_eq!(pop::<ShimRequest>(&mut said).unwrap(), Some((None, b"la".to_vec())));
+        assert_eq!(
+            pop(&mut said).unwrap(),
+            Some((Some(ShimRequest::Write { number: 7 }), b"hello".to_vec()))
+        );
+        assert_eq!(pop::<ShimRequest>(&mut said).unwrap(), None);
     }
 
     #[test]
     fn half_a_message_waits_and_nonsense_is_an_error() {
         let mut whole = Vec::new();
-        push(&Ask::Screen, b"", &mut whole);
+        push(&ShimRequest::Screen, b"", &mut whole);
         for cut in 0..whole.len() {
-            assert_eq!(pop::<Ask>(&mut whole[..cut].to_vec()).unwrap(), None);
+            assert_eq!(pop::<ShimRequest>(&mut whole[..cut].to_vec()).unwrap(), None);
         }
         for nonsense in [[0xff; 8], [2, 0, 0, 0, 1, 1, 1, 1], [4, 0, 0, 0, 9, 0, 0, 0]] {
-            assert!(pop::<Ask>(&mut nonsense.to_vec()).is_err(), "{nonsense:?}");
+            assert!(pop::<ShimRequest>(&mut nonsense.to_vec()).is_err(), "{nonsense:?}");
         }
     }
 }

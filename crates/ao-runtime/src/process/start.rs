@@ -1,4 +1,4 @@
-//! Starting a process once, whatever happens in between.
+//! Starts a process exactly once, across crashes and retries.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -9,57 +9,64 @@ use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
-use super::line::Line;
-use super::processes::{Processes, Shared};
-use super::protocol::{Ask, Say};
-use super::shim::{Answer, Spec};
+use super::connection::ShimConnection;
+use super::processes::{Processes, SharedProcesses};
+use super::protocol::{ShimMessage, ShimRequest};
+use super::shim::{ShimAnswer, ShimSpec};
 use crate::host::files::failed;
-use crate::host::{self, Place, Record};
+use crate::host::{self, AttemptDir, ProcessRecord};
 
-/// How long a shim may take to say whether it has started something.
+/// Time limit for the answer of a shim.
 const ANSWER: Duration = Duration::from_secs(30);
 
 pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
     let key = (spec.session, spec.attempt);
     let shared = &processes.shared;
     let _turn = shared.turns.take(key).await;
-    let place = shared.place(key);
-    if place.ending()?.is_some() {
+    let attempt_dir = shared.attempt_dir(key);
+    if attempt_dir.ending()?.is_some() {
         return Err(host::start::ended(spec));
     }
-    if place.record()?.is_some() {
-        shared.make_known(&place);
-        processes.adopt(&place)?;
-        return Ok(place.process());
+    if attempt_dir.record()?.is_some() {
+        shared.make_known(&attempt_dir);
+        processes.adopt(&attempt_dir)?;
+        return Ok(attempt_dir.process());
     }
     let _entered = shared.door.enter().await;
-    let wanted = wanted(shared, &place, spec)?;
-    end_leftovers(&place).await?;
+    let wanted = wanted(shared, &attempt_dir, spec)?;
+    end_leftovers(&attempt_dir).await?;
     host::start::ports_are_free(spec).await?;
-    place.make()?;
-    place.begin()?;
-    match call(shared, &place, wanted).await? {
-        Answer::Started | Answer::Past => {}
-        Answer::Held => keep_what_is_held(&place).await?,
-        Answer::Ended => return Err(host::start::ended(spec)),
-        Answer::NoProgram => return Err(RuntimeError::NoProgram { program: spec.command.program.clone() }),
-        Answer::NoFolder => return Err(host::start::no_folder(spec)),
-        Answer::Failed { why } => {
+    attempt_dir.make()?;
+    attempt_dir.begin()?;
+    match call(shared, &attempt_dir, wanted).await? {
+        ShimAnswer::Started | ShimAnswer::Past => {}
+        ShimAnswer::Held => keep_what_is_held(&attempt_dir).await?,
+        ShimAnswer::Ended => return Err(host::start::ended(spec)),
+        ShimAnswer::NoProgram => {
+            return Err(RuntimeError::NoProgram { program: spec.command.program.clone() });
+        }
+        ShimAnswer::NoFolder => return Err(host::start::no_folder(spec)),
+        ShimAnswer::Failed { why } => {
             return Err(RuntimeError::Failed(format!(
                 "`{}` could not be started: {why}",
                 spec.command.program
             )));
         }
     }
-    shared.make_known(&place);
-    processes.listen_to(&place);
-    Ok(place.process())
+    shared.make_known(&attempt_dir);
+    processes.listen_to(&attempt_dir);
+    Ok(attempt_dir.process())
 }
 
-fn wanted(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Spec, RuntimeError> {
-    let dir = std::path::absolute(place.dir()).map_err(|err| failed("find", place.dir(), &err))?;
+fn wanted(
+    shared: &SharedProcesses,
+    attempt_dir: &AttemptDir,
+    spec: &StartSpec,
+) -> Result<ShimSpec, RuntimeError> {
+    let dir =
+        std::path::absolute(attempt_dir.dir()).map_err(|err| failed("find", attempt_dir.dir(), &err))?;
     let env = host::start::environment(spec)?;
-    Ok(Spec {
+    Ok(ShimSpec {
         session: spec.session,
         attempt: spec.attempt,
         dir,
@@ -75,26 +82,30 @@ fn wanted(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Spec, Runt
     })
 }
 
-/// A shim that was killed just after it had started the program, and before it could write that down, has left something
-/// that nobody holds. It is ended, so that there are never two.
-async fn end_leftovers(place: &Place) -> Result<(), RuntimeError> {
-    let Some(holder) = place.holder()? else { return Ok(()) };
-    if !holder.lives()? && !place.is_left()? && holder.is_of_this_boot() {
-        host::end::all(place.key, None, Duration::ZERO).await?;
+/// Ends the leftovers of a shim that was killed just after it had started the program, before it could record that.
+/// Otherwise two could run at once.
+async fn end_leftovers(attempt_dir: &AttemptDir) -> Result<(), RuntimeError> {
+    let Some(holder) = attempt_dir.holder()? else { return Ok(()) };
+    if !holder.lives()? && !attempt_dir.is_left()? && holder.is_of_this_boot() {
+        host::end::all(attempt_dir.key, None, Duration::ZERO).await?;
     }
     Ok(())
 }
 
-/// Starts a shim, tells it what is wanted, and returns its answer. When this is dropped, the shim goes on by itself.
-async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, RuntimeError> {
-    let log = place.dir().join("shim.log");
+/// Starts a shim, sends it the spec, and returns its answer. When this is dropped, the shim goes on by itself.
+async fn call(
+    shared: &SharedProcesses,
+    attempt_dir: &AttemptDir,
+    wanted: ShimSpec,
+) -> Result<ShimAnswer, RuntimeError> {
+    let log = attempt_dir.dir().join("shim.log");
     let errors = OpenOptions::new().append(true).create(true).mode(0o600).open(&log);
     let shim = &shared.options.shim;
     let could_not = |err: std::io::Error| failed("start the shim", &shim.program, &err);
     let mut child = Command::new(&shim.program)
         .args(&shim.args)
-        // Only for people who look at a list of processes.
-        .arg(place.process().0)
+        // Only for people who look at a process list.
+        .arg(attempt_dir.process().0)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())
@@ -103,10 +114,10 @@ async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, Ru
         .spawn()
         .map_err(could_not)?;
     if let Some(pid) = child.id().and_then(|pid| i32::try_from(pid).ok())
-        && let Ok(holder) = Record::of(pid, "shim", &wanted.program)
+        && let Ok(holder) = ProcessRecord::of(pid, "shim", &wanted.program)
     {
-        // Before it is told what to start.
-        shared.options.families.add_holder(&holder, place.key);
+        // Before it gets the spec.
+        shared.options.families.add_holder(&holder, attempt_dir.key);
     }
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (Some(mut stdin), Some(mut stdout)) = (stdin, stdout) else {
@@ -114,7 +125,7 @@ async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, Ru
     };
     let json = serde_json::to_vec(&wanted).map_err(|err| could_not(err.into()))?;
     let exchange = async {
-        // If it does not listen, it has a reason, which it says.
+        // If it does not read, it reports the reason.
         let _ = stdin.write_all(&json).await;
         drop(stdin);
         let mut answer = Vec::new();
@@ -134,7 +145,7 @@ async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, Ru
     if answer.is_err() {
         let _ = child.start_kill();
     }
-    // A child that is dropped alive is polled whenever any process ends, so each one is waited for instead.
+    // Tokio polls all dropped living children whenever any process ends, so each is waited for instead.
     tokio::spawn(async move { child.wait().await });
     let Ok(answer) = answer else {
         return Err(RuntimeError::Failed(format!("the shim has not answered for {} s", ANSWER.as_secs())));
@@ -144,16 +155,16 @@ async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, Ru
     })
 }
 
-/// Another shim holds it, and has not written down what. It is asked.
-async fn keep_what_is_held(place: &Place) -> Result<(), RuntimeError> {
+/// Asks another shim, which holds the process but has not recorded it, and stores its answer.
+async fn keep_what_is_held(attempt_dir: &AttemptDir) -> Result<(), RuntimeError> {
     let asked = async {
-        let mut line = Line::to(place.dir()).await?;
-        line.ask(&Ask::Subscribe, &[]).await?;
+        let mut line = ShimConnection::to(attempt_dir.dir()).await?;
+        line.ask(&ShimRequest::Subscribe, &[]).await?;
         line.hear().await
     };
     match asked.await {
-        Ok(Some((Say::Here { record, .. }, _))) => place.keep_record(&record),
+        Ok(Some((ShimMessage::Here { record, .. }, _))) => attempt_dir.keep_record(&record),
         Ok(_) => Err(RuntimeError::Failed("the shim of this process does not say what it holds".into())),
-        Err(err) => Err(failed("speak to the shim in", place.dir(), &err)),
+        Err(err) => Err(failed("speak to the shim in", attempt_dir.dir(), &err)),
     }
 }

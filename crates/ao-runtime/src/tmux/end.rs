@@ -1,47 +1,47 @@
-//! Ending an attempt, all of it, for good.
+//! Ends an attempt for good, with all its processes.
 
 use std::sync::Arc;
 
 use ao_ports::{EndOrder, RuntimeError};
 
+use super::attempt_dir::PaneRecord;
 use super::control::ControlError;
-use super::place::Pane;
-use super::runtime::Shared;
-use super::server::Standing;
+use super::runtime::SharedTmux;
+use super::server::ServerState;
 use super::{names, watch};
-use crate::host::{self, Ending, Key};
+use crate::host::{self, AttemptKey, EndState};
 
-pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), RuntimeError> {
+pub(super) async fn end(shared: &Arc<SharedTmux>, order: &EndOrder) -> Result<(), RuntimeError> {
     let key = (order.session, order.attempt);
     let _turn = shared.turns.take(key).await;
-    let place = shared.place(key);
-    // What cannot be read keeps nobody from ending it.
-    if place.readable(place.ending()) == Some(Ending::Done) {
+    let attempt_dir = shared.attempt_dir(key);
+    // An unreadable state does not prevent the end.
+    if attempt_dir.readable(attempt_dir.ending()) == Some(EndState::Done) {
         return Ok(());
     }
-    // First of all, so that a start that comes late finds it.
-    place.make()?;
-    place.keep_ending(Ending::Wanted)?;
-    let pane = place.readable(place.pane());
+    // Written first, so that a late start finds it.
+    attempt_dir.make()?;
+    attempt_dir.keep_ending(EndState::Wanted)?;
+    let pane = attempt_dir.readable(attempt_dir.pane());
     host::end::all(key, pane.as_ref().map(|pane| &pane.process), shared.options.grace).await?;
     if let Some(pane) = &pane {
-        // With the session goes what tmux knows of the end.
-        watch::settle(shared, &place, pane).await;
+        // tmux forgets the exit together with the session.
+        watch::settle(shared, &attempt_dir, pane).await;
     }
     match kill_session_of(shared, key, pane.as_ref()).await {
         Ok(()) => {}
-        // Nothing runs in it any more. It is left to be seen, and not to be ended again and again.
+        // Nothing runs in it any more. It stays visible, and ending it is not retried forever.
         Err(err) => tracing::warn!(%err, session = %key.0, "the tmux session of an ended agent is left"),
     }
     shared.samples.forget(key);
     shared.options.families.remove_agent(key);
-    shared.wrote.lock().expect("nobody panics while removing one").remove(&key);
-    shared.typed.lock().expect("nobody panics while noting").remove(&key);
-    shared.sessions.lock().expect("nobody panics while removing one").retain(|_, whose| *whose != key);
-    place.aside(|place| place.keep_ending(Ending::Done)).await?;
+    shared.wrote.lock().expect("no thread panics while removing one").remove(&key);
+    shared.typed.lock().expect("no thread panics while noting").remove(&key);
+    shared.sessions.lock().expect("no thread panics while removing one").retain(|_, whose| *whose != key);
+    attempt_dir.aside(|attempt_dir| attempt_dir.keep_ending(EndState::Done)).await?;
     shared.sweep();
     let is_last = {
-        let mut open = shared.open.lock().expect("nobody panics while counting");
+        let mut open = shared.open.lock().expect("no thread panics while counting");
         open.remove(&key);
         open.is_empty()
     };
@@ -51,21 +51,25 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     Ok(())
 }
 
-/// Ends the server, unless there is a session in it, an agent's or one that somebody has opened there. The next start
-/// starts a new one.
-pub(super) async fn end_unused_server(shared: &Shared) {
+/// Ends the server, unless it has a session of an agent or one that a person has opened. The next start starts a new
+/// server.
+pub(super) async fn end_unused_server(shared: &SharedTmux) {
     if let Err(err) = shared.control.end_unless(names::ANYTHING).await {
         tracing::warn!(%err, "the tmux server is left, although no agent is");
     }
 }
 
-/// Kills the session of one attempt, by what was written down of it if that still holds: to look for it costs as much as
-/// there are agents.
-async fn kill_session_of(shared: &Shared, key: Key, pane: Option<&Pane>) -> Result<(), RuntimeError> {
+/// Kills the session of one attempt, by its recorded id if that is still valid: a search costs time in proportion to
+/// the agents.
+async fn kill_session_of(
+    shared: &SharedTmux,
+    key: AttemptKey,
+    pane: Option<&PaneRecord>,
+) -> Result<(), RuntimeError> {
     let standing = shared.server.standing()?;
-    match pane.filter(|pane| standing == Standing::Lives(pane.server.clone())) {
+    match pane.filter(|pane| standing == ServerState::Lives(pane.server.clone())) {
         Some(pane) => match shared.control.ask(&[format!("kill-session -t {}", pane.session)]).await {
-            // It went before, or the server did.
+            // The session or the server was gone already.
             Ok(_) | Err(ControlError::Refused { .. } | ControlError::Gone) => Ok(()),
             Err(err) => Err(err.into()),
         },
@@ -74,7 +78,7 @@ async fn kill_session_of(shared: &Shared, key: Key, pane: Option<&Pane>) -> Resu
 }
 
 /// Kills the session of one attempt, by the server's own id for it: names are matched by their beginnings.
-pub(super) async fn kill_session(shared: &Shared, key: Key) -> Result<(), RuntimeError> {
+pub(super) async fn kill_session(shared: &SharedTmux, key: AttemptKey) -> Result<(), RuntimeError> {
     let sessions = ["list-sessions -F '#{session_id} #{session_name}'".to_owned()];
     let reply = match shared.control.ask(&sessions).await {
         Ok(reply) => reply,

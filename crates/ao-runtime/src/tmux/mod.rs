@@ -1,4 +1,4 @@
-//! Agents in tmux, each as the own process of a pane of its own, where a person can attach with plain tmux.
+//! Runs agents in tmux, each as the only process of its own pane, to which a person can attach with plain tmux.
 //!
 //! ```text
 //!  daemon ══ control client, one for all ══► tmux server (private socket and config)
@@ -14,27 +14,27 @@
 //!     ended        it is to be, or has been, ended for good
 //! ```
 //!
-//! The server, the panes and the helpers go on without a daemon, so nothing that is put out and no exit code is lost. The
-//! environment, which may hold secrets, goes from the daemon over a socket to the helper `launch`, which becomes the agent
-//! by `exec`; it is never in an argument, in tmux, or on disk.
+//! The server, the panes and the helpers run on without a daemon, so no output and no exit code is lost. The
+//! environment, which may contain secrets, goes from the daemon over a socket to the helper `launch`, which becomes the
+//! agent by `exec`; it is never in an argument, in tmux, or on disk.
 //!
-//! Control mode carries commands and their answers and says when somebody types. Output does not pass through it: a flood
-//! would get in the way of commands.
+//! Control mode carries commands and their answers and reports when a person types. Output does not pass through it: a
+//! flood would delay commands.
 
+mod attempt_dir;
 mod control;
 mod end;
 pub mod helper;
 mod life;
 mod names;
+mod noted_writes;
 mod output;
-mod place;
 mod runtime;
 mod screen;
 mod server;
 mod start;
-mod typed;
+mod typing;
 mod watch;
 mod write;
-mod wrote;
 
 pub use runtime::{Options, Tmux};

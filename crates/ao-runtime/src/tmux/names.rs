@@ -1,37 +1,37 @@
 //! Names and quoting, for tmux and for the shell.
 
-use crate::host::Key;
+use crate::host::AttemptKey;
 
-/// What people see of a name, at most.
+/// Most characters of a name that people see.
 const SHOWN: usize = 40;
 
-/// The name of an agent's tmux session: what people call it, and which attempt it is, so that it is one of a kind.
-pub(super) fn session(name: &str, key: Key) -> String {
+/// Returns the name of an agent's tmux session: its display name and its attempt, which make it unique.
+pub(super) fn session(name: &str, key: AttemptKey) -> String {
     let plain = |char: char| if char.is_alphanumeric() || char == '_' || char == '-' { char } else { '-' };
     let shown: String = name.trim().chars().map(plain).take(SHOWN).collect();
     format!("{}{}", if shown.is_empty() { "agent" } else { &shown }, suffix(key))
 }
 
-/// Whether a tmux session is the one of this attempt, whatever people called it.
-pub(super) fn is_of(session: &str, key: Key) -> bool {
+/// Returns true if a tmux session belongs to this attempt, regardless of its display name.
+pub(super) fn is_of(session: &str, key: AttemptKey) -> bool {
     session.ends_with(&suffix(key))
 }
 
-/// The session that the control client sits in. It has no program.
+/// The session of the control client. It runs no program.
 pub(super) const KEEPER: &str = "ao";
 
-/// A format that is empty if the server has no session but our own: neither an agent's, nor one that a person who was
-/// attached has opened.
+/// A format that is empty if the server has no session but ours: neither an agent's, nor one that an attached person
+/// has opened.
 pub(super) const ANYTHING: &str = "#{S:#{?#{==:#{session_name},ao},,x}}";
 
 /// A format that is true only in a session that a person has opened.
 pub(super) const OF_A_PERSON: &str = "#{?#{||:#{==:#{session_name},ao},#{m:*-ses_*-*,#{session_name}}},,1}";
 
-fn suffix(key: Key) -> String {
+fn suffix(key: AttemptKey) -> String {
     format!("-{}-{}", key.0, key.1)
 }
 
-/// One word, as it is, for tmux's own language and for a shell alike: nothing is special between single quotes.
+/// Quotes a word for both tmux's own language and a shell: nothing is special between single quotes.
 pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -1,33 +1,34 @@
-//! What comes out of an agent's terminal.
+//! Reads the output of an agent's terminal.
 
 use std::time::Duration;
 
 use ao_ports::{Output, RuntimeError};
 
-use super::runtime::Shared;
+use super::runtime::SharedTmux;
 use crate::host::files::failed;
-use crate::host::heard::{self, Wanted};
-use crate::host::{Ending, Place};
-use crate::kept;
+use crate::host::output_wait::{self, OutputRequest};
+use crate::host::{AttemptDir, EndState};
+use crate::recording;
 
 pub(super) async fn output(
-    shared: &Shared,
-    place: Place,
+    shared: &SharedTmux,
+    attempt_dir: AttemptDir,
     from: u64,
     limit: usize,
     wait: Duration,
 ) -> Result<Output, RuntimeError> {
-    let wanted = Wanted { ear: &shared.ear, place: &place, dir: place.output(), limit, wait };
-    heard::wait_for(wanted, || look(&place, from, limit)).await
+    let wanted =
+        OutputRequest { ear: &shared.ear, attempt_dir: &attempt_dir, dir: attempt_dir.output(), limit, wait };
+    output_wait::wait_for(wanted, || look(&attempt_dir, from, limit)).await
 }
 
-async fn look(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {
-    place.aside(move |place| read(place, from, limit)).await
+async fn look(attempt_dir: &AttemptDir, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+    attempt_dir.aside(move |attempt_dir| read(attempt_dir, from, limit)).await
 }
 
-fn read(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {
-    // Asked first. The exit is written down after all that was put out, so what is read afterwards is all of it.
-    let has_ended = place.exit()?.is_some() || place.ending()? == Some(Ending::Done);
-    let dir = place.output();
-    kept::output(&dir, from, limit, has_ended).map_err(|err| failed("read", &dir, &err))
+fn read(attempt_dir: &AttemptDir, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+    // Checked first. The exit is recorded after all output, so a read after it gets everything.
+    let has_ended = attempt_dir.exit()?.is_some() || attempt_dir.ending()? == Some(EndState::Done);
+    let dir = attempt_dir.output();
+    recording::output(&dir, from, limit, has_ended).map_err(|err| failed("read", &dir, &err))
 }

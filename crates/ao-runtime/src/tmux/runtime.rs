@@ -1,4 +1,4 @@
-//! The runtime slot, filled with tmux.
+//! The runtime that runs agents in tmux.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -16,41 +16,41 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::control::{Control, News};
-use super::place::Pane;
-use super::server::Server;
-use super::wrote::Wrote;
-use super::{end, life, output, screen, start, typed, watch, write};
-use crate::host::life::Samples;
-use crate::host::listen::Ear;
-use crate::host::report::Reports;
-use crate::host::start::Door;
-use crate::host::sweep::Sweep;
-use crate::host::turns::Turns;
-use crate::host::usual::{GRACE, KEEP_ENDED, SIZE};
-use crate::host::{Key, Place};
-use crate::kept::Keep;
+use super::attempt_dir::PaneRecord;
+use super::control::{ControlLink, TmuxEvent};
+use super::noted_writes::NotedWrites;
+use super::server::TmuxServer;
+use super::{end, life, output, screen, start, typing, watch, write};
+use crate::host::defaults::{GRACE, KEEP_ENDED, SIZE};
+use crate::host::file_watch::FileWatcher;
+use crate::host::life::CpuSamples;
+use crate::host::report::ReportSender;
+use crate::host::start::StartLimit;
+use crate::host::sweep::AttemptSweeper;
+use crate::host::turns::AttemptTurns;
+use crate::host::{AttemptDir, AttemptKey};
 use crate::lineage::Families;
+use crate::recording::OutputLimits;
 
-/// How the runtime behaves.
+/// Settings of the runtime.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where it keeps its socket, its configuration and what it knows of its agents. Private, and the same after a
-    /// restart. Its path must be short, as that of a socket must be.
+    /// The folder for its socket, its configuration and the state of its agents. Private, and the same after a restart.
+    /// Its path must be short, since that of a socket must be.
     pub state_dir: PathBuf,
     /// The command that runs [`helper::main`](super::helper::main), with its first arguments.
     pub helper: Vec<String>,
-    /// Which tmux.
+    /// The tmux program.
     pub program: String,
-    /// How large terminals are until somebody attaches, in columns and rows.
+    /// Initial size of terminals, until a person attaches, in columns and rows.
     pub size: (u16, u16),
-    /// How much output is kept of each agent.
-    pub keep: Keep,
-    /// How long the output of what was ended is kept.
+    /// Limits of the output that is recorded of each agent.
+    pub keep: OutputLimits,
+    /// Time for which the output of an ended attempt is kept.
     pub keep_ended: Duration,
-    /// How long an agent has to end by itself before it is killed.
+    /// Time that an agent gets to end by itself before it is killed.
     pub grace: Duration,
-    /// Where its processes are made known, so that whatever descends from them is known for what it is.
+    /// The registry of its processes, by which their descendants are recognised.
     pub families: Arc<Families>,
 }
 
@@ -61,7 +61,7 @@ impl Options {
             helper,
             program: "tmux".into(),
             size: SIZE,
-            keep: Keep::default(),
+            keep: OutputLimits::default(),
             keep_ended: KEEP_ENDED,
             grace: GRACE,
             families: Arc::default(),
@@ -71,107 +71,108 @@ impl Options {
 
 /// Runs agents in tmux.
 pub struct Tmux {
-    pub(super) shared: Arc<Shared>,
-    /// One for each agent whose end is waited for, and one for the typing. Dropping them ends the waiting, never an agent.
+    pub(super) shared: Arc<SharedTmux>,
+    /// One task for each agent whose end is awaited, and one for typing. Dropping them ends the waiting, never an
+    /// agent.
     waiters: Mutex<JoinSet<()>>,
 }
 
-/// What the waiters need too.
-pub(super) struct Shared {
+/// State that the waiters share.
+pub(super) struct SharedTmux {
     pub(super) options: Options,
-    pub(super) server: Server,
-    pub(super) control: Control,
+    pub(super) server: TmuxServer,
+    pub(super) control: ControlLink,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) reports: Reports,
-    /// Those whose end a waiter of ours will write down. Until it has, they count as living: one that is gone but whose
-    /// code is not written yet would pass for one that was killed.
-    pub(super) waited_for: Mutex<HashSet<Key>>,
-    pub(super) samples: Samples,
-    /// When a person was last seen to type.
-    pub(super) typed: Mutex<HashMap<Key, Timestamp>>,
-    /// Which writes are noted in tmux, for those that were written to.
-    pub(super) wrote: Mutex<HashMap<Key, Wrote>>,
-    /// Whose session of tmux it is, by its id, for those whose end is waited for. Another server gives the same ids again,
-    /// so what was written down of the agent has to agree.
-    pub(super) sessions: Mutex<HashMap<String, Key>>,
-    /// By which those who wait for output or an exit hear of it.
-    pub(super) ear: Ear,
-    pub(super) turns: Turns,
-    pub(super) door: Door,
-    /// Those that were begun and not ended. When there are none, the server is not needed; it decides that by itself, and
-    /// this only saves asking it at every end.
-    pub(super) open: Mutex<HashSet<Key>>,
-    sweep: Sweep,
-    /// For whoever waits for the typing.
-    news: Mutex<Option<mpsc::UnboundedReceiver<News>>>,
+    pub(super) reports: ReportSender,
+    /// Agents whose exit one of our waiters will record. Until then they count as alive: one that is gone without a
+    /// recorded code would pass for killed.
+    pub(super) waited_for: Mutex<HashSet<AttemptKey>>,
+    pub(super) samples: CpuSamples,
+    /// The time at which a person was last seen typing.
+    pub(super) typed: Mutex<HashMap<AttemptKey, Timestamp>>,
+    /// The writes noted in tmux, for agents that were written to.
+    pub(super) wrote: Mutex<HashMap<AttemptKey, NotedWrites>>,
+    /// The agent of each tmux session, by session id, for agents whose end is awaited. Another server reuses the ids,
+    /// so the record of the agent has to match too.
+    pub(super) sessions: Mutex<HashMap<String, AttemptKey>>,
+    /// Wakes callers that wait for output or an exit.
+    pub(super) ear: FileWatcher,
+    pub(super) turns: AttemptTurns,
+    pub(super) door: StartLimit,
+    /// Attempts that were begun and not ended. If there are none, the server is not needed; the server decides that
+    /// itself, and this only saves asking it at every end.
+    pub(super) open: Mutex<HashSet<AttemptKey>>,
+    sweep: AttemptSweeper,
+    /// Notifications for the task that waits for typing.
+    news: Mutex<Option<mpsc::UnboundedReceiver<TmuxEvent>>>,
 }
 
 impl Tmux {
-    /// What it can do, for whoever asks before there is one.
+    /// The abilities of this runtime, available without an instance.
     pub const ABILITIES: RuntimeAbilities = RuntimeAbilities {
         outlives_daemon: true,
         terminal: true,
         pipes: false,
         output: true,
-        // The server notes the number in the same breath in which it writes the bytes.
+        // The server notes the number atomically with the write of the bytes.
         remembers_writes: true,
         shares_files: true,
     };
 
-    /// Needs to be called within a tokio runtime. Starts nothing until it is asked to.
+    /// Must be called within a tokio runtime. Starts nothing until it is asked to.
     pub fn new(options: Options, clock: Arc<dyn Clock>) -> Tmux {
-        let server = Server::of(&options);
-        // Without a bound: it comes no faster than people do, and at most once a second while they type.
+        let server = TmuxServer::of(&options);
+        // Unbounded: events come no faster than people act, and at most once a second while they type.
         let (sender, news) = mpsc::unbounded_channel();
-        let control = Control::new(server.clone(), sender);
+        let control = ControlLink::new(server.clone(), sender);
         Tmux {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedTmux {
                 options,
                 server,
                 control,
                 clock,
-                reports: Reports::default(),
+                reports: ReportSender::default(),
                 waited_for: Mutex::default(),
-                samples: Samples::default(),
+                samples: CpuSamples::default(),
                 typed: Mutex::default(),
                 sessions: Mutex::default(),
                 wrote: Mutex::default(),
-                ear: Ear::default(),
-                turns: Turns::default(),
-                door: Door::default(),
+                ear: FileWatcher::default(),
+                turns: AttemptTurns::default(),
+                door: StartLimit::default(),
                 open: Mutex::default(),
-                sweep: Sweep::default(),
+                sweep: AttemptSweeper::default(),
                 news: Mutex::new(Some(news)),
             }),
             waiters: Mutex::default(),
         }
     }
 
-    /// Names whom to report ends and typing to, and takes over the agents that an earlier daemon has started.
+    /// Sets the reporter of exits and typing, and takes over the agents that an earlier daemon has started.
     pub async fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
-        self.shared.reports.tell_to(reporter);
-        if let Some(news) = self.shared.news.lock().expect("nobody panics while taking it").take() {
+        self.shared.reports.set_reporter(reporter);
+        if let Some(news) = self.shared.news.lock().expect("no thread panics while taking it").take() {
             let shared = self.shared.clone();
-            self.spawn(async move { typed::listen(&shared, news).await });
+            self.spawn(async move { typing::listen(&shared, news).await });
         }
         let mut settling = JoinSet::new();
-        let places = Place::unended(&self.shared.agents())?;
-        let keys = places.iter().map(|place| place.key);
-        self.shared.open.lock().expect("nobody panics while counting").extend(keys);
+        let places = AttemptDir::unended(&self.shared.agents())?;
+        let keys = places.iter().map(|attempt_dir| attempt_dir.key);
+        self.shared.open.lock().expect("no thread panics while counting").extend(keys);
         if places.is_empty() {
-            // An earlier daemon may have ended the last agent and not come to this.
+            // An earlier daemon may have ended the last agent but not the server.
             end::end_unused_server(&self.shared).await;
         }
-        for place in places {
-            match watch::adopt(self, &place).await {
+        for attempt_dir in places {
+            match watch::adopt(self, &attempt_dir).await {
                 Ok(None) => {}
                 Ok(Some(gone)) => {
                     let shared = self.shared.clone();
-                    settling.spawn(async move { watch::settle(&shared, &place, &gone).await });
+                    settling.spawn(async move { watch::settle(&shared, &attempt_dir, &gone).await });
                 }
-                // One that cannot be read is unknown, and no reason to leave the others unheard.
+                // An unreadable one is unknown, and no reason to ignore the others.
                 Err(err) => {
-                    tracing::warn!(%err, session = %place.key.0, attempt = %place.key.1, "an agent is not listened to");
+                    tracing::warn!(%err, session = %attempt_dir.key.0, attempt = %attempt_dir.key.1, "an agent is not listened to");
                 }
             }
         }
@@ -180,56 +181,56 @@ impl Tmux {
         Ok(())
     }
 
-    /// The command with which a person attaches to an agent: `tmux -S … attach-session -t =…`.
+    /// Returns the command with which a person attaches to an agent: `tmux -S … attach-session -t =…`.
     pub fn attach_command(&self, process: &ProcessRef) -> Result<Vec<String>, RuntimeError> {
         let (_, pane) = self.shared.known(process)?;
         Ok(self.shared.server.attach(&pane.name))
     }
 
-    pub(super) fn spawn_waiter(&self, key: Key, waiter: impl Future<Output = ()> + Send + 'static) {
-        self.shared.waited_for.lock().expect("nobody panics while counting").insert(key);
+    pub(super) fn spawn_waiter(&self, key: AttemptKey, waiter: impl Future<Output = ()> + Send + 'static) {
+        self.shared.waited_for.lock().expect("no thread panics while counting").insert(key);
         self.spawn(waiter);
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut waiters = self.waiters.lock().expect("nobody panics while adding one");
+        let mut waiters = self.waiters.lock().expect("no thread panics while adding one");
         while waiters.try_join_next().is_some() {}
         waiters.spawn(task);
     }
 }
 
-impl Shared {
+impl SharedTmux {
     pub(super) fn agents(&self) -> PathBuf {
         self.options.state_dir.join("agents")
     }
 
-    pub(super) fn place(&self, key: Key) -> Place {
-        Place::of(&self.agents(), key)
+    pub(super) fn attempt_dir(&self, key: AttemptKey) -> AttemptDir {
+        AttemptDir::of(&self.agents(), key)
     }
 
-    /// The place of an agent by its name, if it is one of ours.
-    pub(super) fn find(&self, process: &ProcessRef) -> Result<Place, RuntimeError> {
-        Place::find(&self.agents(), process)
+    /// Returns the folder of an agent by its reference, if it is one of ours.
+    pub(super) fn find(&self, process: &ProcessRef) -> Result<AttemptDir, RuntimeError> {
+        AttemptDir::find(&self.agents(), process)
     }
 
-    /// An agent that was started.
-    pub(super) fn known(&self, process: &ProcessRef) -> Result<(Place, Pane), RuntimeError> {
-        let place = self.find(process)?;
-        match place.pane()? {
-            Some(pane) => Ok((place, pane)),
+    /// Returns the folder and the pane of an agent that was started.
+    pub(super) fn known(&self, process: &ProcessRef) -> Result<(AttemptDir, PaneRecord), RuntimeError> {
+        let attempt_dir = self.find(process)?;
+        match attempt_dir.pane()? {
+            Some(pane) => Ok((attempt_dir, pane)),
             None => Err(RuntimeError::Failed(format!("`{}` was never started", process.0))),
         }
     }
 
-    pub(super) fn key_of(&self, session: &str) -> Option<Key> {
-        self.sessions.lock().expect("nobody panics while looking one up").get(session).copied()
+    pub(super) fn key_of(&self, session: &str) -> Option<AttemptKey> {
+        self.sessions.lock().expect("no thread panics while looking one up").get(session).copied()
     }
 
-    pub(super) fn is_waited_for(&self, key: Key) -> bool {
-        self.waited_for.lock().expect("nobody panics while counting").contains(&key)
+    pub(super) fn is_waited_for(&self, key: AttemptKey) -> bool {
+        self.waited_for.lock().expect("no thread panics while counting").contains(&key)
     }
 
-    /// Lets go of what ended long ago, now and then.
+    /// Removes the state of attempts that ended long ago, now and then.
     pub(super) fn sweep(&self) {
         self.sweep.now_and_then(self.agents(), self.options.keep_ended);
     }

@@ -1,19 +1,19 @@
-//! What an agent's terminal shows, by tmux's reading.
+//! Reads the screen of an agent's terminal from tmux.
 
 use ao_ports::{ProcessRef, RuntimeError, Screen};
 
-use super::helper::Modes;
-use super::runtime::Shared;
+use super::helper::TerminalModes;
+use super::runtime::SharedTmux;
 use crate::host::files::failed;
-use crate::kept;
+use crate::recording;
 
 const STATE: &str = "#{cursor_y} #{cursor_x} #{pane_width} #{pane_height} #{alternate_on}";
 
-pub(super) async fn screen(shared: &Shared, process: &ProcessRef) -> Result<Screen, RuntimeError> {
-    let (place, pane) = shared.known(process)?;
-    // Before the rest: what comes meanwhile is shown, and read again rather than not at all.
-    let dir = place.output();
-    let offset = kept::end(&dir).map_err(|err| failed("read", &dir, &err))?;
+pub(super) async fn screen(shared: &SharedTmux, process: &ProcessRef) -> Result<Screen, RuntimeError> {
+    let (attempt_dir, pane) = shared.known(process)?;
+    // Before the screen: output that arrives meanwhile is on it, and is read twice rather than missed.
+    let dir = attempt_dir.output();
+    let offset = recording::end(&dir).map_err(|err| failed("read", &dir, &err))?;
     let id = &pane.id;
     let commands = [format!("display-message -p -t {id} '{STATE}'"), format!("capture-pane -p -t {id}")];
     let reply = shared.control.ask(&commands).await?;
@@ -31,8 +31,8 @@ pub(super) async fn screen(shared: &Shared, process: &ProcessRef) -> Result<Scre
         cursor: (*row, *column),
         size: (*columns, *rows),
         offset,
-        bracketed_paste: Modes::read(place.dir()).bracketed_paste,
+        bracketed_paste: TerminalModes::read(attempt_dir.dir()).bracketed_paste,
         alternate: *alternate == 1,
-        typed: shared.typed.lock().expect("nobody panics while noting").get(&place.key).copied(),
+        typed: shared.typed.lock().expect("no thread panics while noting").get(&attempt_dir.key).copied(),
     })
 }

@@ -1,4 +1,4 @@
-//! The tmux server: private, with a configuration of our own, and known again by its process.
+//! The tmux server: private, with our own configuration, and identified by its process.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,18 +12,18 @@ use tokio::process::Command;
 
 use super::names::{KEEPER, OF_A_PERSON, quoted};
 use super::runtime::Options;
-use crate::host::Record;
+use crate::host::ProcessRecord;
 use crate::host::files::{self, failed, no_procfs};
 use crate::lineage::Families;
 
-/// The oldest tmux that has all that is used here: flags of clients, options of panes, subscriptions.
+/// The oldest tmux with everything used here: client flags, pane options, subscriptions.
 const OLDEST: (u32, u32) = (3, 2);
-/// The kernel takes no longer name for a socket.
+/// Longest socket path that the kernel accepts.
 const LONGEST: usize = 107;
 
-/// Where the server is, and how it is spoken to.
+/// The location of the server, and the commands to reach it.
 #[derive(Debug, Clone)]
-pub(super) struct Server {
+pub(super) struct TmuxServer {
     program: String,
     pub(super) socket: PathBuf,
     config: PathBuf,
@@ -32,19 +32,19 @@ pub(super) struct Server {
     families: Arc<Families>,
 }
 
-/// Whether the server's process lives, by what was written down when it was last spoken to.
+/// The state of the server's process, by the record of the last contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum ServerState {
     /// There never was one, or its process has certainly ended.
     Gone,
-    Lives(Record),
-    /// The socket is not there, but the process that had it is.
-    Hidden(Record),
+    Lives(ProcessRecord),
+    /// The socket is missing, but its process is alive.
+    Hidden(ProcessRecord),
 }
 
-impl Server {
-    pub(super) fn of(options: &Options) -> Server {
-        Server {
+impl TmuxServer {
+    pub(super) fn of(options: &Options) -> TmuxServer {
+        TmuxServer {
             program: options.program.clone(),
             socket: options.state_dir.join("socket"),
             config: options.state_dir.join("tmux.conf"),
@@ -54,7 +54,7 @@ impl Server {
         }
     }
 
-    /// The command of a person's own client, with which one session is shown.
+    /// Returns the command of a person's own client that shows one session.
     pub(super) fn attach(&self, session: &str) -> Vec<String> {
         let (socket, config) = (self.socket.display().to_string(), self.config.display().to_string());
         let target = format!("={session}");
@@ -63,7 +63,7 @@ impl Server {
             .to_vec()
     }
 
-    /// Makes ready what a server needs that is about to start.
+    /// Prepares the files that a new server needs.
     pub(super) async fn prepare(&self) -> Result<(), RuntimeError> {
         if self.socket.as_os_str().len() > LONGEST {
             let path = self.socket.display();
@@ -93,16 +93,16 @@ impl Server {
                 OLDEST.0,
                 OLDEST.1
             ))),
-            // One that has no number is built from the newest source.
+            // A version without a number is built from the newest source.
             _ => Ok(()),
         }
     }
 
-    /// The control client's command. It starts a server if it may and there is none.
+    /// Returns the command of the control client. It starts a server if it may and there is none.
     pub(super) fn control(&self, starts: bool) -> Command {
         let mut command = self.client();
         if !starts {
-            // One that has just gone is not replaced by one that nobody asked for.
+            // A server that has just gone is not replaced without a request.
             command.arg("-N");
         }
         command
@@ -111,20 +111,20 @@ impl Server {
             .arg(&self.socket)
             .arg("-f")
             .arg(&self.config)
-            // It has no size, and does not ask for its size to be ignored. So it is one whom those who do ask are ignored
-            // for: tmux heeds them again where there is nobody else, and then who only looks would change a terminal.
+            // It has no size, and does not set `ignore-size`. So clients that do set it are ignored in its favour: tmux
+            // respects them again if there is no other client, and then a read-only viewer would resize a terminal.
             .args(["-C", "new-session", "-A", "-s", KEEPER, "-f", "no-output", "--", "true"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // What a terminal sends to the daemon's group is not meant for the server. Nor is the client killed when it is
-            // dropped: it goes when its stdin is closed, and one that goes before tmux knows it would take the server along.
+            // Signals that a terminal sends to the daemon's group are not meant for the server. Nor is the client
+            // killed on drop: it exits when its stdin is closed, and one that goes before tmux knows it would take the
+            // server along.
             .process_group(0);
         command
     }
 
-    /// A client without anything of the daemon's environment that tmux does not need: whatever the server has, every pane
-    /// could see.
+    /// Returns a client with only the variables that tmux needs: every pane can see the environment of the server.
     fn client(&self) -> Command {
         let mut command = Command::new(&self.program);
         let needed = ["PATH", "HOME", "USER", "TMPDIR"];
@@ -136,7 +136,7 @@ impl Server {
         command
     }
 
-    /// The pids of the control clients that sit in our own session, by a client that is none.
+    /// Returns the pids of the control clients in our own session, using an ordinary client.
     pub(super) async fn control_clients(&self) -> Result<Vec<i32>, String> {
         let target = format!("={KEEPER}");
         let format = "#{client_control_mode} #{client_pid}";
@@ -150,38 +150,38 @@ impl Server {
             .output()
             .await
             .map_err(|err| err.to_string())?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        // Without that session nobody can sit in it.
-        if !output.status.success() && !said.contains("can't find session") {
-            return Err(said.trim().to_owned());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        // Without that session there are no clients in it.
+        if !output.status.success() && !stderr.contains("can't find session") {
+            return Err(stderr.trim().to_owned());
         }
         let clients = String::from_utf8_lossy(&output.stdout);
         Ok(clients.lines().filter_map(|line| line.strip_prefix("1 ")?.parse().ok()).collect())
     }
 
-    pub(super) fn keep(&self, pid: i32) -> Result<Record, RuntimeError> {
-        let record = Record::of(pid, "tmux", &self.program).map_err(|err| no_procfs(&err))?;
+    pub(super) fn keep(&self, pid: i32) -> Result<ProcessRecord, RuntimeError> {
+        let record = ProcessRecord::of(pid, "tmux", &self.program).map_err(|err| no_procfs(&err))?;
         self.families.add_tmux_server(&record);
         files::write(&self.record, &record).map_err(|err| failed("write", &self.record, &err))?;
         Ok(record)
     }
 
-    pub(super) fn standing(&self) -> Result<Standing, RuntimeError> {
-        let record: Option<Record> =
+    pub(super) fn standing(&self) -> Result<ServerState, RuntimeError> {
+        let record: Option<ProcessRecord> =
             files::read(&self.record).map_err(|err| failed("read", &self.record, &err))?;
-        let Some(record) = record else { return Ok(Standing::Gone) };
+        let Some(record) = record else { return Ok(ServerState::Gone) };
         if !record.lives()? {
-            return Ok(Standing::Gone);
+            return Ok(ServerState::Gone);
         }
-        // A name that leads to no socket is as good as none.
+        // A path that is not a socket counts as missing.
         let is_socket = fs::symlink_metadata(&self.socket)
             .is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_socket(&found.file_type()));
-        Ok(if is_socket { Standing::Lives(record) } else { Standing::Hidden(record) })
+        Ok(if is_socket { ServerState::Lives(record) } else { ServerState::Hidden(record) })
     }
 }
 
-/// Sends a signal to a server, if it is still the one.
-pub(super) fn signal(record: &Record, signal: Signal) {
+/// Sends a signal to a server, if it is still the same process.
+pub(super) fn signal(record: &ProcessRecord, signal: Signal) {
     if Pid::from_raw(record.pid).is_some()
         && let Some(pidfd) = record.pidfd()
         && let Err(err) = pidfd_send_signal(&pidfd, signal)
@@ -190,7 +190,7 @@ pub(super) fn signal(record: &Record, signal: Signal) {
     }
 }
 
-/// Everything that could come from a person's own configuration is said here, and that is never read.
+/// Sets every option that a person's own configuration could set; that one is never read.
 fn config(helper: &[String]) -> String {
     let helper: Vec<String> = helper.iter().map(|word| quoted(word)).collect();
     let helper = quoted(&helper.join(" "));
@@ -221,7 +221,7 @@ set-hook -g pane-died 'if -F \"#{{@ao_place}}\" {{ run-shell -b \"exec #{{@ao_he
     )
 }
 
-/// The version in `tmux 3.3a` or `tmux next-3.5`.
+/// Parses the version in `tmux 3.3a` or `tmux next-3.5`.
 fn version(text: &str) -> Option<(u32, u32)> {
     let word = text.trim().strip_prefix("tmux ")?.trim_start_matches("next-");
     let (major, minor) = word.split_once('.')?;

@@ -1,8 +1,8 @@
-//! Starting an agent once, whatever happens in between.
+//! Starts an agent exactly once, across crashes and retries.
 //!
-//! A pane is made with the helper `launch` in it, which waits to be told what to run. What it is told it becomes, so the
-//! pane's process is written down before there is anything that could be lost: without the mark `launched` nothing was
-//! run, and with it the process that was written down is the agent.
+//! A pane is created with the helper `launch` in it, which waits for the program to run and then becomes it. So the
+//! pane's process is recorded before anything could be lost: without the mark `launched` nothing was run, and with it
+//! the recorded process is the agent.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,17 +14,17 @@ use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
-use super::helper::{GREETING_LAUNCH, GREETING_LOG, Launch, PLAIN, Refused};
+use super::attempt_dir::{self, PaneRecord, SOCKET};
+use super::helper::{GREETING_LAUNCH, GREETING_LOG, LaunchRefused, LaunchSpec, PLAIN};
 use super::names::{self, quoted};
-use super::place::{self, Pane, SOCKET};
-use super::runtime::{Shared, Tmux};
-use super::server::Standing;
+use super::runtime::{SharedTmux, Tmux};
+use super::server::ServerState;
 use super::{end, watch};
 use crate::host::files::{self, failed, no_procfs};
-use crate::host::{self, Place, Record, wait};
-use crate::kept::Keep;
+use crate::host::{self, AttemptDir, ProcessRecord, wait};
+use crate::recording::OutputLimits;
 
-/// How long tmux and the helpers may take to come up.
+/// Time limit for tmux and the helpers to come up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
@@ -35,60 +35,60 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
     let shared = &tmux.shared;
     let key = (spec.session, spec.attempt);
     let _turn = shared.turns.take(key).await;
-    let place = shared.place(key);
-    if place.ending()?.is_some() {
+    let attempt_dir = shared.attempt_dir(key);
+    if attempt_dir.ending()?.is_some() {
         return Err(host::start::ended(spec));
     }
-    if place.pane()?.is_some() && place.is_launched() {
-        return Ok(place.process());
+    if attempt_dir.pane()?.is_some() && attempt_dir.is_launched() {
+        return Ok(attempt_dir.process());
     }
     let launch = launch_of(spec).await?;
     let _entered = shared.door.enter().await;
-    shared.open.lock().expect("nobody panics while counting").insert(key);
-    if let Standing::Gone = shared.server.standing()? {
+    shared.open.lock().expect("no thread panics while counting").insert(key);
+    if let ServerState::Gone = shared.server.standing()? {
         shared.server.prepare().await?;
     }
-    let is_new = !place.dir().exists();
-    place.make()?;
+    let is_new = !attempt_dir.dir().exists();
+    attempt_dir.make()?;
     if !is_new {
-        // A start that was cut off has left a pane in which nothing was run.
-        clear(shared, &place).await?;
+        // An interrupted start has left a pane in which nothing was run.
+        clear(shared, &attempt_dir).await?;
     }
-    let pane = match start_pane(shared, &place, spec, &launch).await {
+    let pane = match start_pane(shared, &attempt_dir, spec, &launch).await {
         Ok(pane) => pane,
         Err(err) => {
-            clear(shared, &place).await?;
+            clear(shared, &attempt_dir).await?;
             return Err(err);
         }
     };
-    watch::begin(tmux, &place, pane)?;
-    Ok(place.process())
+    watch::begin(tmux, &attempt_dir, pane)?;
+    Ok(attempt_dir.process())
 }
 
-/// Removes what a start has left that did not come to run anything.
-async fn clear(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
-    // The pane first: one that is killed says nothing of its end, which would be taken for that of the next.
-    if shared.server.standing()? != Standing::Gone {
-        end::kill_session(shared, place.key).await?;
+/// Removes the leftovers of a start that did not run anything.
+async fn clear(shared: &SharedTmux, attempt_dir: &AttemptDir) -> Result<(), RuntimeError> {
+    // The pane first: a killed pane reports no end, which would be taken for that of the next.
+    if shared.server.standing()? != ServerState::Gone {
+        end::kill_session(shared, attempt_dir.key).await?;
     }
-    if let Some(pane) = place.pane()? {
-        host::end::all(place.key, Some(&pane.process), Duration::ZERO).await?;
+    if let Some(pane) = attempt_dir.pane()? {
+        host::end::all(attempt_dir.key, Some(&pane.process), Duration::ZERO).await?;
     }
-    place.empty()
+    attempt_dir.empty()
 }
 
-/// What is to be run, if that is possible at all.
-async fn launch_of(spec: &StartSpec) -> Result<Launch, RuntimeError> {
+/// Builds the launch, if it is possible at all.
+async fn launch_of(spec: &StartSpec) -> Result<LaunchSpec, RuntimeError> {
     if !Path::new(&spec.path).is_dir() {
         return Err(host::start::no_folder(spec));
     }
     host::start::ports_are_free(spec).await?;
     let mut environment = host::start::environment(spec)?;
-    // The daemon's terminal, if it has one, is not the one that the agent gets.
+    // The daemon's terminal, if it has one, is not the agent's.
     if !spec.command.env.contains_key("TERM") {
         environment.retain(|(name, _)| name != "TERM");
     }
-    Ok(Launch {
+    Ok(LaunchSpec {
         program: spec.command.program.clone().into(),
         args: spec.command.args.clone(),
         secrets: host::start::secrets(spec, &environment),
@@ -99,23 +99,24 @@ async fn launch_of(spec: &StartSpec) -> Result<Launch, RuntimeError> {
 }
 
 async fn start_pane(
-    shared: &Shared,
-    place: &Place,
+    shared: &SharedTmux,
+    attempt_dir: &AttemptDir,
     spec: &StartSpec,
-    launch: &Launch,
-) -> Result<Pane, RuntimeError> {
+    launch: &LaunchSpec,
+) -> Result<PaneRecord, RuntimeError> {
     let (_folder, socket) =
-        files::socket(place.dir(), SOCKET).map_err(|err| failed("open", place.dir(), &err))?;
+        files::socket(attempt_dir.dir(), SOCKET).map_err(|err| failed("open", attempt_dir.dir(), &err))?;
     let _ = fs::remove_file(&socket);
-    let listener = UnixListener::bind(&socket).map_err(|err| failed("listen in", place.dir(), &err))?;
+    let listener = UnixListener::bind(&socket).map_err(|err| failed("listen in", attempt_dir.dir(), &err))?;
     let secrets = host::start::secrets_of(spec, &launch.environment);
     let named: Vec<&str> = secrets.iter().map(|(name, _)| name.as_str()).collect();
-    place::name_secrets(place.dir(), &named).map_err(|err| failed("write in", place.dir(), &err))?;
-    let pane = make_pane(shared, place, spec).await?;
-    // Before it is told what to run.
-    shared.options.families.add_agent(&pane.process, place.key);
+    attempt_dir::name_secrets(attempt_dir.dir(), &named)
+        .map_err(|err| failed("write in", attempt_dir.dir(), &err))?;
+    let pane = make_pane(shared, attempt_dir, spec).await?;
+    // Before it gets the program to run.
+    shared.options.families.add_agent(&pane.process, attempt_dir.key);
     let kept = pane.clone();
-    place.aside(move |place| place.keep_pane(&kept)).await?;
+    attempt_dir.aside(move |attempt_dir| attempt_dir.keep_pane(&kept)).await?;
     let pidfd = pane.process.unless_ended().map_err(|err| no_procfs(&err))?;
     let gone = async {
         match pidfd {
@@ -137,23 +138,27 @@ async fn start_pane(
     match handed? {
         None => Ok(pane),
         Some(refusal) => {
-            // The helper waits until it is let go, so that the pane goes before it and tells of no end.
-            end::kill_session(shared, place.key).await?;
+            // The helper waits for the hang-up, so that the pane is removed first and reports no end.
+            end::kill_session(shared, attempt_dir.key).await?;
             Err(refusal.reason(launch, program))
         }
     }
 }
 
-/// Makes the pane and has its output kept, before anything is put out.
-async fn make_pane(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Pane, RuntimeError> {
+/// Creates the pane and starts recording its output, before there is any.
+async fn make_pane(
+    shared: &SharedTmux,
+    attempt_dir: &AttemptDir,
+    spec: &StartSpec,
+) -> Result<PaneRecord, RuntimeError> {
     let (columns, rows) = shared.options.size;
-    let name = names::session(&spec.name, place.key);
-    // With ids in the environment from its first moment on, so that it is found whatever happens. `env` becomes the
-    // helper; as an option of the session, the ids would be in everything that tmux runs for it, such as hooks.
+    let name = names::session(&spec.name, attempt_dir.key);
+    // The ids are in its environment from the first moment on, so that it is always found. `env` becomes the helper; as
+    // an option of the session, the ids would be in everything that tmux runs for it, such as hooks.
     let mut words =
         vec!["env".to_owned(), format!("{SESSION}={}", spec.session), format!("{ATTEMPT}={}", spec.attempt)];
     words.extend(shared.options.helper.iter().cloned());
-    words.extend(["launch".to_owned(), path_text(place.dir())?]);
+    words.extend(["launch".to_owned(), path_text(attempt_dir.dir())?]);
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let made = shared
         .control
@@ -170,10 +175,10 @@ async fn make_pane(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<P
     };
     let pid = pid.parse().map_err(|_| RuntimeError::Failed(format!("tmux gave an odd pid: `{pid}`")))?;
     let without_input = spec.command.io == Io::Output;
-    let keeping = keeping(pane, &path_text(place.dir())?, shared.options.keep, without_input);
+    let keeping = keeping(pane, &path_text(attempt_dir.dir())?, shared.options.keep, without_input);
     shared.control.ask(&keeping).await?;
-    Ok(Pane {
-        process: Record::of(pid, &spec.name, &spec.command.program).map_err(|err| no_procfs(&err))?,
+    Ok(PaneRecord {
+        process: ProcessRecord::of(pid, &spec.name, &spec.command.program).map_err(|err| no_procfs(&err))?,
         server: made.server.clone(),
         id: pane.to_owned(),
         session: session.to_owned(),
@@ -182,47 +187,48 @@ async fn make_pane(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<P
     })
 }
 
-/// The commands by which a pane's output is kept, and its end told. Of a program without input, which does not know that it
-/// has a terminal, the line ends are kept as it wrote them.
-pub(super) fn keeping(pane: &str, place: &str, keep: Keep, without_input: bool) -> [String; 2] {
-    let Keep { segment, total } = keep;
+/// Returns the commands that record a pane's output and report its end. For a program without input, which does not
+/// know that it has a terminal, line ends are kept as it wrote them.
+pub(super) fn keeping(pane: &str, attempt_dir: &str, keep: OutputLimits, without_input: bool) -> [String; 2] {
+    let OutputLimits { segment, total } = keep;
     let plain = if without_input { format!(" {PLAIN}") } else { String::new() };
     [
-        format!("set-option -p -t {pane} @ao_place {}", quoted(place)),
-        // The command is put together by tmux from what it has as options: those are taken as they are.
+        format!("set-option -p -t {pane} @ao_place {}", quoted(attempt_dir)),
+        // tmux assembles the command from its options, which are taken literally.
         format!("pipe-pane -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}} {segment} {total}{plain}'"),
     ]
 }
 
-/// What a helper that cannot become the agent has said, and the helper, which waits to be let go.
-struct Refusal {
+/// The answer of a helper that cannot become the agent, and the helper itself, which waits for the hang-up.
+struct LaunchRefusal {
     word: Vec<u8>,
     _helper: UnixStream,
 }
 
-impl Refusal {
-    fn reason(&self, launch: &Launch, program: &str) -> RuntimeError {
+impl LaunchRefusal {
+    fn reason(&self, launch: &LaunchSpec, program: &str) -> RuntimeError {
         match serde_json::from_slice(&self.word) {
-            Ok(Refused::NoProgram) => RuntimeError::NoProgram { program: program.to_owned() },
-            Ok(Refused::NoFolder(why)) => {
+            Ok(LaunchRefused::NoProgram) => RuntimeError::NoProgram { program: program.to_owned() },
+            Ok(LaunchRefused::NoFolder(why)) => {
                 RuntimeError::Failed(format!("the folder `{}` cannot be used: {why}", launch.folder))
             }
-            Ok(Refused::Failed(why)) => {
+            Ok(LaunchRefused::Failed(why)) => {
                 RuntimeError::Failed(format!("`{program}` could not be started: {why}"))
             }
-            Err(err) => {
-                RuntimeError::Failed(format!("`{program}` could not be started, and nobody says why: {err}"))
-            }
+            Err(err) => RuntimeError::Failed(format!(
+                "`{program}` could not be started, for an unknown reason: {err}"
+            )),
         }
     }
 }
 
-/// Tells the helper what to run, once the output is kept, and waits until it has become that or says why it cannot.
+/// Sends the helper the program to run, once the output is recorded, and waits until it has become that or reports why
+/// it cannot.
 async fn hand_over(
     listener: &UnixListener,
-    launch: &Launch,
+    launch: &LaunchSpec,
     program: &str,
-) -> Result<Option<Refusal>, RuntimeError> {
+) -> Result<Option<LaunchRefusal>, RuntimeError> {
     let io =
         |err: std::io::Error| RuntimeError::Failed(format!("`{program}` could not be handed to tmux: {err}"));
     let (mut kept, mut waiting): (bool, Option<UnixStream>) = (false, None);
@@ -246,10 +252,10 @@ async fn hand_over(
     let json = serde_json::to_vec(launch).map_err(|err| io(err.into()))?;
     helper.write_all(&json).await.map_err(io)?;
     helper.shutdown().await.map_err(io)?;
-    // A line, or the end that the exec brings.
+    // A line, or the end of file that the exec causes.
     let mut word = Vec::new();
     BufReader::new(&mut helper).read_until(b'\n', &mut word).await.map_err(io)?;
-    Ok((!word.is_empty()).then_some(Refusal { word, _helper: helper }))
+    Ok((!word.is_empty()).then_some(LaunchRefusal { word, _helper: helper }))
 }
 
 pub(super) fn path_text(path: &Path) -> Result<String, RuntimeError> {

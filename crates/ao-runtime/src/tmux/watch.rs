@@ -1,4 +1,4 @@
-//! Waiting for the ends of agents: the kernel wakes us, and tmux knows the code.
+//! Waits for the ends of agents: the kernel reports the end, and tmux knows the code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,114 +6,122 @@ use std::time::Duration;
 use ao_ports::RuntimeError;
 use rustix::process::Signal as Kill;
 
-use super::place::Pane;
-use super::runtime::{Shared, Tmux};
+use super::attempt_dir::PaneRecord;
+use super::runtime::{SharedTmux, Tmux};
 use super::server;
 use super::start::{keeping, path_text};
 use crate::host::files::{failed, no_procfs};
-use crate::host::{Exit, Place, wait};
+use crate::host::{AttemptDir, ProgramExit, wait};
 
-/// How long tmux and the helpers may take to write an exit down, before tmux is made to look again.
+/// Time that tmux and the helpers get to record an exit, before tmux is signalled again.
 const PATIENCE: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(300), Duration::from_secs(1), Duration::from_secs(4)];
 
 /// Waits for an agent that has just been started.
-pub(super) fn begin(tmux: &Tmux, place: &Place, pane: Pane) -> Result<(), RuntimeError> {
+pub(super) fn begin(tmux: &Tmux, attempt_dir: &AttemptDir, pane: PaneRecord) -> Result<(), RuntimeError> {
     let pidfd = unless_ended(&pane)?;
-    let (shared, place) = (tmux.shared.clone(), place.clone());
-    let session = (pane.session.clone(), place.key);
-    shared.sessions.lock().expect("nobody panics while adding one").extend([session]);
-    tmux.spawn_waiter(place.key, async move {
+    let (shared, attempt_dir) = (tmux.shared.clone(), attempt_dir.clone());
+    let session = (pane.session.clone(), attempt_dir.key);
+    shared.sessions.lock().expect("no thread panics while adding one").extend([session]);
+    tmux.spawn_waiter(attempt_dir.key, async move {
         if let Some(pidfd) = pidfd
             && let Err(err) = wait::gone(pidfd).await
         {
-            tracing::warn!(%err, session = %place.key.0, "cannot wait for an agent");
-            shared.waited_for.lock().expect("nobody panics while counting").remove(&place.key);
+            tracing::warn!(%err, session = %attempt_dir.key.0, "cannot wait for an agent");
+            shared.waited_for.lock().expect("no thread panics while counting").remove(&attempt_dir.key);
             return;
         }
-        ended(&shared, &place, &pane).await;
+        ended(&shared, &attempt_dir, &pane).await;
     });
     Ok(())
 }
 
-/// Waits for an agent that an earlier daemon has started. Returns it if it has ended and its exit is not written down.
-pub(super) async fn adopt(tmux: &Tmux, place: &Place) -> Result<Option<Pane>, RuntimeError> {
+/// Waits for an agent that an earlier daemon has started. Returns it if it has ended and its exit is not recorded.
+pub(super) async fn adopt(tmux: &Tmux, attempt_dir: &AttemptDir) -> Result<Option<PaneRecord>, RuntimeError> {
     let shared = &tmux.shared;
-    let Some(pane) = place.pane()? else { return Ok(None) };
-    if shared.is_waited_for(place.key) || place.exit()?.is_some() || place.ending()?.is_some() {
+    let Some(pane) = attempt_dir.pane()? else { return Ok(None) };
+    if shared.is_waited_for(attempt_dir.key)
+        || attempt_dir.exit()?.is_some()
+        || attempt_dir.ending()?.is_some()
+    {
         return Ok(None);
     }
     if pane.process.is_of_this_boot() {
-        shared.options.families.add_agent(&pane.process, place.key);
+        shared.options.families.add_agent(&pane.process, attempt_dir.key);
         shared.options.families.add_tmux_server(&pane.server);
     }
     if unless_ended(&pane)?.is_none() {
         return Ok(Some(pane));
     }
-    begin(tmux, place, pane.clone())?;
-    // Whoever kept the output may have been killed; that of a living agent is kept again. tmux itself would notice only
-    // when it has something to pass on.
-    if place.is_kept() {
+    begin(tmux, attempt_dir, pane.clone())?;
+    // The recorder may have been killed; that of a living agent is started again. tmux itself would notice only when it
+    // has output to pass on.
+    if attempt_dir.is_kept() {
         return Ok(None);
     }
-    let keeping = keeping(&pane.id, &path_text(place.dir())?, shared.options.keep, pane.without_input);
+    let keeping = keeping(&pane.id, &path_text(attempt_dir.dir())?, shared.options.keep, pane.without_input);
     if let Err(err) = shared.control.ask(&keeping).await {
-        tracing::warn!(%err, session = %place.key.0, "the output of an agent is not kept");
+        tracing::warn!(%err, session = %attempt_dir.key.0, "the output of an agent is not kept");
     }
     Ok(None)
 }
 
-/// Has the exit of an agent that has ended written down, with its code if tmux can be made to tell.
-pub(super) async fn settle(shared: &Shared, place: &Place, pane: &Pane) {
+/// Gets the exit of an ended agent recorded, with its code if tmux can provide it.
+pub(super) async fn settle(shared: &SharedTmux, attempt_dir: &AttemptDir, pane: &PaneRecord) {
     let settled = async {
         for patience in PATIENCE {
-            // tmux may have missed the signal of its child; another makes it look.
+            // tmux may have missed SIGCHLD; another one makes it look.
             server::signal(&pane.server, Kill::CHILD);
-            match tokio::time::timeout(patience, written(shared, place, pane)).await {
+            match tokio::time::timeout(patience, written(shared, attempt_dir, pane)).await {
                 Ok(written) => {
                     written?;
                     break;
                 }
-                Err(_) => tracing::debug!(session = %place.key.0, "an exit is waited for"),
+                Err(_) => tracing::debug!(session = %attempt_dir.key.0, "an exit is waited for"),
             }
         }
-        match place.exit()? {
+        match attempt_dir.exit()? {
             Some(_) => Ok(()),
-            None => {
-                place.keep_exit(Exit { code: code(shared, pane).await, ..Exit::unseen(shared.clock.now()) })
-            }
+            None => attempt_dir.keep_exit(ProgramExit {
+                code: code(shared, pane).await,
+                ..ProgramExit::unseen(shared.clock.now())
+            }),
         }
     };
     if let Err(err) = settled.await {
-        tracing::warn!(%err, session = %place.key.0, "an exit could not be kept");
+        tracing::warn!(%err, session = %attempt_dir.key.0, "an exit could not be kept");
     }
 }
 
-/// Waits until the exit is written down, or nobody is left who could.
-async fn written(shared: &Shared, place: &Place, pane: &Pane) -> Result<(), RuntimeError> {
-    let deaf = |err: std::io::Error| failed("listen to", place.dir(), &err);
-    let mut listening = shared.ear.listen(place.dir()).map_err(deaf)?;
-    while place.exit()?.is_none() && (!place.is_closed() || pane.server.lives()?) {
+/// Waits until the exit is recorded, or no process is left that could record it.
+async fn written(
+    shared: &SharedTmux,
+    attempt_dir: &AttemptDir,
+    pane: &PaneRecord,
+) -> Result<(), RuntimeError> {
+    let deaf = |err: std::io::Error| failed("listen to", attempt_dir.dir(), &err);
+    let mut listening = shared.ear.listen(attempt_dir.dir()).map_err(deaf)?;
+    while attempt_dir.exit()?.is_none() && (!attempt_dir.is_closed() || pane.server.lives()?) {
         listening.heard().await.map_err(deaf)?;
     }
     Ok(())
 }
 
-/// What tmux knows of the end.
-async fn code(shared: &Shared, pane: &Pane) -> Option<i32> {
+/// Asks tmux for the exit code.
+async fn code(shared: &SharedTmux, pane: &PaneRecord) -> Option<i32> {
     let status = format!("display-message -p -t {} '#{{pane_dead_status}}'", pane.id);
     let reply = shared.control.ask(&[status]).await.ok()?;
     (reply.server == pane.server).then(|| reply.line().parse().ok()).flatten()
 }
 
-/// Has the end written down first and tells of it afterwards, so that whoever looks because of the report finds it.
-async fn ended(shared: &Arc<Shared>, place: &Place, pane: &Pane) {
-    settle(shared, place, pane).await;
-    let exit = place.exit().ok().flatten().unwrap_or_else(|| Exit::unseen(shared.clock.now()));
-    shared.waited_for.lock().expect("nobody panics while counting").remove(&place.key);
-    shared.reports.exited(place.key, exit.at, exit.code).await;
+/// Gets the end recorded first and reports it afterwards, so that a receiver of the report finds it.
+async fn ended(shared: &Arc<SharedTmux>, attempt_dir: &AttemptDir, pane: &PaneRecord) {
+    settle(shared, attempt_dir, pane).await;
+    let exit = attempt_dir.exit().ok().flatten().unwrap_or_else(|| ProgramExit::unseen(shared.clock.now()));
+    shared.waited_for.lock().expect("no thread panics while counting").remove(&attempt_dir.key);
+    shared.reports.exited(attempt_dir.key, exit.at, exit.code).await;
 }
 
-fn unless_ended(pane: &Pane) -> Result<Option<std::os::fd::OwnedFd>, RuntimeError> {
+fn unless_ended(pane: &PaneRecord) -> Result<Option<std::os::fd::OwnedFd>, RuntimeError> {
     pane.process.unless_ended().map_err(|err| no_procfs(&err))
 }

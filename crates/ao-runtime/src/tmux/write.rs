@@ -1,4 +1,4 @@
-//! What goes into an agent's terminal.
+//! Writes to an agent's terminal.
 
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
@@ -9,36 +9,36 @@ use std::path::{Path, PathBuf};
 use ao_ports::{RuntimeError, WriteOrder, WriteOutcome};
 
 use super::names::quoted;
-use super::runtime::Shared;
+use super::noted_writes::{self, NotedWrites};
+use super::runtime::SharedTmux;
 use super::start::path_text;
-use super::wrote::{self, Wrote};
 use crate::host::files::failed;
 
-/// Up to so many bytes go as keys. For each the command is parsed anew, which is slow for a long text.
+/// Up to this many bytes are sent as keys. The command is parsed anew for each, which is slow for a long text.
 const KEYS: usize = 64;
 
-pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
-    let (place, pane) = shared.known(&order.process)?;
+pub(super) async fn write(shared: &SharedTmux, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
+    let (attempt_dir, pane) = shared.known(&order.process)?;
     if pane.without_input {
         let why = "was started without an input, so nothing can be written to it";
         return Err(RuntimeError::Failed(format!("`{}` {why}", order.process.0)));
     }
-    let _turn = shared.turns.take(place.key).await;
+    let _turn = shared.turns.take(attempt_dir.key).await;
     let ended =
         || RuntimeError::Failed(format!("`{}` has ended and reads nothing any more", order.process.0));
-    if place.exit()?.is_some() || place.ending()?.is_some() {
+    if attempt_dir.exit()?.is_some() || attempt_dir.ending()?.is_some() {
         return Err(ended());
     }
     let (server, pane) = (&pane.server, &pane.id);
-    let note = wrote::note(order.number);
-    // Taken away while something is done with it: if that is cut off, tmux is asked.
-    let known = shared.wrote.lock().expect("nobody panics while looking one up").remove(&place.key);
+    let note = noted_writes::note(order.number);
+    // Removed while it is in use: if this is cancelled, tmux is asked.
+    let known = shared.wrote.lock().expect("no thread panics while looking one up").remove(&attempt_dir.key);
     let mut state = vec![
         format!("display-message -p -t {pane} '#{{pane_dead}} #{{{note}}}'"),
         "list-commands -F '#{command_list_usage}' paste-buffer".to_owned(),
     ];
     if known.is_none() {
-        state.push(Wrote::question(pane));
+        state.push(NotedWrites::question(pane));
     }
     let state = shared.control.ask(&state).await?;
     if state.server != *server {
@@ -49,12 +49,12 @@ pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOu
         Some(("0", _)) => return Ok(WriteOutcome::AlreadyWritten),
         _ => return Err(ended()),
     }
-    let mut wrote = known.unwrap_or_else(|| Wrote::of(state.blocks.get(2).map_or(&[], Vec::as_slice)));
-    // A person may have scrolled back; keys would then move about in there.
+    let mut wrote = known.unwrap_or_else(|| NotedWrites::of(state.blocks.get(2).map_or(&[], Vec::as_slice)));
+    // A person may have scrolled back; keys would then move in copy mode.
     let mut commands = vec![format!("copy-mode -q -t {pane}")];
     let mut text = None;
     if order.bytes.len() > KEYS {
-        let file = TextFile::new(place.dir(), &order.bytes)?;
+        let file = TextFile::new(attempt_dir.dir(), &order.bytes)?;
         let usage = state.blocks.get(1).and_then(|lines| lines.first()).map_or("", String::as_str);
         commands.extend(file.paste(pane, usage)?);
         text = Some(file);
@@ -62,9 +62,9 @@ pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOu
         commands.push(keys(pane, &order.bytes));
     }
     commands.extend(wrote.add(pane, order.number));
-    // One line, which tmux has whole or not at all: the bytes and the note cannot come apart.
+    // One line, which tmux gets whole or not at all: the bytes and the note cannot be separated.
     shared.control.ask(&commands).await?;
-    shared.wrote.lock().expect("nobody panics while noting").insert(place.key, wrote);
+    shared.wrote.lock().expect("no thread panics while noting").insert(attempt_dir.key, wrote);
     drop(text);
     Ok(WriteOutcome::Written)
 }
@@ -75,12 +75,12 @@ fn keys(pane: &str, bytes: &[u8]) -> String {
     keys
 }
 
-/// A long text on its way to tmux, which reads it from here: not every byte can be said in its language.
+/// A file with a long text, which tmux reads: not every byte can be expressed in its command language.
 struct TextFile(PathBuf);
 
 impl TextFile {
-    fn new(place: &Path, bytes: &[u8]) -> Result<TextFile, RuntimeError> {
-        let path = place.join("text");
+    fn new(attempt_dir: &Path, bytes: &[u8]) -> Result<TextFile, RuntimeError> {
+        let path = attempt_dir.join("text");
         OpenOptions::new()
             .write(true)
             .create(true)
@@ -93,10 +93,10 @@ impl TextFile {
     }
 
     fn paste(&self, pane: &str, usage: &str) -> Result<[String; 2], RuntimeError> {
-        // Each pane has a buffer of its own. Names of files are formats, in which this sign is special.
+        // Each pane has its own buffer. File names are formats, in which `#` is special.
         let buffer = format!("ao_{}", pane.trim_start_matches('%'));
         let path = quoted(&path_text(&self.0)?.replace('#', "##"));
-        // As it is: without changes to line ends, and, from 3.7 on, to control bytes.
+        // Raw: without changes to line ends, and, from 3.7 on, to control bytes.
         let raw = if takes(usage, 'S') { "-S -r" } else { "-r" };
         Ok([
             format!("load-buffer -b {buffer} {path}"),
@@ -111,7 +111,7 @@ impl Drop for TextFile {
     }
 }
 
-/// Whether a command takes a flag, by its usage: `[-dprS] [-b buffer-name] …`.
+/// Returns true if a command takes a flag, by its usage: `[-dprS] [-b buffer-name] …`.
 fn takes(usage: &str, flag: char) -> bool {
     let flags = usage.trim_start().strip_prefix("[-").and_then(|rest| rest.split(']').next());
     flags.is_some_and(|flags| flags.contains(flag))

@@ -1,4 +1,4 @@
-//! What is kept of the output, and what is not.
+//! Recorded output and its limits.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +38,7 @@ async fn the_disk_is_bounded_and_what_is_lost_is_said() {
 }
 
 #[tokio::test]
-async fn nobody_else_can_look_in() {
+async fn no_other_user_can_look_in() {
     let bench = Bench::new();
     let process = bench.start("echo secret; echo oops >&2; sleep 600").await;
     bench.until(&process, |output| output == "secret\n").await;
@@ -72,7 +72,7 @@ async fn a_secret_is_nowhere_but_with_the_program() {
     bench.until(&process, |output| output == "14\n").await;
     let holder = bench.json("holder")["pid"].to_string();
     for what in ["cmdline", "environ"] {
-        // The environment of a holder is shown to nobody but root.
+        // Only root can see the environment of a shim.
         let text = fs::read(format!("/proc/{holder}/{what}")).unwrap_or_default();
         assert!(!String::from_utf8_lossy(&text).contains("hunter2"), "{what}");
     }
@@ -83,7 +83,7 @@ async fn a_secret_is_nowhere_but_with_the_program() {
 }
 
 #[tokio::test]
-async fn what_was_ended_can_be_forgotten_and_is_still_not_started_again() {
+async fn an_ended_attempt_can_be_forgotten_and_is_not_started_again() {
     let bench = Bench::new();
     let process = bench.start("echo up; sleep 600").await;
     assert!(bench.runtime.forget(&process).await.is_err(), "it was not ended");

@@ -1,4 +1,4 @@
-//! What holds when something is killed outright: the program, its shim, or both.
+//! Behaviour after a kill of the program, its shim, or both.
 
 use ao_core::evidence::Reading;
 use ao_core::input::Life;
@@ -43,7 +43,7 @@ async fn a_look_waits_for_a_shim_that_is_late_to_say_what_became_of_its_program(
 
 /// A daemon that has just begun may want an agent's output before it listens to those that were there before it.
 #[tokio::test]
-async fn who_waits_for_output_before_anybody_listens_is_told_of_it() {
+async fn a_wait_for_output_that_starts_before_the_link_is_notified() {
     let mut bench = Bench::new();
     let process = bench.start("echo up; read line; echo heard $line; read line; exit 4").await;
     bench.until(&process, |output| output == "up\n").await;
@@ -76,7 +76,7 @@ async fn a_shim_that_cannot_be_reached_for_a_while_is_heard_again() {
     bench.restart();
     let waits = bench.runtime.output(&process, 3, 100, crate::support::BOUND);
     let comes_back = async {
-        // Nothing tells from outside that it was called in vain; a look, which waits for nothing, gives it the time.
+        // A failed call cannot be observed from outside; a look, which waits for nothing, gives it the time.
         for _ in 0..3 {
             assert!(matches!(bench.runtime.look(&process).await, Life::Alive { .. }));
         }
@@ -188,7 +188,7 @@ async fn a_program_that_dies_after_its_shim_is_reported() {
 
 /// A shim that is killed before it could write down what it had started.
 #[tokio::test]
-async fn what_a_cut_off_start_has_left_is_ended_before_the_next_one() {
+async fn leftovers_of_an_interrupted_start_are_ended_before_the_next_one() {
     let bench = Bench::new();
     bench.start("trap '' HUP PIPE; while :; do sleep 1; done").await;
     let pid = bench.json("record")["pid"].to_string();

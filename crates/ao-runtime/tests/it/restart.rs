@@ -38,7 +38,7 @@ async fn the_code_is_kept_for_a_daemon_that_was_not_the_one_to_start_it() {
 }
 
 #[tokio::test]
-async fn a_pid_that_now_belongs_to_somebody_else_is_not_ours() {
+async fn a_reused_pid_is_not_ours() {
     let mut bench = Bench::new();
     let process = bench.start("exit 0").await;
     bench.exit().await;

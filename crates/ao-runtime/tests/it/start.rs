@@ -49,7 +49,7 @@ async fn it_leads_a_group_of_its_own() {
 }
 
 #[tokio::test]
-async fn what_it_cannot_do_it_says() {
+async fn impossible_starts_are_errors() {
     let bench = Bench::new();
     let mut spec = bench.spec("true");
     spec.command.secrets =

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ao_core::evidence::Reading;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{Clock, Command, EndOrder, Io, ProcessRef, Report, Reporter, Runtime, StartSpec};
-use ao_runtime::{Keep, Options, Processes, Shim};
+use ao_runtime::{Options, OutputLimits, Processes, Shim};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -41,7 +41,7 @@ impl Bench {
         Bench { _own: Some(dir), ..Bench::at(&path, session) }
     }
 
-    /// A runtime on a folder of somebody else's.
+    /// Creates a runtime on an existing folder.
     pub(crate) fn at(dir: &Path, session: SessionId) -> Bench {
         let (runtime, reports) = open(dir);
         Bench { dir: dir.to_owned(), _own: None, session, runtime, reports }
@@ -82,7 +82,7 @@ impl Bench {
         EndOrder { session: self.session, attempt: ATTEMPT, process: None }
     }
 
-    /// Where the runtime keeps what it knows of the first attempt.
+    /// Returns the folder of the first attempt's state.
     pub(crate) fn place(&self) -> PathBuf {
         self.dir.join(format!("state/{}/{ATTEMPT}", self.session))
     }
@@ -149,7 +149,7 @@ pub(crate) fn options(dir: &Path) -> Options {
     Options {
         grace: Duration::from_millis(300),
         size: SIZE,
-        keep: Keep { segment: 16 << 10, total: 128 << 10 },
+        keep: OutputLimits { segment: 16 << 10, total: 128 << 10 },
         ..Options::new(dir.join("state"), shim)
     }
 }
@@ -181,7 +181,7 @@ pub(crate) async fn gone(pid: &str) {
     tokio::time::timeout(BOUND, wait).await.expect("gone in time");
 }
 
-/// Whether a process is there and has not ended.
+/// Returns true if a process exists and has not ended.
 pub(crate) fn lives(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
         .is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.trim_start().starts_with('Z'))

@@ -68,7 +68,7 @@ async fn a_program_that_takes_the_whole_screen_gives_it_back() {
 
 /// Full-screen programs ask before they draw, and wait for the answer.
 #[tokio::test]
-async fn a_program_that_asks_its_terminal_is_answered_with_nobody_there() {
+async fn a_terminal_query_is_answered_without_a_viewer() {
     let bench = Bench::new();
     let script =
         r"stty raw -echo; printf 'ab\033[6n'; dd bs=6 count=1 2>/dev/null | od -An -c | tr -d ' '; sleep 600";
@@ -91,7 +91,7 @@ async fn a_process_on_pipes_has_no_screen() {
 }
 
 #[tokio::test]
-async fn a_folder_is_told_as_it_is_now() {
+async fn the_current_folder_is_reported() {
     let bench = Bench::new();
     let process = start(&bench, "cd /usr; echo there; exec sleep 600").await;
     bench.until(&process, |output| output.contains("there")).await;

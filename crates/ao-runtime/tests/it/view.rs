@@ -12,7 +12,7 @@ async fn start(bench: &Bench, script: &str) -> ProcessRef {
     bench.runtime.start(&spec).await.unwrap()
 }
 
-/// What a viewer has been shown.
+/// The frames that a viewer has been shown.
 struct View {
     attachment: Attachment,
     size: (u16, u16),
@@ -131,7 +131,7 @@ async fn only_who_has_control_says_how_large_it_is() {
 
 /// It takes nothing while megabytes pass, and then sees the screen as it is.
 #[tokio::test]
-async fn a_slow_viewer_holds_up_nobody() {
+async fn a_slow_viewer_delays_no_other() {
     let mut bench = Bench::new();
     let process = start(&bench, "read go; seq 1000000; printf finished; read go").await;
     let mut slow = View::new(&bench, &process, AttachOptions::default()).await;
@@ -150,7 +150,7 @@ async fn a_slow_viewer_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn what_a_person_types_is_reported_and_what_the_daemon_writes_is_not() {
+async fn typing_of_a_person_is_reported_and_writes_of_the_daemon_are_not() {
     let mut bench = Bench::new();
     let process = start(&bench, "while read line; do echo heard $line; done").await;
     let order = WriteOrder { process: process.clone(), number: 1, bytes: b"daemon\n".to_vec() };
@@ -184,9 +184,9 @@ async fn what_a_person_types_is_reported_and_what_the_daemon_writes_is_not() {
 }
 
 #[tokio::test]
-async fn who_types_and_leaves_at_once_is_heard() {
+async fn typing_is_noticed_even_if_the_viewer_leaves_at_once() {
     let bench = Bench::new();
-    // It puts out something all the while, so that whoever has left is written to.
+    // It prints all the while, so that a viewer that has left is written to.
     let script = "stty -echo; (while :; do echo tick; sleep 0.001; done) & \
                   n=0; while [ $n -lt 60 ] && read -r line; do n=$((n+1)); echo \"got $line\"; done; kill $!; echo over";
     let process = start(&bench, script).await;

@@ -1,4 +1,4 @@
-//! Output is waited for, and nobody waits in vain.
+//! Waiting for output, which always ends.
 //!
 //! Each process does its part only when the test lets it, once the reader waits. The bound of a wait is far beyond what a
 //! test may take, so that a reader who is released only by the bound fails.
@@ -61,7 +61,7 @@ async fn who_waits_after_a_restart_is_released_too() {
 }
 
 #[tokio::test]
-async fn the_last_words_are_read_before_the_end_is_told() {
+async fn the_last_output_is_read_before_the_end_is_reported() {
     let mut bench = Bench::new();
     let process = bench.start("printf 0123456789").await;
     bench.exit().await;
@@ -86,7 +86,7 @@ async fn a_look_does_not_wait_and_a_wait_has_its_bound() {
     bench.runtime.end(&bench.end_order()).await.unwrap();
 }
 
-/// All of them are told by one line to the shim, and who gives up leaves nothing behind.
+/// All of them are notified by one message of the shim, and a cancelled wait leaves nothing behind.
 #[tokio::test]
 async fn many_wait_for_the_same() {
     let bench = Bench::new();

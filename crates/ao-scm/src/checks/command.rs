@@ -6,7 +6,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use ao_process::{Guard, Keeper, Kept, Mark};
+use ao_process::{CommandGuard, Keeper, Kept, Mark};
 use camino::Utf8Path;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -63,7 +63,7 @@ pub(super) async fn run(
     order: Order<'_>,
     log: &Log,
     cancelled: &CancellationToken,
-) -> io::Result<(End, Option<Guard>)> {
+) -> io::Result<(End, Option<CommandGuard>)> {
     let (mut child, mut output) = spawn(&order).await?;
     let guard = order.mark.guard(child.id());
     let end = tokio::select! {

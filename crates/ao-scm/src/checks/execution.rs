@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ao_ports::environment::{CHECK_RUN, WantedByCheck, compose_check};
 use ao_ports::secret::secrets_in;
 use ao_ports::{CheckSpec, RunState};
-use ao_process::{Guard, Mark, secrets};
+use ao_process::{CommandGuard, Mark, secrets};
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info_span, warn};
@@ -163,7 +163,7 @@ async fn read_log(judge: impl FnOnce() -> Outcome + Send + 'static) -> Outcome {
 struct Left {
     tree: Tree,
     mark: Mark,
-    guard: Option<Guard>,
+    guard: Option<CommandGuard>,
     /// Nothing of it runs any more.
     is_clear: bool,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ao_core::Commit;
-use ao_git::{GitError, Whose};
+use ao_git::{GitError, TipSource};
 
 use super::record::PullRecord;
 use super::repository::{Refs, Repository};
@@ -33,8 +33,8 @@ impl Tips {
         }
         let (here, there) = (refs.heads.get(branch), refs.remotes.get(&format!("origin/{branch}")));
         let tip = match repository.git.base_of(here.map(Commit::as_str), there.map(Commit::as_str)).await? {
-            Some(Whose::Here) => here.map(|commit| Tip { commit: commit.clone(), remote: None }),
-            Some(Whose::Origin) => {
+            Some(TipSource::Here) => here.map(|commit| Tip { commit: commit.clone(), remote: None }),
+            Some(TipSource::Origin) => {
                 there.map(|commit| Tip { commit: commit.clone(), remote: Some("origin".to_owned()) })
             }
             None => None,

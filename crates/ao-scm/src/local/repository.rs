@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ao_core::Commit;
-use ao_git::{Git, GitError, Queues, Settings, Turn};
+use ao_git::{Git, GitError, QueueTurn, Queues, Settings};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{LocalError, Options};
@@ -92,7 +92,7 @@ impl Repository {
     }
 
     /// One's turn to change something in it. Objects may be written without: nobody stumbles over those.
-    pub(super) async fn turn(&self) -> Turn {
+    pub(super) async fn turn(&self) -> QueueTurn {
         self.queues.turn(self.common_dir.as_std_path()).await
     }
 

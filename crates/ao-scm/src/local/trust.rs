@@ -20,7 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ao_core::{Commit, SessionId};
-use ao_git::{GitError, Setting, Surroundings};
+use ao_git::{ConfigFingerprint, GitError, Setting};
 use ao_ports::{BaseView, Change, Hint, MovedBase, TrackerError};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ impl LocalScm {
         let Some(before) = known else {
             // The first look at a project: it is as the user has left it.
             let around = around.unwrap_or_default();
-            let Surroundings { parts, programs } = around;
+            let ConfigFingerprint { parts, programs } = around;
             let first = Trusted { branch: branch.clone(), here, origin, parts, programs, held: vec![] };
             self.put_trust(first).await?;
             return Ok(refs);
@@ -181,7 +181,7 @@ impl LocalScm {
         let refs = self.repository.refs().await?;
         let branch = &self.options.default_branch;
         let around = self.around().await.unwrap_or_default();
-        let Surroundings { parts, programs } = around;
+        let ConfigFingerprint { parts, programs } = around;
         let (here, origin) = (refs.heads.get(branch), refs.remotes.get(&format!("origin/{branch}")));
         let (here, origin) = (here.cloned(), origin.cloned());
         self.put_trust(Trusted { branch: branch.clone(), here, origin, parts, programs, held: vec![] })
@@ -203,8 +203,8 @@ impl LocalScm {
         !same_refs || self.around().await.is_some_and(|around| around.parts != known.parts)
     }
 
-    async fn around(&self) -> Option<Surroundings> {
-        let found = Surroundings::of(self.repository.common_dir.as_std_path()).await;
+    async fn around(&self) -> Option<ConfigFingerprint> {
+        let found = ConfigFingerprint::of(self.repository.common_dir.as_std_path()).await;
         found.inspect_err(|err| warn!(%err, "the settings of the repository could not be compared")).ok()
     }
 

@@ -124,11 +124,11 @@ async fn concurrent_producers_keep_their_own_order() {
 }
 
 #[tokio::test]
-async fn what_was_accepted_is_written_before_the_last_handle_is_gone() {
+async fn accepted_records_are_written_before_the_last_handle_is_dropped() {
     let dir = DataDir::new();
     let store = dir.open();
     let other = store.clone();
-    // Handed over, and then nobody waits for the answer.
+    // The request was sent, and then the caller stops waiting for the answer.
     let append = tokio::spawn(async move { other.append(records(1..=100), None).await });
     tokio::task::yield_now().await;
     append.abort();

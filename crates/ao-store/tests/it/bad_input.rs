@@ -133,7 +133,7 @@ fn a_data_directory_that_is_a_file_is_named() {
 #[test]
 fn a_read_only_directory_is_named_with_what_to_do() {
     let dir = with_events(1);
-    let said = as_somebody_else(&dir, 0o555);
+    let said = as_another_user(&dir, 0o555);
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].contains(dir.as_str()), "{said:?}");
     assert!(said[0].contains("Make it writable for you, or choose another data directory"), "{said:?}");
@@ -141,8 +141,8 @@ fn a_read_only_directory_is_named_with_what_to_do() {
 
 /// Opens the log in a process that may do with its directory only what `mode` lets it.
 ///
-/// Permissions do not bind root, so if that is who runs the tests, the process becomes somebody else.
-fn as_somebody_else(dir: &DataDir, mode: u32) -> Vec<String> {
+/// Permissions do not bind root, so if root runs the tests, the process switches to another user.
+fn as_another_user(dir: &DataDir, mode: u32) -> Vec<String> {
     let chmod = |path: &str, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let is_root = dir.metadata().unwrap().uid() == 0;
     let binary = dir.beside("test-binary");

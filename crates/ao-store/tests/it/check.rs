@@ -20,7 +20,7 @@ async fn a_sound_log_has_no_problems() {
 }
 
 #[tokio::test]
-async fn each_thing_that_is_wrong_is_told() {
+async fn each_problem_is_reported() {
     let dir = DataDir::new();
     let store = dir.open();
     store.append(records(1..=20), None).await.unwrap();
@@ -73,7 +73,7 @@ async fn a_broken_page_is_found_and_the_rest_can_be_exported() {
     assert!(!dir.beside("copy.db").exists() && !dir.beside("copy.db.partial").exists());
 }
 
-/// A fault that only the full look finds: it is looked at in full after word was left, and no more once it is whole again.
+/// A fault that only the full check finds: a marked log is checked in full, and no longer once it is intact again.
 #[tokio::test]
 async fn a_log_under_suspicion_is_looked_at_in_full() {
     let dir = DataDir::new();

@@ -17,7 +17,7 @@ pub(crate) fn command(role: &str, dir: &Utf8Path) -> Command {
     command
 }
 
-/// Tells a command that runs this binary what to play.
+/// Selects the role that a child of this test binary plays.
 pub(crate) fn play(command: &mut Command, role: &str, dir: &Utf8Path) {
     command
         .args(["child::plays_its_role", "--exact", "--nocapture"])
@@ -27,7 +27,7 @@ pub(crate) fn play(command: &mut Command, role: &str, dir: &Utf8Path) {
         .stdout(Stdio::piped());
 }
 
-/// What a child said in this line of its stdout, if it did.
+/// Returns the text that a child printed in this line of its stdout, if any.
 pub(crate) fn said(line: &str) -> Option<&str> {
     // The first one stands behind the `test child::… ` of the harness.
     line.split_once('>').map(|(_, said)| said.trim())

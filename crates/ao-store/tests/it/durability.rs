@@ -1,4 +1,4 @@
-//! What was answered is on disk, whatever happens next.
+//! An acknowledged event is on disk, regardless of what happens next.
 
 use std::io::{BufRead, BufReader};
 
@@ -22,7 +22,7 @@ fn a_killed_writer_loses_nothing_it_has_acknowledged() {
             lines.by_ref().filter_map(|line| child::said(&line)?.parse().ok()).take(enough).collect();
         writer.kill().unwrap();
         writer.wait().unwrap();
-        // What it had said before it died, and we had not heard yet. The last line may be cut short.
+        // The lines that it had written before it died and that we had not read yet. The last one may be truncated.
         let rest: Vec<String> = lines.collect();
         let whole = rest.len().saturating_sub(1);
         acknowledged.extend(rest[..whole].iter().filter_map(|line| child::said(line)?.parse::<u64>().ok()));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use ao_core::Timestamp;
 use ao_ports::{EventStore, NewRecord, StoreError};
-use ao_store::{ExportError, Exported, Retention, Store, import};
+use ao_store::{ExportError, ExportReport, Retention, Store, import};
 
 use crate::support::{DataDir, record, records, snapshot};
 
@@ -38,7 +38,7 @@ async fn a_range_can_be_asked_for() {
 }
 
 #[tokio::test]
-async fn what_was_pruned_is_told_if_it_was_asked_for() {
+async fn a_range_that_was_pruned_is_an_error() {
     let dir = pruned().await;
     let store = Store::open_read_only(&dir).unwrap();
     assert_eq!(export(&store, ..).0.events, 92);
@@ -47,7 +47,7 @@ async fn what_was_pruned_is_told_if_it_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_json_is_left_out_and_told() {
+async fn a_body_that_is_not_json_is_left_out_and_counted() {
     let dir = DataDir::new();
     let store = dir.open();
     let broken = NewRecord { body: "{\"n\":\n\"".into(), ..record(2) };
@@ -148,7 +148,7 @@ async fn an_import_into_a_log_is_refused() {
     assert!(taken.contains("import into an empty data directory"), "{taken}");
 }
 
-fn export(store: &Store, range: impl std::ops::RangeBounds<u64>) -> (Exported, String) {
+fn export(store: &Store, range: impl std::ops::RangeBounds<u64>) -> (ExportReport, String) {
     let mut out = Vec::new();
     let exported = store.export(&mut out, range).unwrap();
     (exported, String::from_utf8(out).unwrap())

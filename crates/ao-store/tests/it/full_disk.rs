@@ -43,7 +43,7 @@ async fn pruning_makes_room_in_a_full_log() {
 }
 
 #[tokio::test]
-async fn what_still_fits_is_not_refused_because_of_a_large_neighbour() {
+async fn a_small_append_succeeds_beside_one_that_is_too_large() {
     let dir = DataDir::new();
     let store = Store::open(&dir, SMALL).unwrap();
     let (small, large, also_small) = tokio::join!(

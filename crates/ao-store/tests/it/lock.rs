@@ -10,7 +10,7 @@ use crate::child;
 use crate::support::DataDir;
 
 #[test]
-fn a_second_daemon_is_told_who_was_first() {
+fn a_second_daemon_gets_the_pid_of_the_first() {
     let dir = DataDir::new();
     let _first = dir.open();
 

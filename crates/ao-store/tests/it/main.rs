@@ -1,4 +1,4 @@
-//! What the event log promises, one file a promise.
+//! The guarantees of the event log, one file per guarantee.
 
 mod append;
 mod bad_input;

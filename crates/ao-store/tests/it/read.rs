@@ -47,7 +47,7 @@ async fn a_read_does_not_wait_for_a_write_that_hangs() {
     let dir = DataDir::new();
     let store = dir.open();
     store.append(records([1]), None).await.unwrap();
-    // Somebody holds the write lock, in the middle of a change.
+    // Another connection holds the write lock, in the middle of a change.
     let foreign = dir.foreign();
     foreign.execute_batch("BEGIN IMMEDIATE; DELETE FROM events").unwrap();
 

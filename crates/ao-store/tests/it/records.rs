@@ -65,14 +65,14 @@ async fn documents_are_there_after_a_restart_and_in_a_backup() {
 }
 
 #[tokio::test]
-async fn what_comes_together_shares_a_commit() {
+async fn concurrent_changes_share_a_commit() {
     const CHANGES: usize = 400;
     let dir = DataDir::new();
     let store = dir.open();
     store.change(vec![Change::put("s", "first", "0")]).await.unwrap();
     let before = commits(&dir);
 
-    // Somebody else holds the file, so all of them are waiting when the writer gets its turn.
+    // Another connection holds the file, so all of them are waiting when the writer gets its turn.
     let foreign = dir.foreign();
     foreign.execute_batch("BEGIN IMMEDIATE").unwrap();
     let handed_over = Arc::new(AtomicUsize::new(0));
@@ -178,7 +178,7 @@ async fn more_documents_than_are_kept_in_memory_are_exported_too() {
 }
 
 #[tokio::test]
-async fn a_document_that_is_not_json_is_told() {
+async fn a_document_that_is_not_json_is_reported() {
     let dir = DataDir::new();
     let store = dir.open();
     store.change(vec![Change::put("s", "good", "{}"), Change::put("s", "bad", "{")]).await.unwrap();
@@ -228,7 +228,7 @@ async fn keys(store: &Store) -> Vec<String> {
     store.list("s", "", None, usize::MAX).await.unwrap().into_iter().map(|(key, _)| key).collect()
 }
 
-/// How many transactions are in the WAL: the last frame of each says how large the file is then.
+/// Counts the transactions in the WAL: the last frame of each holds the size of the file at that point.
 /// See <https://www.sqlite.org/fileformat.html#the_write_ahead_log>.
 fn commits(dir: &DataDir) -> usize {
     const HEADER: usize = 32;

@@ -2,7 +2,7 @@
 
 use ao_core::Timestamp;
 use ao_ports::{EventStore, StoreError};
-use ao_store::{Pruned, Retention, Store};
+use ao_store::{PruneReport, Retention, Store};
 
 use crate::support::{DataDir, record, records, snapshot};
 
@@ -111,6 +111,6 @@ async fn appends_go_on_while_a_prune_runs() {
 }
 
 async fn prune(store: &Store, before: i64) -> u64 {
-    let Pruned { events } = store.prune(Retention { before: Timestamp(before) }).await.unwrap();
+    let PruneReport { events } = store.prune(Retention { before: Timestamp(before) }).await.unwrap();
     events
 }

@@ -1,4 +1,4 @@
-//! What every test needs: a directory, a store in it, and records to put there.
+//! Shared parts of all tests: a directory, a store in it, and records to put there.
 
 use std::ops::Deref;
 
@@ -49,7 +49,7 @@ impl Deref for DataDir {
     }
 }
 
-/// A record that can be told apart by its number, which is also its time.
+/// A record that is identified by its number, which is also its time.
 pub(crate) fn record(n: u64) -> NewRecord {
     NewRecord {
         at: Timestamp(n as i64),

@@ -1,15 +1,15 @@
-//! GitHub's JSON: what `gh issue list --json …` writes, and what its REST API answers.
+//! Parses GitHub's JSON: the output of `gh issue list --json …`, and the answers of its REST API.
 
 use std::collections::BTreeSet;
 
 use ao_core::pull::{Author, Standing};
 use serde_json::{Map, Value};
 
-use super::{Draft, ImportError, bounded, few_enough};
+use super::{ImportError, IssueDraft, bounded, few_enough};
 use crate::local::{MAX_BODY, MAX_LABELS, MAX_TITLE, MAX_WORD};
 
-/// Reads an array of issues. Pull requests, which the API has among them, are left out.
-pub fn read(text: &str) -> Result<Vec<Draft>, ImportError> {
+/// Parses an array of issues. Pull requests, which the API includes, are left out.
+pub fn read(text: &str) -> Result<Vec<IssueDraft>, ImportError> {
     bounded(text)?;
     let not_github = |what: String| ImportError::NotGitHub { what };
     let value: Value = serde_json::from_str(text).map_err(|err| not_github(err.to_string()))?;
@@ -24,7 +24,7 @@ pub fn read(text: &str) -> Result<Vec<Draft>, ImportError> {
             continue;
         }
         let draft = draft(entry).map_err(|what| ImportError::Entry { entry: n + 1, what })?;
-        // Pages that were put together may have one twice.
+        // Concatenated pages may contain one twice.
         if keys.insert(draft.key.clone()) {
             drafts.push(draft);
         }
@@ -33,13 +33,13 @@ pub fn read(text: &str) -> Result<Vec<Draft>, ImportError> {
     Ok(drafts)
 }
 
-/// Returns the number in a name such as `GH-789`, by which people call an issue of GitHub elsewhere.
+/// Returns the number in a name such as `GH-789`, which refers to an issue of GitHub.
 pub(crate) fn number_named(name: &str) -> Option<u64> {
     let (prefix, number) = name.split_once('-')?;
     number_in(number).filter(|_| prefix.eq_ignore_ascii_case("gh"))
 }
 
-/// Returns the number that GitHub gave to the issue with this key, if its key says that it came from there.
+/// Returns GitHub's number of the issue with this key, if the key shows that it came from there.
 pub(crate) fn number_of_key(key: &str) -> Option<u64> {
     let number = match key.strip_prefix("github:") {
         Some(number) => number,
@@ -49,7 +49,7 @@ pub(crate) fn number_of_key(key: &str) -> Option<u64> {
     number_in(number)
 }
 
-/// A number in its one spelling.
+/// Parses a number in its canonical spelling.
 fn number_in(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number: &u64| *number > 0 && number.to_string() == text)
 }
@@ -60,7 +60,7 @@ fn is_pull(entry: &Map<String, Value>) -> bool {
         || text(entry, "url").is_some_and(|url| url.contains("/pull/"))
 }
 
-fn draft(entry: &Map<String, Value>) -> Result<Draft, String> {
+fn draft(entry: &Map<String, Value>) -> Result<IssueDraft, String> {
     let number = entry.get("number").and_then(Value::as_u64).ok_or("it has no `number`")?;
     let url = text(entry, "html_url").or_else(|| text(entry, "url"));
     let key = match url {
@@ -89,7 +89,7 @@ fn draft(entry: &Map<String, Value>) -> Result<Draft, String> {
         Some(Value::String(body)) => cut(&crate::local::plain_text(body).replace('\0', ""), url),
         Some(_) => return Err(format!("the body of issue #{number} is not a text")),
     };
-    Ok(Draft {
+    Ok(IssueDraft {
         key,
         title: title.to_owned(),
         body,
@@ -101,7 +101,7 @@ fn draft(entry: &Map<String, Value>) -> Result<Draft, String> {
     })
 }
 
-/// GitHub counts letters where we count bytes. The end of what is too long stays where it is.
+/// Truncates a long body. GitHub counts characters where we count bytes.
 fn cut(body: &str, url: Option<&str>) -> String {
     if body.len() <= MAX_BODY {
         return body.to_owned();
@@ -111,7 +111,7 @@ fn cut(body: &str, url: Option<&str>) -> String {
     format!("{}{rest}", &body[..end])
 }
 
-/// Objects with a name, or names.
+/// Reads the labels, which are objects with a name, or names.
 fn labels(entry: &Map<String, Value>, number: u64) -> Result<BTreeSet<String>, String> {
     let list = match entry.get("labels") {
         None | Some(Value::Null) => return Ok(BTreeSet::new()),
@@ -134,8 +134,9 @@ fn labels(entry: &Map<String, Value>, number: u64) -> Result<BTreeSet<String>, S
     Ok(labels)
 }
 
-/// Who wrote it, if it says so. The standing is GitHub's own word and never read off a login, which anybody can choose: a
-/// name that ends in `[bot]` is no bot. Where GitHub does not tell (`gh issue list` does not), nobody vouches for the author.
+/// Returns the author, if given. The standing comes from GitHub and is never derived from a login, which anyone can
+/// choose: a name that ends in `[bot]` is no bot. Where GitHub does not report it (`gh issue list` does not), the
+/// author counts as an outsider.
 fn author(entry: &Map<String, Value>) -> Option<Author> {
     let who = entry.get("user").or_else(|| entry.get("author")).and_then(Value::as_object);
     let association = text(entry, "author_association").or_else(|| text(entry, "authorAssociation"));
@@ -160,7 +161,7 @@ fn author(entry: &Map<String, Value>) -> Option<Author> {
     Some(Author { login: login.filter(plain).unwrap_or("somebody unknown").to_owned(), standing })
 }
 
-/// The first of them: here an issue has one.
+/// Returns the first assignee: here an issue has only one.
 fn assignee(entry: &Map<String, Value>) -> Option<String> {
     let login = |who: &Value| match who {
         Value::String(login) => Some(login.clone()),

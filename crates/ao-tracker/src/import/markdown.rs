@@ -1,19 +1,19 @@
-//! Task lists in Markdown.
+//! Parses task lists in Markdown.
 //!
-//! `- [ ] title` is an issue and `- [x] title` one that is done. What is indented below it is its body, and a task that is
-//! indented below it is an issue of its own, which has to be done first.
+//! `- [ ] title` is an issue and `- [x] title` a closed one. Text indented below it is its body, and a task indented
+//! below it is an issue of its own, which has to be done first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use super::{Draft, ImportError, bounded, few_enough};
+use super::{ImportError, IssueDraft, bounded, few_enough};
 use crate::local::{MAX_BODY, MAX_TITLE};
 
-/// Reads every task list of a text.
-pub fn read(text: &str) -> Result<Vec<Draft>, ImportError> {
+/// Parses every task list of a text.
+pub fn read(text: &str) -> Result<Vec<IssueDraft>, ImportError> {
     bounded(text)?;
-    let mut reader = Reader::default();
+    let mut reader = ListReader::default();
     for (n, line) in text.lines().enumerate() {
         reader.line(n + 1, line.trim_end())?;
     }
@@ -26,32 +26,32 @@ pub fn read(text: &str) -> Result<Vec<Draft>, ImportError> {
 }
 
 #[derive(Default)]
-struct Reader {
-    drafts: Vec<Draft>,
+struct ListReader {
+    drafts: Vec<IssueDraft>,
     /// The headings above, the outermost first, each with its level.
     headings: Vec<(usize, String)>,
     /// The tasks that the next line may belong to, the outermost first.
-    open: Vec<Item>,
-    /// The mark that ends the block of code we are in.
+    open: Vec<OpenItem>,
+    /// The mark that ends the current code block.
     fence: Option<String>,
-    /// How often each key was there, to tell twins apart.
+    /// The number of occurrences of each key, to distinguish duplicates.
     keys: BTreeMap<String, usize>,
 }
 
-/// A task whose end was not seen yet.
-struct Item {
+/// A task whose end was not reached yet.
+struct OpenItem {
     line: usize,
-    /// Where its dash stands, and where its text begins.
+    /// The columns of its dash and of its text.
     indent: usize,
     inner: usize,
     title: String,
     closed: bool,
     body: Vec<String>,
-    /// The drafts of the tasks in it.
+    /// The drafts of the tasks nested in it.
     children: Vec<usize>,
 }
 
-impl Reader {
+impl ListReader {
     fn line(&mut self, n: usize, line: &str) -> Result<(), ImportError> {
         let (indent, rest) = indent(line);
         if let Some(mark) = &self.fence {
@@ -106,7 +106,7 @@ impl Reader {
         if let Some(what) = wrong {
             return Err(ImportError::Line { line, what });
         }
-        self.open.push(Item {
+        self.open.push(OpenItem {
             line,
             indent,
             inner,
@@ -118,7 +118,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes a line into the body of the task that it stands below, if there is one.
+    /// Adds a line to the body of the task above it, if there is one.
     fn keep(&mut self, line: &str) {
         if let Some(item) = self.open.last_mut() {
             item.body.push(dedented(line, item.inner));
@@ -139,7 +139,7 @@ impl Reader {
             if let Some(parent) = self.open.last_mut() {
                 parent.children.push(draft);
             }
-            self.drafts.push(Draft {
+            self.drafts.push(IssueDraft {
                 key,
                 title: item.title,
                 body,
@@ -153,7 +153,8 @@ impl Reader {
         Ok(())
     }
 
-    /// By the headings and tasks above it and its own words, not by its place: lists are sorted and grow.
+    /// Derives the key from the headings and tasks above it and its own title, not from its position: lists are sorted
+    /// and grow.
     fn key(&mut self, title: &str) -> String {
         let mut hash = Sha256::new();
         let above = self.headings.iter().map(|(_, heading)| heading.as_str());
@@ -172,7 +173,7 @@ impl Reader {
     }
 }
 
-/// The column where a line begins, and what is there. A tab goes to the next column that four divides.
+/// Returns the column where a line begins, and the text there. A tab advances to the next multiple of four.
 fn indent(line: &str) -> (usize, &str) {
     let mut column = 0;
     for (at, c) in line.char_indices() {
@@ -185,13 +186,13 @@ fn indent(line: &str) -> (usize, &str) {
     (column, "")
 }
 
-/// The line without as much of its indent as belongs to the list.
+/// Removes the part of the indentation that belongs to the list.
 fn dedented(line: &str, columns: usize) -> String {
     let (indent, rest) = indent(line);
     format!("{}{rest}", " ".repeat(indent.saturating_sub(columns)))
 }
 
-/// How far the text is from the dash, whether it is done, and what it says.
+/// Parses a task: the distance of its text from the dash, whether it is done, and its title.
 fn task(text: &str) -> Option<(usize, bool, &str)> {
     let bullet = match text.find(|c: char| !c.is_ascii_digit())? {
         0 => text.strip_prefix(['-', '*', '+'])?,

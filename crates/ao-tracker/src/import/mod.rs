@@ -1,8 +1,8 @@
-//! Issues from lists that others have: what they say, as drafts, and the way of drafts into a tracker.
+//! Imports issues from the lists of other tools: parses them into drafts, and creates issues from those.
 //!
-//! Reading is pure and takes only what is written: no labels are guessed from words, and nothing is asked for anywhere.
+//! Parsing is pure and takes the text literally: it guesses no labels, and sends no requests.
 
-mod bring;
+mod create;
 mod github;
 mod markdown;
 
@@ -12,19 +12,19 @@ use ao_core::pull::Author;
 use ao_core::{ProjectId, TaskId};
 use ao_ports::NewTask;
 
-pub use self::bring::{Brought, Outcome, bring_in};
+pub use self::create::{ImportResult, Outcome, bring_in};
 pub use self::github::read as github;
 pub(crate) use self::github::{number_named as github_number, number_of_key as github_number_of};
 pub use self::markdown::read as markdown;
 
-/// No list may be longer than this, in bytes.
+/// Most bytes of a list.
 const MAX_TEXT: usize = 32 << 20;
-/// No list may have more issues than this.
+/// Most issues of a list.
 const MAX_DRAFTS: usize = 10_000;
 
-/// An issue to be made.
+/// An issue to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
+pub struct IssueDraft {
     /// The same whenever the same list is read.
     pub key: String,
     pub title: String,
@@ -32,14 +32,14 @@ pub struct Draft {
     pub labels: BTreeSet<String>,
     pub assignee: Option<String>,
     pub closed: bool,
-    /// Who wrote it where it comes from. If that is not said, whoever brings it in answers for it.
+    /// The author at the source. If absent, the person who imports it counts as the author.
     pub author: Option<Author>,
-    /// Drafts in front of this one that have to be done first, by their places in the list.
+    /// The indexes of earlier drafts that have to be done first.
     pub blocked_by: Vec<usize>,
 }
 
-impl Draft {
-    /// What a tracker is told. `blocked_by` are the tasks that were made of the drafts of that name.
+impl IssueDraft {
+    /// Converts to a new task. `blocked_by` are the tasks created from the drafts that it refers to.
     pub fn task(&self, project: &ProjectId, by: &Author, blocked_by: BTreeSet<TaskId>) -> NewTask {
         NewTask {
             project: project.clone(),
@@ -56,7 +56,7 @@ impl Draft {
     }
 }
 
-/// Why a list cannot be read.
+/// The reason why a list cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     #[error("line {line}: {what}")]
@@ -80,7 +80,7 @@ fn bounded(text: &str) -> Result<(), ImportError> {
     }
 }
 
-fn few_enough(drafts: &[Draft]) -> Result<(), ImportError> {
+fn few_enough(drafts: &[IssueDraft]) -> Result<(), ImportError> {
     match drafts.len() > MAX_DRAFTS {
         true => Err(ImportError::TooLong { what: format!("it has more than {MAX_DRAFTS} issues") }),
         false => Ok(()),

@@ -1,15 +1,18 @@
-//! Who waits for whom: never for nobody, and never in a circle.
+//! Validates blockers: they exist, and never form a cycle.
 
 use std::collections::BTreeSet;
 
 use ao_ports::TrackerError;
 
-use super::shelf::Shelf;
+use super::storage::IssueStorage;
 
-/// Refuses to wait for what is not there.
-pub(super) async fn must_exist(shelf: &dyn Shelf, blockers: &BTreeSet<u64>) -> Result<(), TrackerError> {
+/// Rejects blockers that do not exist.
+pub(super) async fn must_exist(
+    storage: &dyn IssueStorage,
+    blockers: &BTreeSet<u64>,
+) -> Result<(), TrackerError> {
     for blocker in blockers {
-        if shelf.get(*blocker).await?.is_none() {
+        if storage.get(*blocker).await?.is_none() {
             return Err(TrackerError::refused(format!(
                 "issue #{blocker} cannot be waited for: there is no such issue"
             )));
@@ -18,10 +21,10 @@ pub(super) async fn must_exist(shelf: &dyn Shelf, blockers: &BTreeSet<u64>) -> R
     Ok(())
 }
 
-/// Refuses what would let an issue wait for itself, however long the way round is. Closed ones count: they could be opened
-/// again.
+/// Rejects blockers that would make an issue wait for itself, over any number of steps. Closed ones count: they could
+/// be reopened.
 pub(super) async fn must_not_be_circular(
-    shelf: &dyn Shelf,
+    storage: &dyn IssueStorage,
     number: u64,
     blockers: &BTreeSet<u64>,
 ) -> Result<(), TrackerError> {
@@ -43,7 +46,7 @@ pub(super) async fn must_not_be_circular(
         if !seen.insert(last) {
             continue;
         }
-        let behind = shelf.get(last).await?.map(|issue| issue.blocked_by).unwrap_or_default();
+        let behind = storage.get(last).await?.map(|issue| issue.blocked_by).unwrap_or_default();
         ways.extend(behind.into_iter().map(|next| way.iter().copied().chain([next]).collect()));
     }
     Ok(())

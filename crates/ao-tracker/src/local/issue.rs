@@ -1,4 +1,4 @@
-//! An issue, and what one may look like, whoever keeps it.
+//! An issue and its limits, independent of where it is stored.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,16 @@ use ao_core::pull::Author;
 use ao_core::{ProjectId, TaskId, Timestamp};
 use ao_ports::TrackerError;
 
-/// Longer titles are no titles, and break lists and commit messages.
+/// Most characters of a title. Longer ones break lists and commit messages.
 pub(crate) const MAX_TITLE: usize = 256;
-/// In bytes, of a body and of a comment.
+/// Most bytes of a body and of a comment.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 pub(crate) const MAX_LABELS: usize = 100;
-/// Of a label, a login, and of a mark.
+/// Most characters of a label, a login or a key.
 pub(crate) const MAX_WORD: usize = 256;
 const MAX_BLOCKERS: usize = 100;
 
-/// An issue of one project, with its comments apart.
+/// An issue of one project, without its comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Issue {
     pub(crate) number: u64,
@@ -23,20 +23,20 @@ pub(crate) struct Issue {
     pub(crate) body: String,
     pub(crate) labels: BTreeSet<String>,
     pub(crate) priority: i32,
-    /// Whether they are open or closed.
+    /// All blockers, open or closed.
     pub(crate) blocked_by: BTreeSet<u64>,
     pub(crate) assignee: Option<String>,
     pub(crate) closed: bool,
     pub(crate) author: Option<Author>,
-    /// What it was marked with when it was made.
+    /// The key that it was created with.
     pub(crate) key: Option<String>,
     pub(crate) created: Timestamp,
     pub(crate) updated: Timestamp,
 }
 
-/// A comment, with the mark that keeps it from being left twice.
+/// A comment, with the key that keeps it from being added twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Comment {
+pub(crate) struct IssueComment {
     pub(crate) key: Option<String>,
     pub(crate) author: Author,
     pub(crate) body: String,
@@ -47,12 +47,12 @@ pub(crate) fn task_id(project: &ProjectId, number: u64) -> TaskId {
     TaskId { project: project.clone(), key: number.to_string() }
 }
 
-/// The number in a key, which has one spelling only, so that no issue has two ids.
+/// Parses the number in a key, which has only one spelling, so that no issue has two ids.
 pub(crate) fn number(key: &str) -> Option<u64> {
     key.parse().ok().filter(|number: &u64| *number > 0 && number.to_string() == key)
 }
 
-/// A title, without spaces around it.
+/// Validates a title and trims it.
 pub(crate) fn title(text: &str) -> Result<String, TrackerError> {
     let title = text.trim();
     if title.is_empty() {
@@ -62,7 +62,7 @@ pub(crate) fn title(text: &str) -> Result<String, TrackerError> {
     Ok(title.to_owned())
 }
 
-/// A body or a comment: with plain line ends, without blank lines around it.
+/// Validates a body or a comment: normalizes line ends and removes blank lines around it.
 pub(crate) fn body(what: &str, text: &str) -> Result<String, TrackerError> {
     let body = plain_text(text);
     if body.len() > MAX_BODY {
@@ -78,7 +78,7 @@ pub(crate) fn body(what: &str, text: &str) -> Result<String, TrackerError> {
     Ok(body)
 }
 
-/// The text as it is compared and kept, wherever it comes from.
+/// Normalizes a text as it is compared and stored.
 pub(crate) fn plain_text(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut rest = text.as_str();
@@ -96,7 +96,7 @@ pub(crate) fn labels<'a>(
     labels.into_iter().map(|label| word("a label", label)).collect()
 }
 
-/// How many there are is only known once an edit is made.
+/// Checks the counts, which are only known once an edit is applied.
 pub(crate) fn few_enough(issue: &Issue) -> Result<(), TrackerError> {
     for (what, count, most) in
         [("labels", issue.labels.len(), MAX_LABELS), ("blockers", issue.blocked_by.len(), MAX_BLOCKERS)]
@@ -108,7 +108,7 @@ pub(crate) fn few_enough(issue: &Issue) -> Result<(), TrackerError> {
     Ok(())
 }
 
-/// A label, a login or a mark, without spaces around it.
+/// Validates a label, a login or a key, and trims it.
 pub(crate) fn word(what: &str, text: &str) -> Result<String, TrackerError> {
     let word = text.trim();
     if word.is_empty() {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_title_is_refused_with_a_reason() {
+    fn an_invalid_title_is_rejected_with_a_reason() {
         assert_eq!(title("  Fix `$(rm -rf ~)` \u{1f980}  ").unwrap(), "Fix `$(rm -rf ~)` \u{1f980}");
         assert_eq!(title(&"ä".repeat(MAX_TITLE)).unwrap().chars().count(), MAX_TITLE);
         for (text, why) in [

@@ -1,4 +1,4 @@
-//! The tracker itself: one turn at a time, whichever way issues are kept.
+//! The local tracker: one change at a time, with either storage.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,29 +16,29 @@ use camino::Utf8PathBuf;
 use tokio::sync::{Mutex, broadcast};
 
 use super::blocks;
-use super::files::{FileShelf, Warning};
-use super::issue::{self, Comment, Issue, task_id};
-use super::shelf::{Shelf, Wanted};
-use super::store::StoreShelf;
+use super::files::{FileStorage, FileWarning};
+use super::issue::{self, Issue, IssueComment, task_id};
+use super::records::RecordStorage;
+use super::storage::{IssueMatcher, IssueStorage};
 use crate::import;
 
-/// How many tasks make a page.
+/// Tasks per page.
 const PAGE: usize = 100;
 
-/// How many changes wait to be told. Who falls behind that far asks for all of the project instead.
+/// Most queued change events. A receiver that falls behind further asks for the whole project instead.
 const NEWS: usize = 1024;
 
-/// Whose issues these are, and how they are kept.
+/// The project, and how its issues are stored.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub project: ProjectId,
     pub keep: Keep,
 }
 
-/// How issues are kept.
+/// The storage of issues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keep {
-    /// In the daemon's own file.
+    /// In the daemon's own database.
     Store,
     /// As Markdown files in `.ao/issues` of a checkout.
     Files { root: Utf8PathBuf },
@@ -47,11 +47,11 @@ pub enum Keep {
 /// The issues of one project.
 pub struct LocalTracker {
     project: ProjectId,
-    shelf: Arc<dyn Shelf>,
-    /// The same once more, if it is one of files, which can change without us.
-    files: Option<Arc<FileShelf>>,
+    storage: Arc<dyn IssueStorage>,
+    /// The same storage, if it consists of files, which can change without us.
+    files: Option<Arc<FileStorage>>,
     clock: Arc<dyn Clock>,
-    /// Held from reading an issue until its change is written. Across waiting, so not a plain one.
+    /// Held from reading an issue until its change is written. Across awaits, so it is an async lock.
     turn: Mutex<()>,
     news: broadcast::Sender<u64>,
 }
@@ -59,19 +59,19 @@ pub struct LocalTracker {
 impl LocalTracker {
     pub fn new(options: Options, records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> LocalTracker {
         let Options { project, keep } = options;
-        let (shelf, files): (Arc<dyn Shelf>, _) = match keep {
-            Keep::Store => (Arc::new(StoreShelf::new(&project, records, Arc::clone(&clock))), None),
+        let (storage, files): (Arc<dyn IssueStorage>, _) = match keep {
+            Keep::Store => (Arc::new(RecordStorage::new(&project, records, Arc::clone(&clock))), None),
             Keep::Files { root } => {
-                let files = Arc::new(FileShelf::new(&project, root, records));
+                let files = Arc::new(FileStorage::new(&project, root, records));
                 (Arc::clone(&files) as _, Some(files))
             }
         };
         let (news, _) = broadcast::channel(NEWS);
-        LocalTracker { project, shelf, files, clock, turn: Mutex::new(()), news }
+        LocalTracker { project, storage, files, clock, turn: Mutex::new(()), news }
     }
 
-    /// What is wrong in the files that people write, as they are now. None if issues are not kept in files.
-    pub async fn warnings(&self) -> Result<Vec<Warning>, TrackerError> {
+    /// Returns the mistakes in the files that people edit, as they are now. Empty if issues are not stored in files.
+    pub async fn warnings(&self) -> Result<Vec<FileWarning>, TrackerError> {
         match &self.files {
             Some(files) => files.warnings().await,
             None => Ok(vec![]),
@@ -94,13 +94,14 @@ impl LocalTracker {
             Some(number) => self.imported_from_github(number, task).await?,
             None => issue::number(&task.key),
         };
-        self.shelf.get(number.ok_or_else(missing)?).await?.ok_or_else(missing)
+        self.storage.get(number.ok_or_else(missing)?).await?.ok_or_else(missing)
     }
 
-    /// Finds the issue that GitHub calls `GH-789`: the one that was imported with that number. Where no issue came from GitHub,
-    /// the numbers are our own, and it is issue 789. An issue that GitHub knows by another number is never taken for it.
+    /// Finds the issue that GitHub calls `GH-789`: the one that was imported with that number. If no issue came from
+    /// GitHub, the numbers are our own, and it is issue 789. An issue with another number at GitHub is never taken for
+    /// it.
     async fn imported_from_github(&self, number: u64, task: &TaskId) -> Result<Option<u64>, TrackerError> {
-        let imported: Vec<(u64, u64)> = (self.shelf.keys().await?)
+        let imported: Vec<(u64, u64)> = (self.storage.keys().await?)
             .into_iter()
             .filter_map(|(key, ours)| Some((import::github_number_of(&key)?, ours)))
             .collect();
@@ -119,7 +120,7 @@ impl LocalTracker {
         }
     }
 
-    /// The numbers of issues that shall be waited for.
+    /// Converts the ids of blockers to numbers.
     fn numbers(&self, tasks: &BTreeSet<TaskId>) -> Result<BTreeSet<u64>, TrackerError> {
         let number = |task: &TaskId| {
             issue::number(&task.key).filter(|_| task.project == self.project).ok_or_else(|| {
@@ -134,7 +135,7 @@ impl LocalTracker {
 
     async fn seen(&self, issues: Vec<Issue>) -> Result<Vec<TaskSeen>, TrackerError> {
         let blockers = issues.iter().flat_map(|issue| issue.blocked_by.iter().copied()).collect();
-        let open = self.shelf.still_open(&blockers).await?;
+        let open = self.storage.still_open(&blockers).await?;
         let observed = self.clock.now();
         Ok(issues.into_iter().map(|issue| self.task_seen(issue, &open, observed)).collect())
     }
@@ -150,8 +151,8 @@ impl LocalTracker {
                 priority: issue.priority,
                 blocked_by,
                 closed: issue.closed,
-                // Only who may use this daemon, or write to this repository, can make one. What was brought in from
-                // elsewhere keeps the standing that its author has there.
+                // Only users of this daemon, or people who can write to this repository, can create one. Imported
+                // issues keep the standing that their author has at the source.
                 trusted: issue.author.as_ref().is_none_or(|author| author.standing != Standing::Outsider),
                 branch: None,
                 author: issue.author.clone(),
@@ -167,9 +168,9 @@ impl LocalTracker {
         }
     }
 
-    fn tell(&self, numbers: impl IntoIterator<Item = u64>) {
+    fn announce(&self, numbers: impl IntoIterator<Item = u64>) {
         for number in numbers {
-            // Nobody has to listen.
+            // There may be no receiver.
             _ = self.news.send(number);
         }
     }
@@ -210,14 +211,14 @@ impl Tracker for LocalTracker {
         page: Option<&str>,
     ) -> Result<TaskPage, TrackerError> {
         self.must_be_ours(project)?;
-        let (issues, next) = self.shelf.changed(since, page, PAGE).await?;
+        let (issues, next) = self.storage.changed(since, page, PAGE).await?;
         Ok(TaskPage { tasks: self.seen(issues).await?, next })
     }
 
     async fn task(&self, task: &TaskId) -> Result<TaskSeen, TrackerError> {
         let issue = self.issue(task).await?;
-        let comments = self.shelf.comments(issue.number).await?;
-        let numbered = |(n, Comment { author, body, at, .. }): (usize, Comment)| TaskComment {
+        let comments = self.storage.comments(issue.number).await?;
+        let numbered = |(n, IssueComment { author, body, at, .. }): (usize, IssueComment)| TaskComment {
             id: (n + 1).to_string(),
             author,
             body,
@@ -230,13 +231,13 @@ impl Tracker for LocalTracker {
 
     async fn list(&self, project: &ProjectId, filter: &TaskFilter) -> Result<Vec<TaskSeen>, TrackerError> {
         self.must_be_ours(project)?;
-        let wanted = Wanted::new(filter);
+        let wanted = IssueMatcher::new(filter);
         let mut found = Vec::new();
         if filter.closed != Some(true) {
-            found.extend(self.shelf.open().await?.into_iter().filter(|issue| wanted.fits(issue)));
+            found.extend(self.storage.open().await?.into_iter().filter(|issue| wanted.fits(issue)));
         }
         if filter.closed != Some(false) {
-            found.extend(self.shelf.closed(&wanted, filter.limit).await?);
+            found.extend(self.storage.closed(&wanted, filter.limit).await?);
         }
         found.sort_by_key(|issue| std::cmp::Reverse((issue.updated, issue.number)));
         found.truncate(filter.limit);
@@ -244,8 +245,8 @@ impl Tracker for LocalTracker {
     }
 
     async fn warnings(&self) -> Result<Vec<String>, TrackerError> {
-        let told = |Warning { path, line, what }: &Warning| format!("{path}:{line}: {what}");
-        Ok(LocalTracker::warnings(self).await?.iter().map(told).collect())
+        let formatted = |FileWarning { path, line, what }: &FileWarning| format!("{path}:{line}: {what}");
+        Ok(LocalTracker::warnings(self).await?.iter().map(formatted).collect())
     }
 
     async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {
@@ -268,19 +269,19 @@ impl Tracker for LocalTracker {
         issue::few_enough(&issue)?;
         let _turn = self.turn.lock().await;
         if let Some(key) = &issue.key
-            && let Some(number) = self.shelf.find(key).await?
+            && let Some(number) = self.storage.find(key).await?
         {
             return Ok(task_id(&self.project, number));
         }
-        blocks::must_exist(&*self.shelf, &issue.blocked_by).await?;
-        let number = self.shelf.add(issue).await?;
-        self.tell([number]);
+        blocks::must_exist(&*self.storage, &issue.blocked_by).await?;
+        let number = self.storage.add(issue).await?;
+        self.announce([number]);
         Ok(task_id(&self.project, number))
     }
 
     async fn find(&self, project: &ProjectId, key: &str) -> Result<Option<TaskId>, TrackerError> {
         self.must_be_ours(project)?;
-        let number = self.shelf.find(key.trim()).await?;
+        let number = self.storage.find(key.trim()).await?;
         Ok(number.map(|number| task_id(&self.project, number)))
     }
 
@@ -292,19 +293,19 @@ impl Tracker for LocalTracker {
             return Ok(());
         }
         let new: BTreeSet<u64> = is.blocked_by.difference(&was.blocked_by).copied().collect();
-        blocks::must_exist(&*self.shelf, &new).await?;
-        blocks::must_not_be_circular(&*self.shelf, is.number, &new).await?;
+        blocks::must_exist(&*self.storage, &new).await?;
+        blocks::must_not_be_circular(&*self.storage, is.number, &new).await?;
         let mut waiting = Vec::new();
         if was.closed != is.closed {
-            waiting = self.shelf.open().await?;
+            waiting = self.storage.open().await?;
             waiting.retain(|other| other.number != is.number && other.blocked_by.contains(&is.number));
         }
-        self.shelf.save(&was, &is, &waiting).await?;
-        self.tell([is.number].into_iter().chain(waiting.iter().map(|issue| issue.number)));
+        self.storage.save(&was, &is, &waiting).await?;
+        self.announce([is.number].into_iter().chain(waiting.iter().map(|issue| issue.number)));
         Ok(())
     }
 
-    /// An empty `key` marks nothing: such a comment is left as often as it is given.
+    /// An empty `key` does not deduplicate: such a comment is added each time.
     async fn comment(&self, task: &TaskId, by: &Author, key: &str, text: &str) -> Result<(), TrackerError> {
         let body = issue::body("a comment", text)?;
         if body.is_empty() {
@@ -315,13 +316,14 @@ impl Tracker for LocalTracker {
         let key = key.map(|key| issue::word("a mark", key)).transpose()?;
         let _turn = self.turn.lock().await;
         let issue = self.issue(task).await?;
-        if key.is_some() && self.shelf.comments(issue.number).await?.iter().any(|comment| comment.key == key)
+        if key.is_some()
+            && self.storage.comments(issue.number).await?.iter().any(|comment| comment.key == key)
         {
             return Ok(());
         }
-        let comment = Comment { key, author, body, at: self.clock.now() };
-        self.shelf.comment(&issue, comment).await?;
-        self.tell([issue.number]);
+        let comment = IssueComment { key, author, body, at: self.clock.now() };
+        self.storage.comment(&issue, comment).await?;
+        self.announce([issue.number]);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! What a list of open issues costs does not grow with what was ever closed.
+//! The cost of listing open issues does not grow with the closed ones.
 
 use std::sync::{Arc, Mutex};
 

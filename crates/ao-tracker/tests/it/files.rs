@@ -180,7 +180,7 @@ async fn a_file_with_the_line_ends_of_windows_keeps_them() {
 }
 
 #[tokio::test]
-async fn a_mistake_is_told_with_its_line_and_breaks_nothing_else() {
+async fn a_mistake_is_reported_with_its_line_and_breaks_nothing_else() {
     let bench = Bench::files();
     bench.write("1-good.md", "---\ntitle: good\n---\n");
     for (name, text) in [
@@ -242,8 +242,8 @@ async fn a_mistake_is_told_with_its_line_and_breaks_nothing_else() {
     15.md:1: there is no front matter; begin the file with a line `---`, a line `title: …` and a line `---`
     16-twin.md:1: it has the number of `16-twin-two.md`; give it another one, or it is not seen
     17.md:3: it waits for #99, and there is no such issue; take it out, or it is passed over
-    18.md:3: it waits for itself, by way of those that it waits for; nobody can begin
-    19.md:3: it waits for itself, by way of those that it waits for; nobody can begin
+    18.md:3: it waits for itself, by way of those that it waits for, so none of them can begin
+    19.md:3: it waits for itself, by way of those that it waits for, so none of them can begin
     2.md:1: there is no front matter; begin the file with a line `---`, a line `title: …` and a line `---`
     3.md:1: the front matter has no end; put a line `---` behind it
     30.md:5: this is not UTF-8
@@ -291,7 +291,7 @@ async fn a_mistake_is_told_with_its_line_and_breaks_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_edited_cleanly_is_left_to_its_author() {
+async fn a_file_that_cannot_be_edited_cleanly_is_left_alone() {
     let bench = Bench::files();
     let (tracker, id) = (bench.local(), bench.id(1));
     for (text, edit) in [
@@ -356,7 +356,7 @@ async fn the_number_of_a_deleted_issue_does_not_come_back() {
         fs::remove_file(bench.folder().join(format!("{n}-one.md"))).unwrap();
     }
     assert_eq!(bench.local().create(&bench.new_task("Three")).await.unwrap(), bench.id(3));
-    // Somebody else's branch has brought more.
+    // Another branch has brought more.
     bench.write("10-theirs.md", "---\ntitle: theirs\n---\n");
     assert_eq!(bench.local().create(&bench.new_task("Next")).await.unwrap(), bench.id(11));
 }

@@ -4,7 +4,7 @@ use ao_core::TaskId;
 use ao_core::pull::Standing;
 use ao_ports::{TaskFilter, Tracker};
 use ao_testkit::contract::tracker::TrackerBench;
-use ao_tracker::import::{self, Draft, ImportError, Outcome, bring_in};
+use ao_tracker::import::{self, ImportError, IssueDraft, Outcome, bring_in};
 use insta::assert_snapshot;
 
 use crate::support::{Bench, ann};
@@ -126,8 +126,8 @@ const REST: &str = r##"[
 #[test]
 fn githubs_json_is_read_in_both_of_its_forms() {
     let (gh, rest) = (import::github(GH).unwrap(), import::github(REST).unwrap());
-    // Who wrote it is told by one of them only.
-    let same = Draft { author: None, ..rest[0].clone() };
+    // Only one of them has the author.
+    let same = IssueDraft { author: None, ..rest[0].clone() };
     assert_eq!(gh[0], same, "the same issue, whichever way it came");
     assert_snapshot!(shown(&gh), @r#"
     0 [ ] Login fails https://github.com/o/r/issues/7
@@ -222,7 +222,7 @@ async fn the_same_list_brought_in_twice_makes_nothing_new() {
             for dry_run in [true, false] {
                 let again = bring_in(&tracker, &bench.project(), &ann(), drafts, dry_run).await.unwrap();
                 assert!(again.iter().all(|it| it.outcome == Outcome::Known));
-                let tasks = |brought: &[import::Brought]| {
+                let tasks = |brought: &[import::ImportResult]| {
                     brought.iter().map(|it| it.task.clone()).collect::<Vec<_>>()
                 };
                 assert_eq!(tasks(&again), tasks(&made));
@@ -291,9 +291,9 @@ fn a_list_without_end_is_refused() {
     assert!(matches!(import::markdown(&text), Err(ImportError::TooLong { .. })));
 }
 
-fn shown(drafts: &[Draft]) -> String {
-    let shown = |(n, draft): (usize, &Draft)| {
-        let Draft { title, body, labels, assignee, closed, blocked_by, key, author: _ } = draft;
+fn shown(drafts: &[IssueDraft]) -> String {
+    let shown = |(n, draft): (usize, &IssueDraft)| {
+        let IssueDraft { title, body, labels, assignee, closed, blocked_by, key, author: _ } = draft;
         let key = if key.starts_with("markdown:") { "" } else { key };
         let state = if *closed { 'x' } else { ' ' };
         let key = if key.is_empty() { String::new() } else { format!(" {key}") };

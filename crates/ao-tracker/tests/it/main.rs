@@ -1,4 +1,4 @@
-//! What local issues promise, one file a promise.
+//! The guarantees of local issues, one file per guarantee.
 
 mod contract;
 mod cost;

@@ -1,4 +1,4 @@
-//! What every test needs: a checkout, a tracker, and tasks to put there.
+//! Shared parts of all tests: a checkout, a tracker, and tasks to put there.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -52,7 +52,7 @@ async fn a_folder_that_comes_goes_and_comes_again_is_followed() {
 }
 
 #[tokio::test]
-async fn a_burst_is_told_once_and_what_says_the_same_not_at_all() {
+async fn a_burst_is_reported_once_and_an_equal_text_not_at_all() {
     let bench = Bench::files();
     bench.write("1.md", "---\ntitle: one\n---\n");
     watching(&bench, async |heard| {
@@ -66,7 +66,7 @@ async fn a_burst_is_told_once_and_what_says_the_same_not_at_all() {
                 assert!(touched.success());
             })
             .await;
-        // Whatever was still on its way has been told by now.
+        // Everything that was still on its way has been reported by now.
         heard.after(&bench, &[3], || drop(bench.write("3.md", "---\ntitle: three\n---\n"))).await;
         let of = |number| heard.all().iter().filter(|task| **task == bench.id(number)).count();
         assert_eq!(of(1), 0, "it says what it said");
@@ -76,7 +76,7 @@ async fn a_burst_is_told_once_and_what_says_the_same_not_at_all() {
 }
 
 #[tokio::test]
-async fn an_edit_of_ours_is_told_once() {
+async fn an_edit_of_ours_is_reported_once() {
     let bench = Bench::files();
     let tracker = bench.local();
     let heard = Heard::default();
@@ -85,7 +85,7 @@ async fn an_edit_of_ours_is_told_once() {
         let id = tracker.create(&bench.new_task("ours")).await.unwrap();
         heard.of(&id).await;
         tracker.close(&id).await.unwrap();
-        // By the time that a later save by hand is told, the folder's own news of ours has come too.
+        // When a later save by hand is reported, the folder's events of our own change have come too.
         heard.after(&bench, &[5], || drop(bench.write("5.md", "---\ntitle: later\n---\n"))).await;
         let told = heard.all().iter().filter(|task| **task == id).count();
         assert_eq!(told, 2, "one for each change");
@@ -96,7 +96,7 @@ async fn an_edit_of_ours_is_told_once() {
     }
 }
 
-/// Runs a story while somebody watches, and once he does.
+/// Runs a test while a watch is active.
 async fn watching(bench: &Bench, story: impl AsyncFnOnce(&Heard)) {
     let tracker = bench.local();
     let heard = Heard::default();
@@ -125,7 +125,7 @@ impl Heard {
         self.0.lock().unwrap().clone()
     }
 
-    /// Waits until the watch is on, by changing something until that is told. Leaves things as they were.
+    /// Waits until the watch is active, by changing something until that is reported. Restores the state.
     async fn begun(&self, bench: &Bench) {
         let had_folder = bench.folder().exists();
         let probe = bench.id(999);
@@ -148,7 +148,7 @@ impl Heard {
         self.0.lock().unwrap().clear();
     }
 
-    /// Does something, and waits until it is told of these issues.
+    /// Runs an action, and waits until these issues are reported.
     async fn after(&self, bench: &Bench, numbers: &[u64], change: impl FnOnce()) {
         let before = self.all().len();
         change();

@@ -1,4 +1,4 @@
-//! The workspace slot, filled with clones.
+//! The workspace adapter for clones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,37 +14,37 @@ use ao_ports::{
 };
 use async_trait::async_trait;
 
-use super::{create, place, remove, subject};
+use super::{create, judged, paths, remove};
 use crate::error::TreeError;
 use crate::gate::{self, processes};
+use crate::git_workspaces::GitWorkspaces;
 use crate::options::Options;
-use crate::own::{Kind, OwnTree};
+use crate::own_tree::{OwnTree, TreeKind};
 use crate::repository::{Repository, same};
-use crate::shop::Shop;
 use crate::{capture, clean, rescue, size, whereabouts};
 use ao_git::Git;
 
-/// Makes, looks at and removes clones.
+/// Creates, inspects and removes clones.
 #[derive(Debug)]
 pub struct Clones {
-    shop: Shop,
+    shared: GitWorkspaces,
     folder: PathBuf,
 }
 
 impl Clones {
-    /// Clones in this folder, one folder below it for each project. It belongs to `ao`.
+    /// Keeps clones in this folder, which belongs to `ao`, with a folder below it for each project.
     pub fn new(folder: impl AsRef<Path>, options: Options) -> Clones {
-        Clones { shop: Shop::new(options), folder: resolved(folder.as_ref()) }
+        Clones { shared: GitWorkspaces::new(options), folder: resolved(folder.as_ref()) }
     }
 
     async fn source(&self, repository: &str) -> Result<Arc<Repository>, TreeError> {
-        self.shop.repository(Path::new(repository)).await
+        self.shared.repository(Path::new(repository)).await
     }
 
-    /// Where the clone is that an order is about, with the repository it was made from.
+    /// Finds the clone that an order is about, with the repository it was made from.
     async fn found(&self, order: &RemoveOrder) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
         let source = self.source(&order.repository).await?;
-        Ok(place::of(&self.folder, order)?.map(|path| (source, path)))
+        Ok(paths::of(&self.folder, order)?.map(|path| (source, path)))
     }
 
     async fn surveyed(
@@ -52,12 +52,12 @@ impl Clones {
         source: &Repository,
         order: &RemoveOrder,
     ) -> Result<Option<Surveyed>, TreeError> {
-        let Some(path) = place::of(&self.folder, order)?.filter(|path| path.symlink_metadata().is_ok())
+        let Some(path) = paths::of(&self.folder, order)?.filter(|path| path.symlink_metadata().is_ok())
         else {
             return Ok(None);
         };
         let process_inside = processes::any_inside(&path).await;
-        let reasons = order.reasons(&subject::facts(source, &path, order, process_inside).await);
+        let reasons = order.reasons(&judged::facts(source, &path, order, process_inside).await);
         let ignored = clean::ignored(&Git::in_tree(&path, &source.settings)).await.unwrap_or_default();
         let whole = vec![path.clone()];
         let sizes = tokio::task::spawn_blocking(move || (size::freed(&whole), size::freed(&ignored)));
@@ -66,7 +66,7 @@ impl Clones {
         Ok(Some(Surveyed { session: Some(order.session), path, bytes, ignored_bytes, reasons }))
     }
 
-    /// What lies among the clones of these orders' projects, and belongs to none of them.
+    /// Lists entries among the clones of these orders' projects that belong to none of them.
     async fn strangers(
         &self,
         orders: &[RemoveOrder],
@@ -76,7 +76,7 @@ impl Clones {
         projects.dedup();
         let mut strangers = vec![];
         for project in projects {
-            let entries = fs::read_dir(place::folder(&self.folder, project)?).into_iter().flatten().flatten();
+            let entries = fs::read_dir(paths::folder(&self.folder, project)?).into_iter().flatten().flatten();
             for path in entries.map(|entry| entry.path()) {
                 if known.iter().any(|known| same(Path::new(&known.path), &path)) {
                     continue;
@@ -96,7 +96,7 @@ impl Clones {
     }
 }
 
-/// A folder without links in it, as the system tells where processes work. It need not be there yet.
+/// Resolves links in a path, as the system reports the folders of processes. It need not exist yet.
 fn resolved(folder: &Path) -> PathBuf {
     if let Ok(resolved) = folder.canonicalize() {
         return resolved;
@@ -122,10 +122,10 @@ impl Workspace for Clones {
                 "a session with a workspace of the kind `clone` has its own; choose the kind `worktree`";
             return Err(TreeError::NotAdoptable { path: path.into(), why: why.into() }.into());
         }
-        let path = place::for_name(&self.folder, &plan.project, &plan.name)?;
-        let _here = self.shop.queues.turn(&path).await;
+        let path = paths::for_name(&self.folder, &plan.project, &plan.name)?;
+        let _here = self.shared.queues.turn(&path).await;
         remove::take_back(&self.folder, &plan.project, session, &path)?;
-        Ok(create::create(&self.shop, &source, &path, session, plan).await?)
+        Ok(create::create(&self.shared, &source, &path, session, plan).await?)
     }
 
     async fn set_up(
@@ -136,13 +136,13 @@ impl Workspace for Clones {
     ) -> Result<(), WorkspaceError> {
         let source = self.source(&plan.repository).await?;
         let path = PathBuf::from(&plan.path);
-        let _here = self.shop.queues.turn(&path).await;
+        let _here = self.shared.queues.turn(&path).await;
         OwnTree::clone_of(&source, &path, session)?;
-        self.shop.set_up(session, attempt, plan).await
+        self.shared.set_up(session, attempt, plan).await
     }
 
     async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError> {
-        self.shop.end_programs(session, path).await
+        self.shared.end_programs(session, path).await
     }
 
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
@@ -150,7 +150,7 @@ impl Workspace for Clones {
             Ok(Some(found)) => found,
             not => return whereabouts::nowhere(not.err()),
         };
-        let kind = Kind::Clone { source: source.common_dir.clone() };
+        let kind = TreeKind::Clone { source: source.common_dir.clone() };
         whereabouts::look(&kind, &path, order.session, &order.branch, &source.settings).await
     }
 
@@ -179,7 +179,7 @@ impl Workspace for Clones {
 
     async fn work(&self, order: &RemoveOrder) -> Result<WorkFound, WorkspaceError> {
         let Some((source, path)) = self.found(order).await? else { return Ok(WorkFound::default()) };
-        match subject::subject(&source, &path, order, None).await? {
+        match judged::subject(&source, &path, order, None).await? {
             Some(subject) => Ok(gate::work(&subject).await.map_err(TreeError::from)?),
             None => Ok(WorkFound::default()),
         }
@@ -189,26 +189,26 @@ impl Workspace for Clones {
         let Some((source, path)) = self.found(order).await? else {
             return Ok(Cleaned { bytes: 0, paths: 0 });
         };
-        let _here = self.shop.queues.turn(&path).await;
+        let _here = self.shared.queues.turn(&path).await;
         Ok(clean::clean(&OwnTree::clone_of(&source, &path, order.session)?).await?)
     }
 
     async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError> {
         let source = self.source(repository).await?;
-        let _turn = self.shop.queues.turn(&source.common_dir).await;
+        let _turn = self.shared.queues.turn(&source.common_dir).await;
         Ok(rescue::forget(&source, before).await?)
     }
 
     async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
         let Ok(Some((source, path))) = self.found(order).await else { return TreeFacts::default() };
         let process_inside = processes::any_inside(&path).await;
-        subject::facts(&source, &path, order, process_inside).await
+        judged::facts(&source, &path, order, process_inside).await
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
         let source = self.source(&order.repository).await?;
-        let place = place::of(&self.folder, order)?;
-        let _here = self.shop.queues.turn(&place.clone().unwrap_or_else(|| self.folder.clone())).await;
+        let place = paths::of(&self.folder, order)?;
+        let _here = self.shared.queues.turn(&place.clone().unwrap_or_else(|| self.folder.clone())).await;
         if let Some(path) = &place {
             remove::take_back(&self.folder, &order.project, order.session, path)?;
         }
@@ -216,8 +216,8 @@ impl Workspace for Clones {
             && let Some(path) = place.filter(|path| path.exists())
             && order.reasons(&self.inspect(order).await).is_empty()
         {
-            self.shop.teardown(order, &path).await?;
+            self.shared.teardown(order, &path).await?;
         }
-        Ok(remove::remove(&self.folder, &self.shop, &source, order).await?)
+        Ok(remove::remove(&self.folder, &self.shared, &source, order).await?)
     }
 }

@@ -6,17 +6,18 @@
 //!  facts ──► gate ──► rescue ref, into the source ──► rename out of place ──► gate ──► deleted  (removed)
 //! ```
 //!
-//! Objects are shared by hard links where the file system can: each side may pack, prune or vanish without the other one
-//! noticing. Never by alternates (`--shared`): a clean-up in the source would take objects away that only the clone uses.
+//! Objects are shared by hard links where the file system supports them: each side may pack, prune or vanish without
+//! affecting the other. Never by alternates (`--shared`): a clean-up in the source would delete objects that only the
+//! clone uses.
 //!
-//! A clone has nothing that anybody else keeps but what is at its remotes or in the source, so all of its branches, tags
-//! and stashes are judged before it goes.
+//! Only the remotes and the source keep copies of a clone's commits, so all of its branches, tags and stashes are
+//! judged before it is removed.
 
 mod clones;
 mod create;
-mod place;
+mod judged;
+mod paths;
 mod remove;
 mod settings;
-mod subject;
 
 pub use clones::Clones;

@@ -1,4 +1,4 @@
-//! What of the user's own settings holds in a clone too.
+//! Copies the user's settings for the source into a clone.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::config;
 use crate::error::TreeError;
 use crate::repository::Repository;
 
-/// Settings that say how files, remotes and merges are dealt with. Not who the user is, and nothing that runs hooks.
+/// Settings for files, remotes and merges. Not the user's identity, and nothing that runs hooks.
 const TAKEN: [&str; 17] = [
     "core.autocrlf",
     "core.eol",
@@ -28,7 +28,7 @@ const TAKEN: [&str; 17] = [
     "commit.gpgsign",
 ];
 
-/// The same, by their beginning.
+/// The same, by their prefix.
 const TAKEN_WHOLE: [&str; 11] = [
     "credential.",
     "http.",
@@ -43,13 +43,13 @@ const TAKEN_WHOLE: [&str; 11] = [
     "submodule.",
 ];
 
-/// Files beside the settings that belong to them.
+/// Files that belong to the settings.
 const FILES: [&str; 3] = ["info/exclude", "info/attributes", "info/sparse-checkout"];
 
-/// Brings the user's settings for the source into a clone of it.
+/// Copies the user's settings for the source into a clone of it.
 pub(super) async fn bring(source: &Repository, git_dir: &Path) -> Result<(), TreeError> {
-    let told = source.git.read(&["config", "--list", "-z", "--show-scope"]).await?;
-    let mut fields = told.split('\0');
+    let output = source.git.read(&["config", "--list", "-z", "--show-scope"]).await?;
+    let mut fields = output.split('\0');
     let mut lines = String::new();
     while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
         let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
@@ -60,7 +60,7 @@ pub(super) async fn bring(source: &Repository, git_dir: &Path) -> Result<(), Tre
         }
     }
     if lines.contains("partialclone") {
-        // Without it git reads a repository of the oldest format, which knows no extensions.
+        // Without it git reads a repository of the oldest format, which has no extensions.
         lines += &config::section("core", &[("repositoryformatversion", "1")]);
     }
     config::append(&git_dir.join("config"), &lines)?;

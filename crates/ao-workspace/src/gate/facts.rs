@@ -1,4 +1,4 @@
-//! The facts, one by one. What git or the system does not tell stays `None`.
+//! Gathers the facts, one by one. A fact that git or the system does not reveal stays `None`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use super::{hidden, merged, submodules};
 use crate::config;
 use ao_git::{Git, GitError, Settings};
 
-/// What lies in a git directory while something is under way. `REBASE_HEAD` is not among it: git leaves it there when a rebase
-/// that had a conflict is over, and one that is not has one of the two folders.
+/// Files in a git directory while an operation is in progress. Not `REBASE_HEAD`: git leaves it behind after a rebase
+/// with a conflict, and one in progress has one of the two folders.
 pub(super) const OPERATIONS: [&str; 7] = [
     "MERGE_HEAD",
     "rebase-merge",
@@ -22,45 +22,45 @@ pub(super) const OPERATIONS: [&str; 7] = [
     "sequencer",
 ];
 
-/// How many files and commits are named to a person who is about to lose them.
+/// Most files and commits that are named to a person who is about to lose them.
 const LISTED: usize = 20;
 
 /// A tree to be judged, and what is known of it without asking git.
 #[derive(Debug)]
-pub(crate) struct Subject {
+pub(crate) struct JudgedTree {
     pub(crate) session: SessionId,
     pub(crate) path: PathBuf,
     pub(crate) git_dir: PathBuf,
-    /// Where the objects are that its commits are made of.
+    /// The folder with the objects of its commits.
     pub(crate) objects: PathBuf,
     pub(crate) settings: Settings,
     pub(crate) ours: Option<bool>,
     pub(crate) main_worktree: Option<bool>,
     pub(crate) process_inside: Option<bool>,
-    pub(crate) own: Own,
-    /// What has its work if that was merged in another form.
+    pub(crate) own: OwnBranches,
+    /// Commits that contain its work if that was merged in another form.
     pub(crate) bases: Vec<String>,
-    pub(crate) elsewhere: Elsewhere,
+    pub(crate) elsewhere: KeptElsewhere,
 }
 
-/// The branches whose only home may be this tree.
+/// The branches that may exist only in this tree.
 #[derive(Debug, Clone)]
-pub(crate) enum Own {
-    /// Of a worktree: the one it was made with; the one it is on now comes to it.
+pub(crate) enum OwnBranches {
+    /// For a worktree: the branch it was created with; its current branch is added.
     Branch(String),
-    /// Of a clone: all of them, and its tags.
+    /// For a clone: all of them, and its tags.
     All,
 }
 
-/// What keeps commits besides the refs of the tree's own repository.
+/// Everything that keeps commits besides the refs of the tree's own repository.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Elsewhere {
+pub(crate) struct KeptElsewhere {
     /// The objects of the repository that a clone was made from.
     pub(crate) objects: Option<PathBuf>,
     pub(crate) commits: Vec<String>,
 }
 
-pub(crate) async fn gather(subject: &Subject) -> TreeFacts {
+pub(crate) async fn gather(subject: &JudgedTree) -> TreeFacts {
     let git = Git::in_tree(&subject.path, &subject.settings);
     let changes = changes_of(&git, &subject.git_dir).await;
     let inside = submodules::look(&git, &subject.settings).await.ok();
@@ -74,7 +74,7 @@ pub(crate) async fn gather(subject: &Subject) -> TreeFacts {
         Some(Some(_)) => Some(false),
         Some(None) => {
             let head = ["HEAD".to_owned()];
-            // A clone's branches go along with it, so they keep nothing; they tell all the same that it is on none.
+            // A clone's branches are removed along with it, so they keep nothing; but they show that it is on none.
             beyond(&git, &head, &[], true, &subject.elsewhere).await.ok()
         }
         None => None,
@@ -93,16 +93,16 @@ pub(crate) async fn gather(subject: &Subject) -> TreeFacts {
     }
 }
 
-/// What only the files of one tree have, each if it could be found out.
+/// Uncommitted work in one tree, as far as it could be determined.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Found {
+pub(super) struct UncommittedWork {
     pub(super) uncommitted: Option<bool>,
     pub(super) untracked: Option<bool>,
 }
 
-/// What `git status` shows, and what it does not.
-pub(super) async fn changes_of(git: &Git, git_dir: &Path) -> Found {
-    let Ok(changes) = changes(git).await else { return Found::default() };
+/// Finds what `git status` shows, and what it hides.
+pub(super) async fn changes_of(git: &Git, git_dir: &Path) -> UncommittedWork {
+    let Ok(changes) = changes(git).await else { return UncommittedWork::default() };
     let uncommitted = match changes.uncommitted {
         true => Some(true),
         false => hidden::changed(git, git_dir).await.ok(),
@@ -112,22 +112,22 @@ pub(super) async fn changes_of(git: &Git, git_dir: &Path) -> Found {
         (false, Ok(known)) => hidden::repository(git, git_dir, &changes, &known).await.ok(),
         (false, Err(_)) => None,
     };
-    Found { uncommitted, untracked }
+    UncommittedWork { uncommitted, untracked }
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Changes {
+pub(super) struct StatusChanges {
     pub(super) uncommitted: bool,
     pub(super) untracked: bool,
     /// Of a folder that is ignored as a whole only the folder.
     pub(super) ignored: Vec<PathBuf>,
 }
 
-pub(super) async fn changes(git: &Git) -> Result<Changes, GitError> {
+pub(super) async fn changes(git: &Git) -> Result<StatusChanges, GitError> {
     let args = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none"];
-    let told = git.read(&[&args[..], &["--ignored=matching"]].concat()).await?;
-    let mut changes = Changes { uncommitted: false, untracked: false, ignored: vec![] };
-    let mut entries = told.split('\0');
+    let output = git.read(&[&args[..], &["--ignored=matching"]].concat()).await?;
+    let mut changes = StatusChanges { uncommitted: false, untracked: false, ignored: vec![] };
+    let mut entries = output.split('\0');
     while let Some(entry) = entries.next() {
         match entry.as_bytes().first() {
             Some(b'?') => changes.untracked = true,
@@ -135,7 +135,7 @@ pub(super) async fn changes(git: &Git) -> Result<Changes, GitError> {
             Some(b'1' | b'u') => changes.uncommitted = true,
             Some(b'2') => {
                 changes.uncommitted = true;
-                // The old name behind a rename could look like anything.
+                // The old name after a rename could look like anything.
                 entries.next();
             }
             _ => {}
@@ -144,25 +144,25 @@ pub(super) async fn changes(git: &Git) -> Result<Changes, GitError> {
     Ok(changes)
 }
 
-fn own_branches(own: &Own, current: Option<&str>) -> Vec<String> {
-    let Own::Branch(first) = own else { return vec![] };
+fn own_branches(own: &OwnBranches, current: Option<&str>) -> Vec<String> {
+    let OwnBranches::Branch(first) = own else { return vec![] };
     let mut own = vec![first.clone()];
     own.extend(current.filter(|current| current != first).map(str::to_owned));
     own
 }
 
-/// Whether a stash was made in this tree. Stashes belong to the repository; who made one tells its author, and on which
-/// branch tells its message, for one that was made under another name.
-async fn stashed(git: &Git, subject: &Subject, own: &[String]) -> Result<bool, GitError> {
+/// Returns true if a stash was made in this tree. Stashes belong to the repository; the author identifies the session,
+/// and the message names the branch, in case another author made it.
+async fn stashed(git: &Git, subject: &JudgedTree, own: &[String]) -> Result<bool, GitError> {
     if git.commit("refs/stash").await?.is_none() {
         return Ok(false);
     }
-    if matches!(subject.own, Own::All) {
+    if matches!(subject.own, OwnBranches::All) {
         return Ok(true);
     }
-    let told = git.read(&["stash", "list", "--format=%ae %gs"]).await?;
+    let output = git.read(&["stash", "list", "--format=%ae %gs"]).await?;
     let email = config::email(subject.session);
-    Ok(told.lines().any(|line| {
+    Ok(output.lines().any(|line| {
         let (author, message) = line.split_once(' ').unwrap_or((line, ""));
         let on = message.strip_prefix("WIP on ").or_else(|| message.strip_prefix("On ")).unwrap_or_default();
         author == email
@@ -172,12 +172,12 @@ async fn stashed(git: &Git, subject: &Subject, own: &[String]) -> Result<bool, G
     }))
 }
 
-/// Lists the work that is only in a tree: the first files and commits, and how many there are.
-pub(crate) async fn work(subject: &Subject) -> Result<WorkFound, GitError> {
+/// Lists the work that is only in a tree: the first files and commits, and their totals.
+pub(crate) async fn work(subject: &JudgedTree) -> Result<WorkFound, GitError> {
     let git = Git::in_tree(&subject.path, &subject.settings);
     let args = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
-    let told = git.read(&args).await?;
-    let files: Vec<&str> = told.split('\0').filter_map(|entry| entry.get(3..)).collect();
+    let output = git.read(&args).await?;
+    let files: Vec<&str> = output.split('\0').filter_map(|entry| entry.get(3..)).collect();
     let mut found = WorkFound {
         files_in_all: files.len() as u64,
         files: files.into_iter().take(LISTED).map(str::to_owned).collect(),
@@ -187,7 +187,7 @@ pub(crate) async fn work(subject: &Subject) -> Result<WorkFound, GitError> {
     let own = own_branches(&subject.own, branch.as_deref());
     if unpushed(&git, subject, &own).await? {
         let tips = tips(&git, &subject.own, &own).await?;
-        let keeps_branches = matches!(subject.own, Own::Branch(_));
+        let keeps_branches = matches!(subject.own, OwnBranches::Branch(_));
         let list = async |how: &[&str]| {
             let how = how.iter().map(|arg| (*arg).to_owned()).collect();
             kept_nowhere(&git, how, &tips, &own, keeps_branches, &subject.elsewhere).await
@@ -203,10 +203,11 @@ pub(crate) async fn work(subject: &Subject) -> Result<WorkFound, GitError> {
     Ok(found)
 }
 
-/// Whether its head or its branches have commits that nothing else keeps, and whose change no base has either.
-async fn unpushed(git: &Git, subject: &Subject, own: &[String]) -> Result<bool, GitError> {
+/// Returns true if its head or its branches have commits that nothing else keeps, and whose changes are in no base
+/// either.
+async fn unpushed(git: &Git, subject: &JudgedTree, own: &[String]) -> Result<bool, GitError> {
     let tips = tips(git, &subject.own, own).await?;
-    let keeps_branches = matches!(subject.own, Own::Branch(_));
+    let keeps_branches = matches!(subject.own, OwnBranches::Branch(_));
     if !beyond(git, &tips, own, keeps_branches, &subject.elsewhere).await? {
         return Ok(false);
     }
@@ -230,11 +231,11 @@ async fn unpushed(git: &Git, subject: &Subject, own: &[String]) -> Result<bool, 
     Ok(false)
 }
 
-async fn tips(git: &Git, own: &Own, branches: &[String]) -> Result<Vec<String>, GitError> {
+async fn tips(git: &Git, own: &OwnBranches, branches: &[String]) -> Result<Vec<String>, GitError> {
     let mut tips = vec!["HEAD".to_owned()];
-    if let Own::All = own {
-        let told = git.read(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags"]).await?;
-        tips.extend(told.lines().map(str::to_owned));
+    if let OwnBranches::All = own {
+        let output = git.read(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags"]).await?;
+        tips.extend(output.lines().map(str::to_owned));
         return Ok(tips);
     }
     for branch in branches {
@@ -246,27 +247,27 @@ async fn tips(git: &Git, own: &Own, branches: &[String]) -> Result<Vec<String>, 
     Ok(tips)
 }
 
-/// Whether the tips reach a commit that is kept by no remote's branch, no pull request that was fetched, nothing
+/// Returns true if the tips reach a commit that is kept by no remote branch, no fetched pull request, nothing
 /// elsewhere, and no other branch, if those stay.
 pub(crate) async fn beyond(
     git: &Git,
     tips: &[String],
     left_out: &[String],
     keeps_branches: bool,
-    elsewhere: &Elsewhere,
+    elsewhere: &KeptElsewhere,
 ) -> Result<bool, GitError> {
     let how = vec!["rev-list".into(), "--max-count=1".into()];
     Ok(!kept_nowhere(git, how, tips, left_out, keeps_branches, elsewhere).await?.is_empty())
 }
 
-/// What git tells, asked in this way, of the commits that the tips reach and nothing else keeps.
+/// Runs `how` on the commits that the tips reach and nothing else keeps.
 async fn kept_nowhere(
     git: &Git,
     how: Vec<String>,
     tips: &[String],
     left_out: &[String],
     keeps_branches: bool,
-    elsewhere: &Elsewhere,
+    elsewhere: &KeptElsewhere,
 ) -> Result<String, GitError> {
     let mut args = how;
     args.extend(tips.iter().cloned());
@@ -284,15 +285,15 @@ async fn kept_nowhere(
     reading(git, elsewhere).read_with(&args, &kept).await
 }
 
-/// Git that finds the objects of elsewhere too.
-fn reading(git: &Git, elsewhere: &Elsewhere) -> Git {
+/// Returns git with access to the objects of elsewhere.
+fn reading(git: &Git, elsewhere: &KeptElsewhere) -> Git {
     match &elsewhere.objects {
         Some(objects) => git.with("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects),
         None => git.clone(),
     }
 }
 
-/// Where a repository keeps its objects.
+/// Returns the folder of a repository's objects.
 pub(crate) fn objects_of(common_dir: &Path) -> PathBuf {
     common_dir.join("objects")
 }

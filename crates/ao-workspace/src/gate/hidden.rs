@@ -1,20 +1,21 @@
-//! Work that `git status` does not show: repositories in ignored folders, and files that git was told not to look at.
+//! Finds work that `git status` does not show: repositories in ignored folders, and files that git was told not to
+//! check.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::facts::{Changes, changes};
+use super::facts::{StatusChanges, changes};
 use crate::clean::INCLUDED;
 use ao_git::{Git, GitError};
 
-/// Whether an ignored path holds a repository of its own. Submodules are looked into elsewhere, and what the set-up has
-/// brought in is in the main checkout too.
+/// Returns true if an ignored path contains a repository. Submodules are examined elsewhere, and files that the set-up
+/// has brought in are in the main checkout too.
 pub(super) async fn repository(
     git: &Git,
     git_dir: &Path,
-    changes: &Changes,
+    changes: &StatusChanges,
     submodules: &[PathBuf],
 ) -> io::Result<bool> {
     if changes.ignored.is_empty() {
@@ -32,11 +33,11 @@ pub(super) async fn repository(
         }
         Ok(false)
     };
-    // Dependencies and build output are many files, and nobody else is to wait for the walk.
+    // Dependencies and build output are many files, and other tasks must not wait for the walk.
     tokio::task::spawn_blocking(look).await.map_err(io::Error::other)?
 }
 
-/// Links are not followed: what they lead to stays.
+/// Searches a folder. Links are not followed: their targets stay.
 fn holds_repository(path: &Path, known: &HashSet<PathBuf>) -> io::Result<bool> {
     if known.contains(path) || path.is_symlink() {
         return Ok(false);
@@ -58,7 +59,8 @@ fn holds_repository(path: &Path, known: &HashSet<PathBuf>) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether a file differs that git was told to take for unchanged. What a sparse checkout leaves out does not.
+/// Returns true if a file differs that git was told to assume unchanged. Files that a sparse checkout leaves out do not
+/// count.
 pub(super) async fn changed(git: &Git, git_dir: &Path) -> Result<bool, GitError> {
     let (assumed, mut skipped) = passed_over(&git.read(&["ls-files", "-v", "-z"]).await?);
     if !skipped.is_empty() {
@@ -70,7 +72,7 @@ pub(super) async fn changed(git: &Git, git_dir: &Path) -> Result<bool, GitError>
     if assumed.is_empty() && skipped.is_empty() {
         return Ok(false);
     }
-    // In a copy of the index, git is told to look at them again.
+    // In a copy of the index, git is told to check them again.
     let failed = |err| GitError::NotRun { command: "update-index".into(), dir: git.dir().to_owned(), err };
     let scratch = tempfile::tempdir().map_err(failed)?;
     let index = scratch.path().join("index");
@@ -84,10 +86,10 @@ pub(super) async fn changed(git: &Git, git_dir: &Path) -> Result<bool, GitError>
     Ok(changes(&again).await?.uncommitted)
 }
 
-/// The paths that git takes for unchanged, and those that it takes for left out.
-fn passed_over(told: &str) -> (Vec<String>, Vec<String>) {
+/// Returns the paths that git assumes unchanged, and those that it skips.
+fn passed_over(output: &str) -> (Vec<String>, Vec<String>) {
     let (mut assumed, mut skipped) = (vec![], vec![]);
-    for (tag, path) in told.split('\0').filter_map(|entry| entry.split_once(' ')) {
+    for (tag, path) in output.split('\0').filter_map(|entry| entry.split_once(' ')) {
         if tag.chars().all(char::is_lowercase) {
             assumed.push(path.to_owned());
         }

@@ -1,7 +1,7 @@
-//! What the deletion gate wants to know, found out. The rule itself is [`ao_core::workspace::reasons_to_keep`].
+//! Gathers the facts for the deletion gate. The rule itself is [`ao_core::workspace::reasons_to_keep`].
 //!
-//! Ignored files keep no tree: they are build output and dependencies, which is what a removal is to free. Everything
-//! else that only the tree has does, and so does a repository of its own among what is ignored.
+//! Ignored files do not keep a tree: they are build output and dependencies, which a removal is meant to free.
+//! Everything else that only the tree has does, and so does a repository inside an ignored folder.
 
 mod facts;
 mod hidden;
@@ -9,4 +9,4 @@ mod merged;
 pub(crate) mod processes;
 mod submodules;
 
-pub(crate) use facts::{Elsewhere, Own, Subject, beyond, gather, objects_of, work};
+pub(crate) use facts::{JudgedTree, KeptElsewhere, OwnBranches, beyond, gather, objects_of, work};

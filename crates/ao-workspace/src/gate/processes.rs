@@ -1,30 +1,31 @@
-//! Whether a process works in a folder.
+//! Finds processes that work in a folder.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long git's housekeeping is waited for. It ends by itself, and is no reason to keep a tree.
+/// Time to wait for git's housekeeping. It ends by itself, and is no reason to keep a tree.
 const HOUSEKEEPING: Duration = Duration::from_secs(10);
 
-/// Looks for a process that works in the folder. `None` where the system does not tell.
+/// Returns true if a process works in the folder, `None` where the system does not show it.
 ///
-/// Processes that we may not look at, of other users or with more rights than ours, are passed over: an agent of ours is
-/// none of them. To take them for unknown would keep every tree for ever on nearly any system.
+/// Processes that we may not inspect, of other users or with more privileges, are skipped: none of them is an agent of
+/// ours. Treating them as unknown would keep every tree forever on nearly any system.
 pub(crate) async fn any_inside(folder: &Path) -> Option<bool> {
     any_inside_each(vec![folder.to_owned()]).await.pop().flatten()
 }
 
-/// The same for many folders, with one look at all processes.
+/// Checks many folders, with one pass over all processes.
 pub(crate) async fn any_inside_each(folders: Vec<PathBuf>) -> Vec<Option<bool>> {
     let unknown = vec![None; folders.len()];
-    // Some thousand small reads from the kernel's memory; still nothing to hold up the others for.
+    // Some thousand small reads from `/proc`; still too much to block other tasks.
     tokio::task::spawn_blocking(move || look_patiently(&folders)).await.unwrap_or(unknown)
 }
 
-/// Waits until no git works in these folders or was told to, and says which still do when the time is up.
+/// Waits until no git process works in these folders or has them as an argument, and returns those that still do when
+/// the time is up.
 ///
-/// A git of ours outlives whoever asked for it: an effect that was dropped, a daemon that was killed. To go on beside it
-/// would take its lock away from under it, or put back what it is about to delete.
+/// A git process of ours can outlive its caller: an effect that was dropped, a daemon that was killed. Going on beside
+/// it would remove its lock, or restore what it is about to delete.
 pub(crate) async fn git_ended(folders: Vec<PathBuf>, limit: Duration) -> Vec<u32> {
     tokio::task::spawn_blocking(move || wait_for_git(&folders, limit)).await.unwrap_or_default()
 }
@@ -38,7 +39,7 @@ fn wait_for_git(folders: &[PathBuf], limit: Duration) -> Vec<u32> {
         if found.is_empty() || left.is_zero() {
             return found;
         }
-        // What it has started meanwhile is found by the next look.
+        // Processes that it has started meanwhile are found by the next pass.
         linux::wait_for(&found, left);
     }
 }
@@ -75,7 +76,7 @@ mod linux {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-    /// The processes in each folder; `None` for a folder that could not be looked at for certain.
+    /// Returns the processes in each folder; `None` for a folder that could not be checked for certain.
     pub(super) fn look(folders: &[Option<PathBuf>]) -> Vec<Option<Vec<u32>>> {
         let mut found: Vec<Option<Vec<u32>>> =
             folders.iter().map(|folder| folder.as_ref().map(|_| vec![])).collect();
@@ -102,8 +103,8 @@ mod linux {
         found
     }
 
-    /// Every path that a process is tied to: where it works, what it has open, what it runs and has mapped. `None` if
-    /// that could not be found out for another reason than a lack of rights.
+    /// Returns every path that a process uses: its working directory, open files, executable and mapped files. `None`
+    /// if that could not be determined for another reason than missing privileges.
     fn places(process: &Path, ourselves: bool) -> Option<Vec<PathBuf>> {
         let mut places = vec![];
         for name in ["cwd", "root", "exe"] {
@@ -113,7 +114,7 @@ mod linux {
                 Err(_) => return None,
             }
         }
-        // What we have open ourselves are looks of ours, such as this one.
+        // Our own open files belong to inspections such as this one.
         if ourselves {
             return Some(places);
         }
@@ -132,13 +133,13 @@ mod linux {
         Some(places)
     }
 
-    /// Whether it is closed to us, or has ended.
+    /// Returns true if the process is closed to us, or has ended.
     fn is_closed(kind: ErrorKind) -> bool {
         matches!(kind, ErrorKind::NotFound | ErrorKind::PermissionDenied)
     }
 
-    /// The processes of git that work in one of these folders, or have a path in one among their arguments: git deletes
-    /// a worktree, and makes one, from outside of it.
+    /// Returns the git processes that work in one of these folders, or have a path in one among their arguments: git
+    /// deletes and creates a worktree from outside of it.
     pub(super) fn git_in(folders: &[PathBuf]) -> Vec<u32> {
         let mut all: Vec<PathBuf> = folders.to_vec();
         all.extend(folders.iter().filter_map(|folder| folder.canonicalize().ok()));
@@ -155,7 +156,7 @@ mod linux {
         .collect()
     }
 
-    /// Whether a command line is git's, or that of one of its helpers, some of which are run by a shell.
+    /// Returns true if a command line is that of git, or of one of its helpers, some of which are run by a shell.
     fn is_git(words: &[String]) -> bool {
         let name =
             |word: &String| Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
@@ -167,7 +168,7 @@ mod linux {
         line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
 
-    /// Whether a process is the housekeeping that git starts by itself behind a command, and leaves running.
+    /// Returns true if a process is the housekeeping that git starts in the background after a command.
     pub(super) fn is_housekeeping(pid: u32) -> bool {
         let words = words(pid);
         let git = words.first().is_some_and(|name| Path::new(name).file_name() == Some("git".as_ref()));
@@ -195,12 +196,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_git_that_does_not_end_is_told() {
+    async fn a_git_that_does_not_end_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().canonicalize().unwrap();
         let folder = vec![place.clone()];
         assert_eq!(git_ended(folder.clone(), Duration::ZERO).await, Vec::<u32>::new());
-        // One that stands elsewhere, and was told to work there.
+        // A process in another folder, with this one as its argument.
         let mut git = Command::new("git")
             .args(["hash-object", "--stdin", "--path"])
             .arg(place.join("file"))
@@ -209,7 +210,7 @@ mod tests {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // A program is told to have begun a moment before the system shows its arguments.
+        // A program counts as started a moment before the system shows its arguments.
         let line = format!("/proc/{}/cmdline", git.id());
         let end = std::time::Instant::now() + Duration::from_secs(30);
         while std::fs::read(&line).unwrap().is_empty() {

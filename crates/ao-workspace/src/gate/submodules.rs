@@ -1,13 +1,13 @@
-//! Work inside of submodules, which are repositories of their own and go along with the tree.
+//! Finds work inside submodules, which are repositories of their own and are removed along with the tree.
 
 use std::path::PathBuf;
 
 use super::facts::{OPERATIONS, changes_of};
 use ao_git::{Git, GitError, Settings};
 
-/// What was found in all submodules together.
+/// The findings in all submodules together.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Inside {
+pub(super) struct SubmoduleWork {
     pub(super) uncommitted: bool,
     pub(super) untracked: bool,
     pub(super) stashed: bool,
@@ -15,16 +15,16 @@ pub(super) struct Inside {
     pub(super) unpushed: bool,
 }
 
-/// Looks into each submodule of a tree that is checked out, and into theirs.
-pub(super) async fn look(tree: &Git, settings: &Settings) -> Result<Inside, GitError> {
-    let mut inside = Inside::default();
+/// Examines each submodule of a tree that is checked out, recursively.
+pub(super) async fn look(tree: &Git, settings: &Settings) -> Result<SubmoduleWork, GitError> {
+    let mut inside = SubmoduleWork::default();
     let mut trees = vec![tree.clone()];
     while let Some(tree) = trees.pop() {
         for path in checked_out(&tree).await? {
             let git = Git::in_tree(&path, settings);
             let git_dir = PathBuf::from(git.read(&["rev-parse", "--absolute-git-dir"]).await?);
             let changes = changes_of(&git, &git_dir).await;
-            // What could not be found out speaks against a removal as well.
+            // An undetermined fact speaks against a removal as well.
             inside.uncommitted |= changes.uncommitted.unwrap_or(true);
             inside.untracked |= changes.untracked.unwrap_or(true);
             inside.stashed |= git.commit("refs/stash").await?.is_some();
@@ -38,10 +38,11 @@ pub(super) async fn look(tree: &Git, settings: &Settings) -> Result<Inside, GitE
     Ok(inside)
 }
 
-/// The submodules that have files. Asked of the index: one without a line in `.gitmodules` goes along just as well.
+/// Lists the submodules that have files. Read from the index: one without an entry in `.gitmodules` is removed just as
+/// well.
 pub(super) async fn checked_out(tree: &Git) -> Result<Vec<PathBuf>, GitError> {
-    let told = tree.read(&["ls-files", "--stage", "-z"]).await?;
-    let links = told.split('\0').filter(|entry| entry.starts_with("160000 "));
+    let output = tree.read(&["ls-files", "--stage", "-z"]).await?;
+    let links = output.split('\0').filter(|entry| entry.starts_with("160000 "));
     let paths = links.filter_map(|entry| entry.split_once('\t')).map(|(_, path)| tree.dir().join(path));
     Ok(paths.filter(|path| path.join(".git").exists()).collect())
 }

@@ -1,4 +1,4 @@
-//! Running one command of the user's by the user's shell.
+//! Runs one of the user's commands in the user's shell.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,30 +11,30 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::error::{ProvisionError, told};
-use super::log::Log;
+use super::error::{ProvisionError, ended_how};
+use super::log::SetupLog;
 
-/// How long to wait, once the shell has ended, for others to let go of its output. What the shell itself has put out is
-/// in the pipe by then; this is for what it does not wait for, such as `> >(tee …)`.
+/// Time to wait, once the shell has ended, for other processes to close its output. The shell's own output is in the
+/// pipe by then; this is for processes that it does not wait for, such as `> >(tee …)`.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// What all commands of a workspace have in common.
+/// The common parts of all commands of a workspace.
 #[derive(Debug)]
-pub(super) struct Shell<'a> {
+pub(super) struct CommandShell<'a> {
     pub(super) program: &'a OsStr,
     pub(super) keeper: &'a Keeper,
     pub(super) path: &'a Path,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) mark: Mark,
-    /// For all of them together.
+    /// Time limit for all of them together.
     pub(super) limit: Duration,
     pub(super) until: Instant,
 }
 
-impl Shell<'_> {
-    /// Runs a command to its end. If it fails, takes too long, or nobody waits for it any more, everything that it and the
+impl CommandShell<'_> {
+    /// Runs a command to its end. If it fails, takes too long, or the future is dropped, everything that it and the
     /// commands before it have started is ended.
-    pub(super) async fn run(&self, command: &str, log: &mut Log) -> Result<(), ProvisionError> {
+    pub(super) async fn run(&self, command: &str, log: &mut SetupLog) -> Result<(), ProvisionError> {
         let begun = Instant::now();
         say(log, &format!("$ {command}"))?;
         let (mut child, mut output) = self.spawn(command).await?;
@@ -45,7 +45,7 @@ impl Shell<'_> {
             Ok(status) => status?,
             Err(_) => {
                 guard.end().await.map_err(ProvisionError::NotEnded)?;
-                // It is dead, so this takes the last it had to say, and lets the system forget it.
+                // It is dead, so this reads its last output, and reaps it.
                 timeout(DRAIN, follow(&mut child, &mut output, log))
                     .await
                     .unwrap_or(Ok(ExitStatus::default()))?;
@@ -53,7 +53,7 @@ impl Shell<'_> {
                 return Err(ProvisionError::TooLong { command: command.to_owned(), limit: self.limit });
             }
         };
-        say(log, &format!("[ao: {} after {took:.1} s]", told(status)))?;
+        say(log, &format!("[ao: {} after {took:.1} s]", ended_how(status)))?;
         if status.success() {
             guard.release();
             return Ok(());
@@ -67,7 +67,7 @@ impl Shell<'_> {
         if !self.path.is_dir() {
             return Err(ProvisionError::file("work in", self.path)(io::ErrorKind::NotFound.into()));
         }
-        // One pipe for both, so that errors stand where they happened.
+        // One pipe for both streams, so that errors appear where they happened.
         let (output, input) = io::pipe().map_err(failed)?;
         let order = Order {
             shell: self.program,
@@ -83,12 +83,12 @@ impl Shell<'_> {
     }
 }
 
-/// Writes down what comes until the shell has ended. A server that it leaves behind may hold the pipe open for ever, so
-/// the end of the output is not waited for.
+/// Logs the output until the shell has ended. A server that it leaves behind may hold the pipe open forever, so the end
+/// of the output is not waited for.
 async fn follow(
     child: &mut Kept,
     output: &mut Receiver,
-    log: &mut Log,
+    log: &mut SetupLog,
 ) -> Result<ExitStatus, ProvisionError> {
     let mut buffer = vec![0; 64 << 10];
     let mut open = true;
@@ -115,15 +115,15 @@ async fn follow(
     Ok(status)
 }
 
-/// Takes what was read, and says whether more can come.
-fn take(read: io::Result<usize>, buffer: &[u8], log: &mut Log) -> Result<bool, ProvisionError> {
+/// Logs the bytes that were read, and returns true if more can come.
+fn take(read: io::Result<usize>, buffer: &[u8], log: &mut SetupLog) -> Result<bool, ProvisionError> {
     let read = read.map_err(ProvisionError::file("read the output for", log.path()))?;
     let path = log.path().to_owned();
     log.write(&buffer[..read]).map_err(ProvisionError::file("write", path))?;
     Ok(read > 0)
 }
 
-pub(super) fn say(log: &mut Log, line: &str) -> Result<(), ProvisionError> {
+pub(super) fn say(log: &mut SetupLog, line: &str) -> Result<(), ProvisionError> {
     let path = log.path().to_owned();
     log.say(line).map_err(ProvisionError::file("write", path))
 }

@@ -1,4 +1,4 @@
-//! What can go wrong when a workspace is made ready, and what to do then.
+//! The errors of setting up a workspace, with what to do about them.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ pub(super) enum ProvisionError {
         #[source]
         err: io::Error,
     },
-    #[error("`{command}` {}", told(*.status))]
+    #[error("`{command}` {}", ended_how(*.status))]
     Ended { command: String, status: ExitStatus },
     #[error(
         "`{command}` was ended because the commands may take {} s together; make them faster, or give them more time",
@@ -60,8 +60,8 @@ impl ProvisionError {
         move |err| ProvisionError::File { what, path, err }
     }
 
-    /// The whole chain in one line, as a port carries words.
-    pub(super) fn told(&self) -> String {
+    /// Returns the whole chain in one line, since a port carries plain text.
+    pub(super) fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut next = self.source();
         while let Some(cause) = next {
@@ -72,8 +72,8 @@ impl ProvisionError {
     }
 }
 
-/// How a command came to its end.
-pub(super) fn told(status: ExitStatus) -> String {
+/// Describes how a command ended.
+pub(super) fn ended_how(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
 
     match (status.code(), status.signal()) {

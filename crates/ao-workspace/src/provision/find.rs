@@ -1,4 +1,4 @@
-//! Which paths of the main checkout a workspace is to have.
+//! Finds the paths of the main checkout that a workspace gets.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -7,26 +7,26 @@ use ao_core::setup::{IncludeHow, Setup};
 
 use super::error::ProvisionError;
 use ao_git::Git;
-// Ours, in the repository's own folder: other sessions work in there.
-use crate::worktree::place::FOLDER as WORKTREES;
+// Our own folder in the repository: other sessions work in there.
+use crate::worktree::paths::FOLDER as WORKTREES;
 
-/// A path, relative to the root of the main checkout and of the workspace alike, and how it gets there.
+/// A path to include, relative to the root of both the main checkout and the workspace, and how it gets there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct IncludedPath {
     pub(super) path: String,
     pub(super) how: IncludeHow,
-    /// Named by itself and not found by a pattern, so that a link may lead wherever its owner made it lead.
+    /// Named explicitly and not matched by a pattern, so a link may lead anywhere its owner made it lead.
     pub(super) named: bool,
 }
 
-/// Finds everything that the settings name. Of two that name the same path, the first one counts.
+/// Finds everything that the settings name. If two name the same path, the first one counts.
 ///
-/// What is not there is told, and is no failure: `.env.local` is for those who have one.
+/// A missing file is noted, and is not an error: `.env.local` is for those who have one.
 pub(super) async fn wishes(
     root: &Path,
     setup: &Setup,
     tell: &mut Vec<String>,
-) -> Result<Vec<Wish>, ProvisionError> {
+) -> Result<Vec<IncludedPath>, ProvisionError> {
     let mut wishes = Vec::new();
     for include in &setup.include {
         let pattern = checked(&include.pattern)?;
@@ -34,14 +34,14 @@ pub(super) async fn wishes(
         if files.is_empty() {
             tell.push(format!("`{pattern}` is no file of the main checkout that git does not track"));
         }
-        wishes.extend(files.into_iter().map(|path| Wish { path, how: include.how, named: false }));
+        wishes.extend(files.into_iter().map(|path| IncludedPath { path, how: include.how, named: false }));
     }
     for link in &setup.symlinks {
         let path = checked(link)?.to_owned();
         stays_inside(root, &path)?;
         match root.join(&path).symlink_metadata() {
-            Ok(_) => wishes.push(Wish { path, how: IncludeHow::Symlink, named: true }),
-            // A link to nothing would be worse than none: what makes the folder could not make it.
+            Ok(_) => wishes.push(IncludedPath { path, how: IncludeHow::Symlink, named: true }),
+            // A dangling link would be worse than none: the command that creates the folder would fail.
             Err(_) => {
                 tell.push(format!("`{path}` is not in the main checkout, so there is nothing to link to"));
             }
@@ -52,10 +52,10 @@ pub(super) async fn wishes(
     Ok(wishes)
 }
 
-/// The files that a pattern names and git does not track, ignored or not.
+/// Returns the untracked files that match a pattern, ignored or not.
 ///
-/// Found by git itself, because it alone knows what it tracks. It walks only where the pattern can lead (`.env*` opens no
-/// `node_modules`), follows no links, and goes neither into `.git` nor into other repositories.
+/// Found by git itself, because only git knows what it tracks. It walks only where the pattern can match (`.env*` opens
+/// no `node_modules`), follows no links, and enters neither `.git` nor other repositories.
 async fn untracked(root: &Path, pattern: &str) -> Result<Vec<String>, ProvisionError> {
     let args = [
         "ls-files",
@@ -66,12 +66,12 @@ async fn untracked(root: &Path, pattern: &str) -> Result<Vec<String>, ProvisionE
         &format!(":(top,exclude){WORKTREES}"),
     ];
     let found = Git::plain(root).read(&args).await?;
-    // A name with a slash behind it is another repository, and one with a line end cannot be written down line by line.
+    // A name with a trailing slash is another repository, and one with a line end cannot be recorded line by line.
     let usable = |path: &&str| !path.is_empty() && !path.ends_with('/') && !path.contains('\n');
     Ok(found.split('\0').filter(usable).map(str::to_owned).collect())
 }
 
-/// Refuses what does not stay in the repository by its very words, and returns the path without slashes at its end.
+/// Rejects a path that leaves the repository by its text alone, and returns it without trailing slashes.
 fn checked(path: &str) -> Result<&str, ProvisionError> {
     let bare = path.trim_end_matches('/');
     let normal = |part| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -88,7 +88,7 @@ fn checked(path: &str) -> Result<&str, ProvisionError> {
     Ok(bare.trim_start_matches("./"))
 }
 
-/// Refuses a path whose folder is, by some link on the way, somewhere else.
+/// Rejects a path whose folder is, by some link on the way, somewhere else.
 fn stays_inside(root: &Path, path: &str) -> Result<(), ProvisionError> {
     let folder = root.join(path).parent().map(Path::to_owned).unwrap_or_default();
     match folder.canonicalize() {
@@ -97,7 +97,7 @@ fn stays_inside(root: &Path, path: &str) -> Result<(), ProvisionError> {
     }
 }
 
-/// The file behind a path, if it is in the repository and neither git's nor another session's.
+/// Returns the file behind a path, if it is in the repository and neither git's nor another session's.
 pub(super) fn real_file(root: &Path, path: &str) -> Option<PathBuf> {
     let file = root.join(path).canonicalize().ok()?;
     (file.is_file() && is_inside(root, &file)).then_some(file)

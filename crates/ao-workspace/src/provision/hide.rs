@@ -1,12 +1,12 @@
-//! Keeping what we put into a workspace out of its `git status`, without a change to any file that git tracks.
+//! Hides the included files from a workspace's `git status`, without changing any tracked file.
 //!
-//! Most of it is ignored anyway (`.env`), and then nothing is to be done. The rest is not: `node_modules/` in a
+//! Most of them are ignored anyway (`.env`), and then there is nothing to do. Others are not: `node_modules/` in a
 //! `.gitignore` matches a folder, but no link of that name.
 //!
-//! A clone has an `info/exclude` of its own. The worktrees of one repository share theirs with the main checkout: a line in
-//! it would hide the user's own untracked file from the user, and an agent's new file in all other sessions. So a worktree
-//! gets a `core.excludesFile` of its own, in the settings that only it sees. As there can be one only, it begins with a
-//! copy of the user's.
+//! A clone has its own `info/exclude`. The worktrees of one repository share theirs with the main checkout: a line in
+//! it would hide the user's own untracked file from the user, and an agent's new file in all other sessions. So a
+//! worktree gets its own `core.excludesFile`, in the settings that only it sees. Since there can be only one, it begins
+//! with a copy of the user's.
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,23 +18,23 @@ use super::record::replace;
 use ao_git::Git;
 
 const EXCLUDE: &str = "ao-exclude";
-/// Far from the limit of what a program can be called with.
+/// Paths per call, far from the limit of a command line.
 const AT_ONCE: usize = 200;
 
 /// The git directories of a workspace.
 #[derive(Debug)]
-pub(super) struct GitDirs {
+pub(super) struct WorkspaceGitDirs {
     pub(super) own: PathBuf,
     /// The same as its own, unless it is a worktree of another checkout.
     pub(super) common: PathBuf,
 }
 
-impl GitDirs {
-    pub(super) async fn of(workspace: &Path) -> Result<GitDirs, ProvisionError> {
+impl WorkspaceGitDirs {
+    pub(super) async fn of(workspace: &Path) -> Result<WorkspaceGitDirs, ProvisionError> {
         let args = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"];
-        let told = Git::plain(workspace).read(&args).await?;
-        let (own, common) = told.split_once('\n').unwrap_or((&told, &told));
-        Ok(GitDirs { own: own.into(), common: common.into() })
+        let output = Git::plain(workspace).read(&args).await?;
+        let (own, common) = output.split_once('\n').unwrap_or((&output, &output));
+        Ok(WorkspaceGitDirs { own: own.into(), common: common.into() })
     }
 }
 
@@ -42,7 +42,7 @@ impl GitDirs {
 pub(super) async fn hide(
     root: &Path,
     workspace: &Path,
-    dirs: &GitDirs,
+    dirs: &WorkspaceGitDirs,
     paths: &[String],
 ) -> Result<(), ProvisionError> {
     let users = users_excludes(root).await?;
@@ -65,7 +65,7 @@ pub(super) async fn hide(
     Ok(())
 }
 
-/// Which of some paths git tracks in a workspace.
+/// Returns the paths that git tracks in a workspace.
 pub(super) async fn tracked(workspace: &Path, paths: &[String]) -> Result<HashSet<String>, ProvisionError> {
     listed(workspace, Path::new(""), &["--cached"], paths).await
 }
@@ -83,25 +83,25 @@ async fn listed(
         args.extend_from_slice(which);
         args.push("--");
         args.extend(some.iter().map(String::as_str));
-        let told = Git::plain(workspace).read(&args).await?;
-        found.extend(told.split('\0').filter(|path| !path.is_empty()).map(str::to_owned));
+        let output = Git::plain(workspace).read(&args).await?;
+        found.extend(output.split('\0').filter(|path| !path.is_empty()).map(str::to_owned));
     }
     Ok(found)
 }
 
-/// What the user wants ignored everywhere, as the main checkout sees it.
+/// Returns the user's global ignore file, as the main checkout sees it.
 async fn users_excludes(root: &Path) -> Result<PathBuf, ProvisionError> {
     let args = ["config", "--type=path", "--default", "", "--get", "core.excludesFile"];
-    let told = Git::plain(root).read(&args).await?;
-    if !told.is_empty() {
-        return Ok(root.join(told));
+    let output = Git::plain(root).read(&args).await?;
+    if !output.is_empty() {
+        return Ok(root.join(output));
     }
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")));
     Ok(config.map(|config| config.join("git/ignore")).unwrap_or_default())
 }
 
-/// Adds lines to a file that are not in it yet.
+/// Appends lines to a file that are not in it yet.
 fn add(file: &Path, lines: &[String]) -> Result<(), ProvisionError> {
     let known = read(file)?;
     let mut text = known.clone();
@@ -116,13 +116,13 @@ fn read(file: &Path) -> Result<String, ProvisionError> {
     match fs::read(file) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(String::new()),
-        // The user's own file, which git passes over as well if it cannot be read.
+        // The user's own file, which git skips as well if it cannot be read.
         Err(err) if err.kind() == ErrorKind::PermissionDenied => Ok(String::new()),
         Err(err) => Err(ProvisionError::file("read", file)(err)),
     }
 }
 
-/// The pattern that matches one path and nothing else.
+/// Returns the pattern that matches one path and nothing else.
 fn line(path: &str) -> String {
     let special = |c: char| matches!(c, '\\' | '*' | '?' | '[' | ' ');
     let escaped = path.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c]));

@@ -1,4 +1,4 @@
-//! A log that can be read while it grows, and that does not grow for ever.
+//! A log that can be read while it grows, and whose size is bounded.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,37 +9,37 @@ use ao_process::{Redactor, secrets};
 
 use super::tail;
 
-/// What commands put out, without the secrets in it. Begins anew each time it is opened.
+/// The output of commands, with secrets masked. Starts empty each time it is opened.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct SetupLog {
     file: File,
     path: PathBuf,
     limit: u64,
     size: u64,
-    /// How much was cut out of the middle.
+    /// The number of bytes cut out of the middle.
     cut: u64,
     redactor: Redactor,
     end: Vec<u8>,
 }
 
-impl Log {
-    pub(super) fn create(path: &Path, limit: u64) -> io::Result<Log> {
+impl SetupLog {
+    pub(super) fn create(path: &Path, limit: u64) -> io::Result<SetupLog> {
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        // Truncated and not replaced, so that whoever reads along sees the new beginning.
+        // Truncated and not replaced, so that a reader that follows the file sees the new beginning.
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
         file.set_permissions(PermissionsExt::from_mode(0o600))?;
         let redactor = Redactor::of_known();
-        Ok(Log { file, path: path.to_owned(), limit, size: 0, cut: 0, redactor, end: vec![] })
+        Ok(SetupLog { file, path: path.to_owned(), limit, size: 0, cut: 0, redactor, end: vec![] })
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Takes what a command has put out.
+    /// Logs output of a command.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let shown = self.redactor.push(bytes);
         self.append(&shown)
@@ -54,12 +54,13 @@ impl Log {
         self.append(line.as_bytes())
     }
 
-    /// The last lines, as plain text.
+    /// Returns the last lines, as plain text.
     pub(super) fn tail(&self) -> String {
         tail::plain(&self.end)
     }
 
-    // Written at once and not by another thread: these are small writes to a local file, which the kernel only notes down.
+    // Written directly and not by another thread: these are small writes to a local file, which only reach the page
+    // cache.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
         self.size += bytes.len() as u64;
@@ -69,7 +70,7 @@ impl Log {
         if self.size > self.limit { self.cut_middle() } else { Ok(()) }
     }
 
-    /// Keeps the first and the last quarter of what may be there, so that the next cut is half a log away.
+    /// Keeps the first and the last quarter of the limit, so that the next cut is half a log away.
     fn cut_middle(&mut self) -> io::Result<()> {
         let quarter = self.limit / 4;
         let mut last = Vec::new();
@@ -94,7 +95,7 @@ mod tests {
     fn the_middle_is_cut_out_and_both_ends_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ses_1/setup.log");
-        let mut log = Log::create(&path, 4096).unwrap();
+        let mut log = SetupLog::create(&path, 4096).unwrap();
         for line in 0..10_000 {
             log.write(format!("line {line}\n").as_bytes()).unwrap();
             assert!(fs::metadata(&path).unwrap().len() <= 4096);
@@ -107,10 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn our_own_lines_begin_at_the_beginning_of_a_line_and_tell_no_secret() {
+    fn our_own_lines_start_on_a_new_line_and_mask_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("setup.log");
-        let mut log = Log::create(&path, 4096).unwrap();
+        let mut log = SetupLog::create(&path, 4096).unwrap();
         secrets::learn([("KEY".to_owned(), b"hunter2hunter2".to_vec())]);
         log.write(b"key: hunter2").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "key: ", "what may be a secret waits");

@@ -1,4 +1,4 @@
-//! Making a workspace ready for work, and putting things in order before it goes.
+//! Sets up a workspace for work, and cleans up before it is removed.
 //!
 //! ```text
 //!  set_up:    files of the main checkout ──► links to it ──► hidden from `git status` ──► postCreate commands
@@ -7,8 +7,8 @@
 //!                                            └──► redactor ──► setup.log, teardown.log (live, bounded, 0600)
 //! ```
 //!
-//! For every kind of workspace: all that is asked of one is that `git` works in it. Nothing is remembered in memory; what
-//! was put into a workspace is written down in its git directory, so that a set-up that was cut off can be repeated.
+//! For every kind of workspace: all that is needed is that `git` works in it. Nothing is kept in memory; the included
+//! files are recorded in the git directory, so that an interrupted set-up can be repeated.
 
 mod command;
 mod error;

@@ -1,4 +1,4 @@
-//! Where logs go, and how commands are run.
+//! Settings for logs and commands.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,25 +7,25 @@ use std::time::Duration;
 use ao_core::SessionId;
 use ao_process::Keeper;
 
-/// How workspaces are made ready.
+/// Settings for setting up workspaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Where each session has a folder with its logs.
+    /// The folder with a folder of logs for each session.
     pub logs: PathBuf,
-    /// The daemon's data folder, by which what a command leaves running is known to be the daemon's.
+    /// The daemon's data folder, which identifies leftover processes of a command as the daemon's.
     pub data_dir: Option<PathBuf>,
-    /// The user's shell, by which commands are run.
+    /// The user's shell, which runs the commands.
     pub shell: OsString,
-    /// Keeps what they start from getting away.
+    /// The keeper process that adopts everything they start.
     pub keeper: Keeper,
-    /// How large a log may become before its middle is cut out.
+    /// Log size at which its middle is cut out, in bytes.
     pub log_limit: u64,
-    /// How long programs that are asked to end may take before they are killed.
+    /// Time that processes get to end before they are killed.
     pub grace: Duration,
 }
 
 impl Options {
-    /// The shell is `AO_SHELL`, else `SHELL`, else `/bin/sh`.
+    /// Creates the defaults. The shell is `AO_SHELL`, else `SHELL`, else `/bin/sh`.
     pub fn new(logs: impl Into<PathBuf>) -> Options {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         Options {
@@ -38,12 +38,12 @@ impl Options {
         }
     }
 
-    /// What the commands of a session's set-up put out.
+    /// Returns the log of a session's set-up commands.
     pub fn setup_log(&self, session: SessionId) -> PathBuf {
         log(&self.logs, session, "setup.log")
     }
 
-    /// What the commands put out that are run before its workspace goes.
+    /// Returns the log of the commands that run before its workspace is removed.
     pub fn teardown_log(&self, session: SessionId) -> PathBuf {
         log(&self.logs, session, "teardown.log")
     }

@@ -1,4 +1,4 @@
-//! Putting files and links into a workspace, and never over anything that is somebody else's.
+//! Puts files and links into a workspace, without overwriting anything of others.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -9,29 +9,29 @@ use std::path::Path;
 use ao_core::setup::IncludeHow;
 
 use super::error::ProvisionError;
-use super::find::{Wish, real_file};
-use super::record::{Record, Stamp};
+use super::find::{IncludedPath, real_file};
+use super::record::{FileStamp, IncludeRecord};
 
-/// Where things come from and go to.
+/// The source and the target of included files.
 #[derive(Debug)]
-pub(super) struct Places<'a> {
-    /// The root of the main checkout, without links in it.
+pub(super) struct IncludePaths<'a> {
+    /// The root of the main checkout, with links resolved.
     pub(super) root: &'a Path,
     pub(super) workspace: &'a Path,
     pub(super) git_dir: &'a Path,
 }
 
-/// Puts what is wished for into the workspace, except what it tells of.
+/// Puts the requested paths into the workspace, except those it reports in `tell`.
 ///
-/// First it is written down what is going to be written, and afterwards what it looks like. If it is cut off in between,
-/// the next one knows that the half-written file is no work of the agent's.
+/// First it records which files it is going to write, and afterwards their stamps. After an interruption, the next call
+/// knows that a half-written file is not the agent's work.
 pub(super) fn put_all(
-    places: &Places<'_>,
-    wishes: &[Wish],
+    places: &IncludePaths<'_>,
+    wishes: &[IncludedPath],
     tracked: &HashSet<String>,
     tell: &mut Vec<String>,
-) -> Result<Record, ProvisionError> {
-    let mut record = Record::read(places.git_dir)?;
+) -> Result<IncludeRecord, ProvisionError> {
+    let mut record = IncludeRecord::read(places.git_dir)?;
     let mut wanted = Vec::new();
     for wish in wishes {
         match obstacle(places, wish, tracked, &record) {
@@ -50,12 +50,12 @@ pub(super) fn put_all(
     Ok(record)
 }
 
-/// Why a path is not to be put there.
+/// Returns the reason why a path cannot be put there.
 fn obstacle(
-    places: &Places<'_>,
-    wish: &Wish,
+    places: &IncludePaths<'_>,
+    wish: &IncludedPath,
     tracked: &HashSet<String>,
-    record: &Record,
+    record: &IncludeRecord,
 ) -> Option<&'static str> {
     let below = format!("{}/", wish.path);
     if tracked.iter().any(|tracked| *tracked == wish.path || tracked.starts_with(&below)) {
@@ -82,7 +82,7 @@ fn obstacle(
     None
 }
 
-fn put(places: &Places<'_>, wish: &Wish, there: &Path) -> io::Result<Stamp> {
+fn put(places: &IncludePaths<'_>, wish: &IncludedPath, there: &Path) -> io::Result<FileStamp> {
     if let Some(folder) = there.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -97,15 +97,15 @@ fn put(places: &Places<'_>, wish: &Wish, there: &Path) -> io::Result<Stamp> {
             return Err(io::Error::new(ErrorKind::NotFound, "the main checkout has no such file any more"));
         }
     }
-    Ok(Stamp::from(&there.symlink_metadata()?))
+    Ok(FileStamp::from(&there.symlink_metadata()?))
 }
 
-/// Copies a file to where there is none, for its owner alone: what git does not track is often a secret.
+/// Copies a file to a new path, private to its owner: untracked files are often secrets.
 fn copy(source: &Path, there: &Path, how: IncludeHow) -> io::Result<()> {
     let mut from = File::open(source)?;
     let mode = if from.metadata()?.permissions().mode() & 0o111 == 0 { 0o600 } else { 0o700 };
     let mut to = OpenOptions::new().write(true).create_new(true).mode(mode).open(there)?;
-    // The umask may have taken away more than is wanted.
+    // The umask may have removed more permissions than intended.
     to.set_permissions(PermissionsExt::from_mode(mode))?;
     if how == IncludeHow::Reflink && shares_blocks(&from, &to) {
         return Ok(());
@@ -113,7 +113,7 @@ fn copy(source: &Path, there: &Path, how: IncludeHow) -> io::Result<()> {
     io::copy(&mut from, &mut to).map(drop)
 }
 
-/// Lets a new file share its blocks with another, where the file system can.
+/// Lets a new file share its blocks with another, where the file system supports it.
 #[cfg(target_os = "linux")]
 fn shares_blocks(from: &File, to: &File) -> bool {
     rustix::fs::ioctl_ficlone(to, from).is_ok()

@@ -1,4 +1,4 @@
-//! What was put into a workspace, written down in its git directory, where no agent looks.
+//! Records the included files of a workspace in its git directory, where no agent looks.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -9,42 +9,42 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::ProvisionError;
-// The paths alone, one a line, for whoever cleans a workspace.
+// The paths alone, one per line, for cleaning a workspace.
 use crate::clean::INCLUDED as PATHS;
 
 const STAMPS: &str = "ao-included.json";
 
-/// Each path that we have put somewhere, with what it looked like then.
+/// Each path that we have put into the workspace, with its stamp.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Record {
-    /// Without a stamp it was about to be written, and whatever is there is ours, whole or not.
-    pub(super) paths: BTreeMap<String, Option<Stamp>>,
+pub(super) struct IncludeRecord {
+    /// Without a stamp it was about to be written, and any file there is ours, complete or not.
+    pub(super) paths: BTreeMap<String, Option<FileStamp>>,
 }
 
-/// By this a file is known to be as it was, as git knows it by its index: who changes it changes one of these. Not a hash:
-/// to read everything again would be slow with large files, and a hash of a short secret tells the secret.
+/// Identifies the state of a file as git's index does: every change alters one of these. Not a hash: reading everything
+/// again would be slow with large files, and a hash of a short secret reveals the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     inode: u64,
     size: u64,
     seconds: i64,
     nanos: i64,
 }
 
-impl From<&Metadata> for Stamp {
-    fn from(file: &Metadata) -> Stamp {
-        Stamp { inode: file.ino(), size: file.size(), seconds: file.mtime(), nanos: file.mtime_nsec() }
+impl From<&Metadata> for FileStamp {
+    fn from(file: &Metadata) -> FileStamp {
+        FileStamp { inode: file.ino(), size: file.size(), seconds: file.mtime(), nanos: file.mtime_nsec() }
     }
 }
 
-impl Record {
-    pub(super) fn read(git_dir: &Path) -> Result<Record, ProvisionError> {
+impl IncludeRecord {
+    pub(super) fn read(git_dir: &Path) -> Result<IncludeRecord, ProvisionError> {
         let path = git_dir.join(STAMPS);
         let failed = || ProvisionError::file("read", &path);
         match fs::read(&path) {
             Ok(json) => serde_json::from_slice(&json).map_err(|err| failed()(err.into())),
-            Err(err) if err.kind() == ErrorKind::NotFound => Ok(Record::default()),
+            Err(err) if err.kind() == ErrorKind::NotFound => Ok(IncludeRecord::default()),
             Err(err) => Err(failed()(err)),
         }
     }
@@ -53,20 +53,20 @@ impl Record {
         let lines: String = self.paths.keys().map(|path| format!("{path}\n")).collect();
         let json = serde_json::to_vec(self).map_err(io::Error::from);
         let json = json.map_err(ProvisionError::file("write", git_dir.join(STAMPS)))?;
-        // The lines first: a path too many is not cleaned away, a path too few would be.
+        // The lines first: an extra path is merely not cleaned, a missing one would be deleted.
         for (name, bytes) in [(PATHS, lines.as_bytes()), (STAMPS, &json)] {
             replace(&git_dir.join(name), bytes)?;
         }
         Ok(())
     }
 
-    /// Whether what is there is what we have put there.
+    /// Returns true if a file is still the one that we have put there.
     pub(super) fn is_ours(&self, path: &str, there: &Metadata) -> bool {
-        self.paths.get(path).is_some_and(|stamp| stamp.is_none_or(|stamp| stamp == Stamp::from(there)))
+        self.paths.get(path).is_some_and(|stamp| stamp.is_none_or(|stamp| stamp == FileStamp::from(there)))
     }
 }
 
-/// Writes a file of ours whole, or leaves it as it was.
+/// Writes a file of ours atomically.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ProvisionError> {
     let partial = path.with_extension("partial");
     fs::write(&partial, bytes)

@@ -1,4 +1,4 @@
-//! The whole way of a set-up and of a teardown.
+//! Runs a set-up and a teardown from start to end.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,20 +12,20 @@ use ao_ports::{RemoveOrder, WorkspaceError};
 use ao_process::{Mark, secrets};
 use tokio::time::Instant;
 
-use super::command::{Shell, say};
+use super::command::{CommandShell, say};
 use super::error::ProvisionError;
 use super::find;
-use super::hide::{self, GitDirs};
-use super::log::Log;
+use super::hide::{self, WorkspaceGitDirs};
+use super::log::SetupLog;
 use super::options::Options;
-use super::put::{Places, put_all};
+use super::put::{IncludePaths, put_all};
 use ao_git::Git;
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-/// Where a script of the project finds the main checkout.
+/// The variable with the path of the main checkout, for scripts of the project.
 const REPOSITORY: &str = "AO_REPOSITORY";
 
-/// Makes a workspace ready. Can be repeated, and then begins anew.
+/// Sets up a workspace. Can be repeated, and then starts over.
 pub async fn set_up(
     options: &Options,
     session: SessionId,
@@ -36,7 +36,8 @@ pub async fn set_up(
         return Ok(());
     }
     let mut log = open(options, &options.setup_log(session))?;
-    let run = Run { options, session, attempt, path: Path::new(&plan.path), timeout: plan.setup.timeout };
+    let run =
+        SetupRun { options, session, attempt, path: Path::new(&plan.path), timeout: plan.setup.timeout };
     match run.set_up(plan, &mut log).await {
         Ok(()) => Ok(()),
         Err(err) => {
@@ -46,21 +47,21 @@ pub async fn set_up(
     }
 }
 
-/// Ends whatever the commands of a workspace have left running.
+/// Ends all processes that the commands of a workspace have left running.
 pub async fn end_programs(options: &Options, session: SessionId, path: &Path) -> Result<(), WorkspaceError> {
     let ended = mark(session, path, options.grace).end().await.map_err(ProvisionError::NotEnded);
-    ended.map_err(|err| WorkspaceError::Failed(err.told()))
+    ended.map_err(|err| WorkspaceError::Failed(err.chain()))
 }
 
-/// Runs an order's commands in a workspace that is about to go, and ends whatever they left running.
+/// Runs an order's commands in a workspace that is about to be removed, and ends all processes they left running.
 pub async fn teardown(options: &Options, order: &RemoveOrder, path: &Path) -> Result<(), WorkspaceError> {
     if order.teardown.is_empty() {
         return Ok(());
     }
     let session = order.session;
     let mut log = open(options, &options.teardown_log(session))?;
-    // No agent runs any more, so this belongs to no attempt of one.
-    let run = Run { options, session, attempt: Attempt::default(), path, timeout: order.timeout };
+    // No agent runs any more, so this belongs to no attempt.
+    let run = SetupRun { options, session, attempt: Attempt::default(), path, timeout: order.timeout };
     match run.teardown(order, &mut log).await {
         Ok(()) => Ok(()),
         Err(err) => {
@@ -71,7 +72,7 @@ pub async fn teardown(options: &Options, order: &RemoveOrder, path: &Path) -> Re
     }
 }
 
-struct Run<'a> {
+struct SetupRun<'a> {
     options: &'a Options,
     session: SessionId,
     attempt: Attempt,
@@ -79,9 +80,9 @@ struct Run<'a> {
     timeout: Duration,
 }
 
-impl Run<'_> {
-    async fn set_up(&self, plan: &SetUpPlan, log: &mut Log) -> Result<(), ProvisionError> {
-        // Before anything is touched: an earlier run that was cut off may still be at it.
+impl SetupRun<'_> {
+    async fn set_up(&self, plan: &SetUpPlan, log: &mut SetupLog) -> Result<(), ProvisionError> {
+        // Before anything is touched: an interrupted earlier run may still be active.
         self.mark().end().await.map_err(ProvisionError::NotEnded)?;
         let root = root(Path::new(&plan.repository)).await?;
         if !plan.setup.include.is_empty() || !plan.setup.symlinks.is_empty() {
@@ -95,24 +96,24 @@ impl Run<'_> {
         self.run(&plan.setup.post_create, environment, &root, log).await
     }
 
-    async fn teardown(&self, order: &RemoveOrder, log: &mut Log) -> Result<(), ProvisionError> {
+    async fn teardown(&self, order: &RemoveOrder, log: &mut SetupLog) -> Result<(), ProvisionError> {
         self.mark().end().await.map_err(ProvisionError::NotEnded)?;
         let root = root(Path::new(&order.repository)).await?;
         self.run(&order.teardown, order.environment.clone(), &root, log).await?;
-        // Its folder goes now, so nothing may go on in it.
+        // Its folder is removed now, so no process may stay in it.
         self.mark().end().await.map_err(ProvisionError::NotEnded)
     }
 
-    /// Puts files and links into the workspace, and returns what is to be told of it.
+    /// Puts files and links into the workspace, and returns the notes for the log.
     async fn fill(&self, root: &Path, plan: &SetUpPlan) -> Result<Vec<String>, ProvisionError> {
         let mut tell = Vec::new();
         let wishes = find::wishes(root, &plan.setup, &mut tell).await?;
         let paths: Vec<String> = wishes.iter().map(|wish| wish.path.clone()).collect();
         let tracked = hide::tracked(self.path, &paths).await?;
-        let dirs = GitDirs::of(self.path).await?;
+        let dirs = WorkspaceGitDirs::of(self.path).await?;
         let (root_dir, workspace, git_dir) = (root.to_owned(), self.path.to_owned(), dirs.own.clone());
         let putting = tokio::task::spawn_blocking(move || {
-            let places = Places { root: &root_dir, workspace: &workspace, git_dir: &git_dir };
+            let places = IncludePaths { root: &root_dir, workspace: &workspace, git_dir: &git_dir };
             put_all(&places, &wishes, &tracked, &mut tell).map(|record| (record, tell))
         });
         let (record, mut tell) = putting
@@ -131,14 +132,14 @@ impl Run<'_> {
         commands: &[String],
         mut environment: Environment,
         root: &Path,
-        log: &mut Log,
+        log: &mut SetupLog,
     ) -> Result<(), ProvisionError> {
         environment.set.insert(REPOSITORY.into(), root.display().to_string());
         environment.set.insert(SETUP.into(), self.path.display().to_string());
         if let Some(data_dir) = &self.options.data_dir {
             environment.set.insert(DATA_DIR.into(), data_dir.display().to_string());
         }
-        // Nobody is there to be asked. Without this, git would wait for an answer until the time is over.
+        // There is no user to answer. Without this, git would wait for an answer until the time is up.
         environment.set.entry("GIT_TERMINAL_PROMPT".into()).or_insert_with(|| "0".into());
         let wanted = Wanted {
             session: self.session,
@@ -148,17 +149,17 @@ impl Run<'_> {
             secrets: &environment.secrets,
         };
         let composed = compose(wanted, std::env::vars_os())?;
-        // Known before the first of them can say one.
+        // Learnt before any command can print one.
         let its = secrets_in(composed.iter().cloned(), &environment.secrets, &environment.pass);
         secrets::learn(its.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())));
-        let shell = Shell {
+        let shell = CommandShell {
             program: &self.options.shell,
             keeper: &self.options.keeper,
             path: self.path,
             environment: composed,
             mark: self.mark(),
             limit: self.timeout,
-            // A limit that no clock can hold is none that anybody would live to see.
+            // Longer limits could overflow the clock.
             until: Instant::now() + self.timeout.min(YEAR),
         };
         for command in commands {
@@ -172,30 +173,30 @@ impl Run<'_> {
     }
 }
 
-/// What the processes of a workspace's commands are known by: the session, and [`SETUP`], which names the workspace that a
-/// command makes ready or puts in order. No agent may carry it: the next set-up would end it.
+/// Returns the mark of the processes of a workspace's commands: the session, and [`SETUP`], which names the workspace
+/// that a command sets up or tears down. No agent may carry it: the next set-up would end it.
 fn mark(session: SessionId, workspace: &Path, grace: Duration) -> Mark {
     let session = session.to_string();
     let variables = [(SESSION, session.as_bytes()), (SETUP, workspace.as_os_str().as_encoded_bytes())];
     Mark::new(&variables, grace)
 }
 
-/// The root of the main checkout, without links in it.
+/// Returns the root of the main checkout, with links resolved.
 async fn root(repository: &Path) -> Result<PathBuf, ProvisionError> {
     let root = Git::plain(repository).read(&["rev-parse", "--show-toplevel"]).await?;
     Path::new(&root).canonicalize().map_err(ProvisionError::file("find", root))
 }
 
-fn open(options: &Options, path: &Path) -> Result<Log, WorkspaceError> {
-    Log::create(path, options.log_limit)
-        .map_err(|err| WorkspaceError::Failed(ProvisionError::file("make the log", path)(err).told()))
+fn open(options: &Options, path: &Path) -> Result<SetupLog, WorkspaceError> {
+    SetupLog::create(path, options.log_limit)
+        .map_err(|err| WorkspaceError::Failed(ProvisionError::file("make the log", path)(err).chain()))
 }
 
-/// What went wrong, and the end of the log, in which it stands as well.
-fn give_up(err: &ProvisionError, log: &mut Log) -> (String, String) {
+/// Returns the error, and the end of the log, to which the error is added as well.
+fn give_up(err: &ProvisionError, log: &mut SetupLog) -> (String, String) {
     let tail = log.tail();
-    let why = secrets::known().mask(&err.told());
-    // That the log cannot be written may be the very reason.
+    let why = secrets::known().mask(&err.chain());
+    // An unwritable log may be the very reason.
     let _ = log.say(&format!("[ao: gave up: {why}]"));
     (why, tail)
 }

@@ -1,10 +1,10 @@
 //! The end of a log as plain text, for people and for agents.
 
 const LINES: usize = 40;
-/// Enough for the lines, unless some program writes without end into one.
+/// Enough for the lines, unless a program writes without end into one.
 pub(super) const BYTES: usize = 16 << 10;
 
-/// The last lines of what a terminal would have shown, without colours and other control characters.
+/// Returns the last lines of what a terminal would have shown, without colours and other control characters.
 pub(super) fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = anstream::adapter::strip_str(&text).to_string();
@@ -13,7 +13,8 @@ pub(super) fn plain(bytes: &[u8]) -> String {
     lines.join("\n").trim_matches('\n').to_owned()
 }
 
-/// A progress bar writes its line again and again; what it wrote last is what one would see.
+/// Returns the text after the last carriage return: a progress bar rewrites its line, and only the last version is
+/// visible.
 fn last_written(line: &str) -> String {
     let line = line.trim_end_matches('\r');
     let line = line.rsplit_once('\r').map_or(line, |(_, last)| last);
@@ -31,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_lines_are_told() {
+    fn only_the_last_lines_are_returned() {
         let text: String = (1..=100).map(|line| format!("{line}\n")).collect();
         let told = plain(text.as_bytes());
         assert_eq!(

@@ -1,4 +1,5 @@
-//! Working in a worktree that somebody else made. It stays theirs: nothing is set up in it, and it is never removed.
+//! Lets a session work in a worktree that someone else created. It stays theirs: nothing is set up in it, and it is
+//! never removed.
 
 use std::path::{Path, PathBuf};
 
@@ -6,11 +7,11 @@ use ao_core::SessionId;
 use ao_ports::Made;
 
 use crate::error::TreeError;
-use crate::marker::{Adopted, Marker};
-use crate::own::{Kind, git_dir};
+use crate::marker::{AdoptedMarker, TreeMarker};
+use crate::own_tree::{TreeKind, git_dir};
 use crate::repository::{Repository, at, same};
 
-/// Notes that a session works there, so that no other one does. The caller holds the repository's queue.
+/// Marks that a session works there, so that no other one does. The caller holds the repository's queue.
 pub(super) async fn adopt(
     repository: &Repository,
     session: SessionId,
@@ -24,8 +25,8 @@ pub(super) async fn adopt(
     let place = path.canonicalize().map_err(|_| no("there is no such folder"))?;
     let git_dir = own_git_dir(repository, &place)
         .map_err(|why| no(&format!("it is no worktree of `{}` ({why})", repository.root.display())))?;
-    let owner = Marker::read(&git_dir)?.filter(|marker| !marker.lent).map(|marker| marker.session);
-    let user = Adopted::read(&git_dir)?;
+    let owner = TreeMarker::read(&git_dir)?.filter(|marker| !marker.lent).map(|marker| marker.session);
+    let user = AdoptedMarker::read(&git_dir)?;
     if let Some(other) = owner.or(user.as_ref().map(|user| user.session))
         && (other != session || owner.is_some())
     {
@@ -40,32 +41,32 @@ pub(super) async fn adopt(
                 None => None,
             };
             let base = head.ok_or_else(|| no("its head stands on no commit"))?;
-            Adopted { session, base: base.clone() }.write(&git_dir)?;
+            AdoptedMarker { session, base: base.clone() }.write(&git_dir)?;
             base
         }
     };
     Ok(Made { path: place.display().to_string(), base, as_found: true })
 }
 
-/// Notes that a worktree of ours is there for one session to be worked in. It stays its maker's.
+/// Marks a worktree of ours as available for one session. It stays its maker's.
 pub(super) fn lend(repository: &Repository, session: SessionId, path: &Path) -> Result<(), TreeError> {
     let no = |why: String| TreeError::NotAdoptable { path: path.to_owned(), why };
     let git_dir = own_git_dir(repository, path).map_err(|why| no(why.to_owned()))?;
-    match Marker::read(&git_dir)? {
-        Some(marker) if marker.session == session => Marker { lent: true, ..marker }.write(&git_dir),
+    match TreeMarker::read(&git_dir)? {
+        Some(marker) if marker.session == session => TreeMarker { lent: true, ..marker }.write(&git_dir),
         _ => Err(no("it was not made for the session".into())),
     }
 }
 
-/// Lets go of a worktree that the session has used.
+/// Releases a worktree that the session has used.
 pub(super) fn release(repository: &Repository, session: SessionId, path: &Path) -> Result<(), TreeError> {
     let Some(git_dir) = repository.git_dir_of(path) else { return Ok(()) };
-    if Adopted::read(&git_dir)?.is_some_and(|user| user.session == session) {
-        Adopted::clear(&git_dir)?;
+    if AdoptedMarker::read(&git_dir)?.is_some_and(|user| user.session == session) {
+        AdoptedMarker::clear(&git_dir)?;
     }
     Ok(())
 }
 
 fn own_git_dir(repository: &Repository, path: &Path) -> Result<PathBuf, &'static str> {
-    git_dir(&Kind::Worktree { common_dir: repository.common_dir.clone() }, path)
+    git_dir(&TreeKind::Worktree { common_dir: repository.common_dir.clone() }, path)
 }

@@ -1,4 +1,4 @@
-//! Making a worktree, in steps of which each can be found done.
+//! Creates a worktree, in steps that can each be found done.
 //!
 //! ```text
 //!  fetch the base (shared) ──► in the repository's queue: intent, git worktree add --no-checkout, identity
@@ -14,52 +14,52 @@ use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
 use ao_ports::Made;
 
-use super::place::{self, FOLDER};
-use super::removing;
+use super::paths::{self, FOLDER};
+use super::undo_removal;
 use crate::error::TreeError;
-use crate::marker::{Intent, Marker};
-use crate::own::{OwnTree, nobody_at_work};
-use crate::repository::{Listed, Repository, at, same};
-use crate::shop::Shop;
-use crate::start::{self, Branch, Start};
-use crate::{checkout, closed, config};
+use crate::git_workspaces::GitWorkspaces;
+use crate::marker::{CreationIntent, TreeMarker};
+use crate::own_tree::{OwnTree, wait_for_git};
+use crate::repository::{ListedWorktree, Repository, at, same};
+use crate::start::{self, BranchOrigin, TreeStart};
+use crate::{checkout, config, read_only};
 use ao_git::GitError;
 
-/// Makes the worktree, or finishes it, or finds it made. The caller holds the queue of its place.
+/// Creates the worktree, or completes it, or finds it complete. The caller holds the queue of its path.
 pub(super) async fn create(
-    shop: &Shop,
+    shared: &GitWorkspaces,
     repository: &Repository,
     path: &Path,
     session: SessionId,
     plan: &WorkspacePlan,
 ) -> Result<Made, TreeError> {
-    if removing::is_under_way(repository, session) {
-        // A removal that was cut off. The session is wanted after all, so what is left of its tree is made whole.
-        removing::nobody_removes(repository, session).await?;
-        let _turn = shop.queues.turn(&repository.common_dir).await;
-        removing::take_back(repository, session).await?;
+    if undo_removal::is_under_way(repository, session) {
+        // A removal was interrupted. The session is needed after all, so the rest of its tree is restored.
+        undo_removal::wait_for_removal(repository, session).await?;
+        let _turn = shared.queues.turn(&repository.common_dir).await;
+        undo_removal::take_back(repository, session).await?;
     }
     let intent = match found(repository, path, session, plan)? {
-        Found::Whole(marker) => {
-            // An agent that is started again must not be put into whatever has taken the tree's place.
+        FoundTree::Whole(marker) => {
+            // An agent that is started again must not work in a folder that has replaced the tree.
             OwnTree::worktree(repository, path, session)?;
             settle(repository, path, session).await?;
             return Ok(made(path, &marker.base));
         }
-        Found::Begun(intent) => {
-            nobody_at_work(path, repository.git_dir_of(path).as_deref()).await?;
+        FoundTree::Begun(intent) => {
+            wait_for_git(path, repository.git_dir_of(path).as_deref()).await?;
             Some(intent)
         }
-        Found::Nothing => {
-            start::fetch_for(repository, session, plan, &shop.fetches, &shop.options).await?;
+        FoundTree::Nothing => {
+            start::fetch_for(repository, session, plan, &shared.fetches, &shared.options).await?;
             None
         }
     };
     let intent = {
-        let _turn = shop.queues.turn(&repository.common_dir).await;
+        let _turn = shared.queues.turn(&repository.common_dir).await;
         register(repository, path, session, plan, intent).await?
     };
-    finish(shop, repository, session, &intent).await?;
+    finish(shared, repository, session, &intent).await?;
     Ok(made(path, &intent.base))
 }
 
@@ -67,12 +67,12 @@ fn made(path: &Path, base: &str) -> Made {
     Made { path: path.display().to_string(), base: base.to_owned(), as_found: false }
 }
 
-/// What is there already.
-enum Found {
+/// The existing state.
+enum FoundTree {
     Nothing,
-    /// A creation of ours that was cut off.
-    Begun(Intent),
-    Whole(Marker),
+    /// A creation of ours that was interrupted.
+    Begun(CreationIntent),
+    Whole(TreeMarker),
 }
 
 fn found(
@@ -80,9 +80,9 @@ fn found(
     path: &Path,
     session: SessionId,
     plan: &WorkspacePlan,
-) -> Result<Found, TreeError> {
+) -> Result<FoundTree, TreeError> {
     let marker = match repository.git_dir_of(path) {
-        Some(git_dir) => Marker::read(&git_dir)?,
+        Some(git_dir) => TreeMarker::read(&git_dir)?,
         None => None,
     };
     if let Some(marker) = marker {
@@ -90,26 +90,26 @@ fn found(
             return Err(TreeError::Taken { path: path.to_owned() });
         }
         if path.exists() {
-            return Ok(Found::Whole(marker));
+            return Ok(FoundTree::Whole(marker));
         }
     }
-    let intent = Intent::read(&repository.common_dir, session)?
+    let intent = CreationIntent::read(&repository.common_dir, session)?
         .filter(|intent| intent.path == path && intent.branch == plan.branch);
-    Ok(intent.map_or(Found::Nothing, Found::Begun))
+    Ok(intent.map_or(FoundTree::Nothing, FoundTree::Begun))
 }
 
-/// Makes the worktree known to git, with its branch and without files, or finds out what is left to do of that.
+/// Registers the worktree with git, with its branch and without files, or determines what is left to do of that.
 async fn register(
     repository: &Repository,
     path: &Path,
     session: SessionId,
     plan: &WorkspacePlan,
-    intent: Option<Intent>,
-) -> Result<Intent, TreeError> {
+    intent: Option<CreationIntent>,
+) -> Result<CreationIntent, TreeError> {
     let listed = repository.worktrees().await?;
     let here = at(&listed, path);
     let marked = match repository.git_dir_of(path) {
-        Some(git_dir) => Marker::read(&git_dir)?.is_some(),
+        Some(git_dir) => TreeMarker::read(&git_dir)?.is_some(),
         None => false,
     };
     match (here, intent) {
@@ -117,12 +117,12 @@ async fn register(
             resume(repository, half_made, &intent).await?;
             return Ok(intent);
         }
-        // Only its entry is left; git takes that away, and there is no folder to lose.
+        // Only its entry is left; git removes that, and there is no folder to lose.
         (Some(gone), intent) if (marked || intent.is_some()) && !path.exists() => {
             forget_entry(repository, gone).await?;
         }
         (Some(_), _) => return Err(TreeError::NotOurs { path: path.to_owned() }),
-        (None, _) if path.exists() && !place::is_empty_folder(path) => {
+        (None, _) if path.exists() && !paths::is_empty_folder(path) => {
             return Err(TreeError::NotOurs { path: path.to_owned() });
         }
         (None, _) => {}
@@ -133,10 +133,10 @@ async fn register(
     let start = start::choose(repository, session, plan).await?;
     hide_folder(repository)?;
     config::allow_own_settings(repository).await?;
-    let intent = Intent {
+    let intent = CreationIntent {
         path: path.to_owned(),
         branch: plan.branch.clone(),
-        new_branch: matches!(start.branch, Branch::New | Branch::Tracking),
+        new_branch: matches!(start.branch, BranchOrigin::New | BranchOrigin::Tracking),
         base: start.commit.clone(),
         base_branch: plan.base_branch.clone(),
         snapshot: start.snapshot.clone(),
@@ -152,47 +152,47 @@ async fn add(
     repository: &Repository,
     path: &Path,
     plan: &WorkspacePlan,
-    start: &Start,
+    start: &TreeStart,
 ) -> Result<(), TreeError> {
     let tried = |what: &str| TreeError::tried(format!("{what} `{}`", plan.branch));
-    if let Branch::Behind { tip } = &start.branch {
-        // With the tip that was looked at: a commit that came in between is not passed over.
+    if let BranchOrigin::Behind { tip } = &start.branch {
+        // With the tip that was examined: a commit in between is not overwritten.
         let args = ["update-ref", "-m", "ao: brought up", &start::local(&plan.branch), &start.commit, tip];
         repository.git.write(&args).await.map_err(tried("bring up the branch"))?;
     }
     let (path_text, remote) = (path.to_string_lossy(), start::remote(&plan.branch));
     let how: &[&str] = match &start.branch {
-        Branch::Here | Branch::Behind { .. } => &[&path_text, &plan.branch],
-        Branch::None => &["--detach", &path_text, &start.commit],
-        Branch::New => &["--no-track", "-b", &plan.branch, &path_text, &start.commit],
-        Branch::Tracking => &["--track", "-b", &plan.branch, &path_text, &remote],
+        BranchOrigin::Here | BranchOrigin::Behind { .. } => &[&path_text, &plan.branch],
+        BranchOrigin::None => &["--detach", &path_text, &start.commit],
+        BranchOrigin::New => &["--no-track", "-b", &plan.branch, &path_text, &start.commit],
+        BranchOrigin::Tracking => &["--track", "-b", &plan.branch, &path_text, &remote],
     };
     let args = [&["worktree", "add", "--quiet", "--no-checkout"], how].concat();
     match repository.git.write(&args).await {
         Ok(_) => Ok(()),
         Err(err) => Err(match held_by(&err) {
-            // A branch that is being rebased or bisected is on no head, and still somebody's.
+            // A branch that is being rebased or bisected is on no head, but still in use.
             Some(other) => TreeError::BranchInUse { branch: plan.branch.clone(), other },
             None => tried("make a worktree for the branch")(err),
         }),
     }
 }
 
-/// The worktree that holds the branch, if that is what git complains of.
+/// Returns the worktree that holds the branch, if that is git's complaint.
 fn held_by(err: &GitError) -> Option<PathBuf> {
-    let said = err.stderr();
+    let stderr = err.stderr();
     let (_, place) = ["already used by worktree at '", "already checked out at '"]
         .iter()
-        .find_map(|words| said.split_once(words))?;
+        .find_map(|words| stderr.split_once(words))?;
     place.split_once('\'').map(|(place, _)| place.into())
 }
 
-/// Goes on where a `git worktree add` of ours was cut off and has ended since. Nobody has worked in it: the agent starts
-/// after the marker.
+/// Resumes a `git worktree add` of ours that was interrupted and has ended since. No agent has worked in it: agents
+/// start after the marker is written.
 pub(super) async fn resume(
     repository: &Repository,
-    half_made: &Listed,
-    intent: &Intent,
+    half_made: &ListedWorktree,
+    intent: &CreationIntent,
 ) -> Result<(), TreeError> {
     let path = half_made.path.to_string_lossy();
     let tried = || TreeError::tried(format!("go on with the half-made worktree `{path}`"));
@@ -214,26 +214,26 @@ pub(super) async fn resume(
     }
 }
 
-/// Puts the files into a worktree that git knows, and our marker, and so makes it whole.
+/// Checks out the files of a registered worktree and writes our marker, which completes it.
 pub(super) async fn finish(
-    shop: &Shop,
+    shared: &GitWorkspaces,
     repository: &Repository,
     session: SessionId,
-    intent: &Intent,
+    intent: &CreationIntent,
 ) -> Result<(), TreeError> {
     let tree = OwnTree::worktree(repository, &intent.path, session)?;
     if !intent.read_only
-        && !matches!(ao_git::refs::head(&repository.common_dir, &tree.git_dir), Some(ao_git::refs::Head::Branch(on)) if on == intent.branch)
+        && !matches!(ao_git::refs::head(&repository.common_dir, &tree.git_dir), Some(ao_git::refs::HeadPosition::Branch(on)) if on == intent.branch)
     {
         tree.writer()?.write(&["symbolic-ref", "HEAD", &start::local(&intent.branch)]).await?;
     }
     settle(repository, &intent.path, session).await?;
-    shop.checkouts.files(&tree, intent.snapshot.as_deref()).await?;
-    checkout::submodules(repository, &tree, &shop.queues, &shop.options).await?;
+    shared.checkouts.files(&tree, intent.snapshot.as_deref()).await?;
+    checkout::submodules(repository, &tree, &shared.queues, &shared.options).await?;
     if intent.read_only {
-        closed::close(&tree.path)?;
+        read_only::close(&tree.path)?;
     }
-    let marker = Marker {
+    let marker = TreeMarker {
         session,
         base: intent.base.clone(),
         base_branch: intent.base_branch.clone(),
@@ -241,11 +241,11 @@ pub(super) async fn finish(
         read_only: intent.read_only,
     };
     marker.write(&tree.git_dir)?;
-    Intent::clear(&repository.common_dir, session)
+    CreationIntent::clear(&repository.common_dir, session)
 }
 
-/// Lets git forget a worktree whose folder is gone.
-pub(super) async fn forget_entry(repository: &Repository, gone: &Listed) -> Result<(), TreeError> {
+/// Makes git forget a worktree whose folder is gone.
+pub(super) async fn forget_entry(repository: &Repository, gone: &ListedWorktree) -> Result<(), TreeError> {
     let path = gone.path.to_string_lossy();
     let tried = || TreeError::tried(format!("forget the worktree `{path}`, whose folder is gone"));
     if gone.locked {
@@ -255,7 +255,7 @@ pub(super) async fn forget_entry(repository: &Repository, gone: &Listed) -> Resu
     Ok(())
 }
 
-/// Gives the worktree its identity, and somewhere to push to. In a file of git's that is this worktree's alone.
+/// Writes the worktree's identity and its push settings, in a file of git that only this worktree reads.
 async fn settle(repository: &Repository, path: &Path, session: SessionId) -> Result<(), TreeError> {
     let not_ours = || TreeError::NotOurs { path: path.to_owned() };
     let git_dir = repository.git_dir_of(path).ok_or_else(not_ours)?;
@@ -264,7 +264,7 @@ async fn settle(repository: &Repository, path: &Path, session: SessionId) -> Res
     config::write_pushing(&file, !config::has_push_remote(repository).await?)
 }
 
-/// Keeps our folder out of the user's `git status`, in a file that belongs to this clone only.
+/// Hides our folder from the user's `git status`, in a file that belongs to this clone only.
 fn hide_folder(repository: &Repository) -> Result<(), TreeError> {
     let line = format!("/{FOLDER}/");
     let path = repository.common_dir.join("info").join("exclude");

@@ -5,17 +5,17 @@
 //!  facts ──► gate ──► rescue ref ──► git worktree remove ──► branch, if the rescue ref keeps it   (removed)
 //! ```
 //!
-//! A worktree is ours if our marker lies in its git directory, where no agent or build looks and which git removes along
-//! with it. A folder without one belongs to somebody else, wherever it is, and is left alone.
+//! A worktree is ours if our marker is in its git directory, where no agent or build looks and which git removes along
+//! with it. A folder without one belongs to someone else, wherever it is, and is left alone.
 
 mod adopt;
 mod create;
-pub(crate) mod place;
+mod judged;
+pub(crate) mod paths;
 mod rebase;
 mod remove;
-mod removing;
-mod subject;
 mod survey;
+mod undo_removal;
 mod worktrees;
 
 pub use rebase::{RebaseOrder, Rebased};

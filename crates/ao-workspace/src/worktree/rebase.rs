@@ -1,7 +1,7 @@
-//! A branch put onto its base, in the worktree that it is checked out in.
+//! Rebases a branch onto its base, in the worktree that has it checked out.
 //!
-//! Only while nothing is under way there: no change that is not committed, no merge or rebase of the agent's own. What the
-//! branch was stays in a rescue ref, and a conflict leaves everything as it was.
+//! Only while nothing is in progress there: no uncommitted change, no merge or rebase of the agent. A rescue ref keeps
+//! the old branch, and a conflict leaves everything as it was.
 
 use std::time::Duration;
 
@@ -11,32 +11,32 @@ use ao_ports::{RemoveOrder, WorkspaceError};
 
 use super::worktrees::Worktrees;
 use crate::error::TreeError;
-use crate::own::OwnTree;
+use crate::own_tree::OwnTree;
 use crate::repository::Repository;
 use crate::{config, rescue};
 
-/// What is to be rebased, pinned to where both sides were seen.
+/// The branch to rebase, pinned to the commits at which both sides were seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RebaseOrder {
-    /// The worktree, by the words in which it can be named for anything.
+    /// The worktree, identified as for a removal.
     pub tree: RemoveOrder,
     pub branch: String,
     pub head: Commit,
     pub base: Commit,
 }
 
-/// What became of it.
+/// The outcome of a rebase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rebased {
     Done {
         head: Commit,
-        /// Whether its remote branch was moved along.
+        /// True if its remote branch was moved along.
         pushed: bool,
     },
     UpToDate,
-    /// The branch is not where it was seen, or not checked out there any more.
+    /// The branch has moved, or is no longer checked out there.
     Moved,
-    /// Somebody is in the middle of something; later may be better.
+    /// An operation is in progress; a later try may succeed.
     Busy {
         why: String,
     },
@@ -46,10 +46,10 @@ pub enum Rebased {
     },
 }
 
-/// What git leaves in a git directory while something is under way.
+/// Files of git that show an operation in progress.
 const UNDER_WAY: [&str; 6] =
     ["rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "index.lock"];
-/// The settings of the user or an agent that would have git do more than it is asked for.
+/// Overrides settings of the user or an agent that would make git do more than asked.
 const PLAIN: [&str; 12] = [
     "-c",
     "core.hooksPath=/dev/null",
@@ -64,15 +64,15 @@ const PLAIN: [&str; 12] = [
     "-c",
     "rerere.enabled=false",
 ];
-/// How long the remote may take.
+/// Time limit for the push.
 const PUSH: Duration = Duration::from_secs(120);
 
 impl Worktrees {
     /// Rebases a branch in its worktree.
     pub async fn rebase(&self, order: &RebaseOrder) -> Result<Rebased, WorkspaceError> {
         let Some((repository, path)) = self.found(&order.tree).await? else { return Ok(Rebased::Moved) };
-        let _here = self.shop.queues.turn(&path).await;
-        let _turn = self.shop.queues.turn(&repository.common_dir).await;
+        let _here = self.shared.queues.turn(&path).await;
+        let _turn = self.shared.queues.turn(&repository.common_dir).await;
         let tree = OwnTree::worktree(&repository, &path, order.tree.session)?;
         Ok(rebase(&repository, &tree, order).await?)
     }
@@ -125,7 +125,7 @@ async fn rebase(repository: &Repository, tree: &OwnTree, order: &RebaseOrder) ->
     }
 }
 
-/// Puts everything back where it was.
+/// Restores the state before the rebase.
 async fn take_back(writer: &Git, order: &RebaseOrder) -> Result<(), TreeError> {
     // It may have failed before it began, and then there is nothing to abort.
     writer.write(&["-c", "core.hooksPath=/dev/null", "rebase", "--abort"]).await.ok();
@@ -142,7 +142,7 @@ async fn take_back(writer: &Git, order: &RebaseOrder) -> Result<(), TreeError> {
     }
 }
 
-/// Moves the branch at the remote along, if it is there and is still what was seen.
+/// Moves the remote branch along, if it exists and is still at the expected commit.
 async fn push(repository: &Repository, order: &RebaseOrder, head: &str) -> Result<bool, TreeError> {
     if config::origin(repository).await?.is_none() {
         return Ok(false);

@@ -1,4 +1,5 @@
-//! Removing a worktree: only through the gate, and by force only if a person throws its work away or git cannot do it otherwise.
+//! Removes a worktree: only through the gate, and by force only if a person discards its work or git cannot do it
+//! otherwise.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,36 +7,36 @@ use std::path::{Path, PathBuf};
 use ao_core::workspace::KeepReason;
 use ao_ports::{Removal, RemoveOrder};
 
-use super::{adopt, create, place, removing, subject};
+use super::{adopt, create, judged, paths, undo_removal};
 use crate::error::TreeError;
-use crate::gate::{self, Elsewhere};
-use crate::marker::{Intent, Marker};
-use crate::own::{OwnTree, nobody_at_work};
+use crate::gate::{self, KeptElsewhere};
+use crate::git_workspaces::GitWorkspaces;
+use crate::marker::{CreationIntent, TreeMarker};
+use crate::own_tree::{OwnTree, wait_for_git};
 use crate::repository::{Repository, at};
-use crate::shop::Shop;
-use crate::{closed, fetch, rescue, start};
+use crate::{fetch, read_only, rescue, start};
 
-/// Removes the worktree if nothing is lost by it. The caller holds the queue of its place.
+/// Removes the worktree if no work is lost. The caller holds the queue of its path.
 pub(super) async fn remove(
-    shop: &Shop,
+    shared: &GitWorkspaces,
     repository: &Repository,
     order: &RemoveOrder,
 ) -> Result<Removal, TreeError> {
-    removing::nobody_removes(repository, order.session).await?;
+    undo_removal::wait_for_removal(repository, order.session).await?;
     {
-        let _turn = shop.queues.turn(&repository.common_dir).await;
-        if let Some(place) = removing::has_gone(repository, order.session) {
+        let _turn = shared.queues.turn(&repository.common_dir).await;
+        if let Some(place) = undo_removal::has_gone(repository, order.session) {
             let removal = already_gone(repository, order, &place, true).await?;
-            removing::done(repository, order.session).await?;
+            undo_removal::done(repository, order.session).await?;
             return Ok(removal);
         }
-        removing::take_back(repository, order.session).await?;
+        undo_removal::take_back(repository, order.session).await?;
     }
-    clear_up(shop, repository, order).await?;
-    // The facts are gathered in the same turn, so that no other removal of ours can make them untrue.
-    let _turn = shop.queues.turn(&repository.common_dir).await;
-    let path = match place::of(repository, order)? {
-        // Not `exists`: a link that leads nowhere is still somebody's.
+    clear_up(shared, repository, order).await?;
+    // The facts are gathered in the same turn, so that no other removal of ours can invalidate them.
+    let _turn = shared.queues.turn(&repository.common_dir).await;
+    let path = match paths::of(repository, order)? {
+        // Not `exists`: a dangling link still belongs to someone.
         Some(path) if path.symlink_metadata().is_ok() => path,
         Some(gone) => return already_gone(repository, order, &gone, false).await,
         None => return Ok(Removal::Removed { rescue: rescue::known(&repository.git, order.session).await? }),
@@ -46,31 +47,31 @@ pub(super) async fn remove(
         return Ok(Removal::Kept { reasons });
     }
     let tree = OwnTree::worktree(repository, &path, order.session)?;
-    // The gate found nothing that is not committed. What came in since is kept by this, and not lost.
+    // The gate found nothing uncommitted. Changes since then are saved by this, and not lost.
     let last = rescue::last_state(&tree, order.session).await?;
     let rescue = rescue::leave(&repository.git, order.session, &order.branch, &last).await?;
-    // Git refuses a worktree with work or submodules in it unless it is forced to, and then it looks at nothing.
+    // Git refuses to remove a worktree with work or submodules in it without force, and with force it checks nothing.
     let forced = order.discard || has_submodules(&tree).await?;
-    removing::begin(repository, order.session, &tree.git_dir).await?;
+    undo_removal::begin(repository, order.session, &tree.git_dir).await?;
     if forced {
         let reasons = judged_again(repository, order, &tree, &last).await;
         if !matches!(&reasons, Ok(reasons) if reasons.is_empty()) {
-            removing::done(repository, order.session).await?;
+            undo_removal::done(repository, order.session).await?;
             return Ok(Removal::Kept { reasons: reasons? });
         }
     }
-    if Marker::read(&tree.git_dir)?.is_some_and(|marker| marker.read_only) {
-        closed::open(&tree.path)?;
+    if TreeMarker::read(&tree.git_dir)?.is_some_and(|marker| marker.read_only) {
+        read_only::open(&tree.path)?;
     }
     take_away(repository, order, &tree, forced).await?;
     drop_branch(repository, order, &rescue).await?;
-    // Last of all: until here, a call that is cut off leaves word of what there is still to do.
-    removing::done(repository, order.session).await?;
+    // Last of all: an interrupted call leaves a record of what is still to be done.
+    undo_removal::done(repository, order.session).await?;
     Ok(Removal::Removed { rescue: Some(rescue) })
 }
 
-/// The last look that git would take, in its stead and right before it deletes. What comes in after the look is in the
-/// rescue ref, but for what is in a submodule.
+/// Makes the final check in git's stead, right before it deletes. Changes after the check are in the rescue ref, except
+/// those in a submodule.
 async fn judged_again(
     repository: &Repository,
     order: &RemoveOrder,
@@ -89,10 +90,10 @@ async fn judged_again(
 
 async fn judged(repository: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
     let process_inside = gate::processes::any_inside(path).await;
-    order.reasons(&subject::facts(repository, path, order, process_inside).await)
+    order.reasons(&judged::facts(repository, path, order, process_inside).await)
 }
 
-/// Lets git remove the worktree; if it cannot, it is as if nobody had tried.
+/// Lets git remove the worktree; on failure everything is restored.
 async fn take_away(
     repository: &Repository,
     order: &RemoveOrder,
@@ -104,7 +105,7 @@ async fn take_away(
     let removed = repository.git.write(&[&["worktree", "remove"], forced, &[&path]].concat()).await;
     if tree.path.symlink_metadata().is_ok() {
         let untouched = tree.git_dir.join("gitdir").exists();
-        removing::take_back(repository, order.session).await?;
+        undo_removal::take_back(repository, order.session).await?;
         return Err(match removed {
             Err(err) if untouched => TreeError::tried(format!("remove the worktree `{path}`"))(err),
             removed => TreeError::StillWritten { path: tree.path.clone(), err: removed.err() },
@@ -115,33 +116,37 @@ async fn take_away(
 }
 
 async fn has_submodules(tree: &OwnTree) -> Result<bool, TreeError> {
-    let told = tree.git().read(&["ls-files", "--stage", "-z"]).await?;
-    Ok(tree.git_dir.join("modules").exists() || told.split('\0').any(|entry| entry.starts_with("160000 ")))
+    let output = tree.git().read(&["ls-files", "--stage", "-z"]).await?;
+    Ok(tree.git_dir.join("modules").exists() || output.split('\0').any(|entry| entry.starts_with("160000 ")))
 }
 
-/// Brings what a creation of ours has left half-way into a state that the gate can judge, or takes back the little there is.
-async fn clear_up(shop: &Shop, repository: &Repository, order: &RemoveOrder) -> Result<(), TreeError> {
+/// Completes a half-done creation of ours so that the gate can judge it, or removes the little there is.
+async fn clear_up(
+    shared: &GitWorkspaces,
+    repository: &Repository,
+    order: &RemoveOrder,
+) -> Result<(), TreeError> {
     let session = order.session;
-    let Some(intent) = Intent::read(&repository.common_dir, session)? else { return Ok(()) };
+    let Some(intent) = CreationIntent::read(&repository.common_dir, session)? else { return Ok(()) };
     let whole = match repository.git_dir_of(&intent.path) {
-        Some(git_dir) => Marker::read(&git_dir)?.is_some(),
+        Some(git_dir) => TreeMarker::read(&git_dir)?.is_some(),
         None => false,
     };
     if whole {
-        return Intent::clear(&repository.common_dir, session);
+        return CreationIntent::clear(&repository.common_dir, session);
     }
-    nobody_at_work(&intent.path, repository.git_dir_of(&intent.path).as_deref()).await?;
-    let turn = shop.queues.turn(&repository.common_dir).await;
+    wait_for_git(&intent.path, repository.git_dir_of(&intent.path).as_deref()).await?;
+    let turn = shared.queues.turn(&repository.common_dir).await;
     let listed = repository.worktrees().await?;
     match at(&listed, &intent.path) {
         Some(half_made) if intent.path.exists() => {
             create::resume(repository, half_made, &intent).await?;
             drop(turn);
-            return create::finish(shop, repository, session, &intent).await;
+            return create::finish(shared, repository, session, &intent).await;
         }
         Some(entry) => create::forget_entry(repository, entry).await?,
-        // Git had made no more than the folder. Only an empty one can be taken away like this.
-        None if place::is_empty_folder(&intent.path) => {
+        // Git had created only the folder. Only an empty one can be removed like this.
+        None if paths::is_empty_folder(&intent.path) => {
             fs::remove_dir(&intent.path).map_err(TreeError::file("remove", &intent.path))?;
         }
         None => {}
@@ -150,10 +155,10 @@ async fn clear_up(shop: &Shop, repository: &Repository, order: &RemoveOrder) -> 
     if intent.new_branch && repository.commit(&branch).await?.as_deref() == Some(intent.base.as_str()) {
         repository.git.write(&["update-ref", "-d", &branch, &intent.base]).await?;
     }
-    Intent::clear(&repository.common_dir, session)
+    CreationIntent::clear(&repository.common_dir, session)
 }
 
-/// Takes away what is left of a worktree whose folder somebody else has removed, or a removal of ours that was cut off.
+/// Removes what is left of a worktree whose folder someone else has removed, or an interrupted removal of ours.
 async fn already_gone(
     repository: &Repository,
     order: &RemoveOrder,
@@ -163,9 +168,9 @@ async fn already_gone(
     let listed = repository.worktrees().await?;
     if let Some(entry) = at(&listed, path)
         && let Some(git_dir) = repository.git_dir_of(path)
-        && Marker::read(&git_dir)?.is_some_and(|marker| marker.session == order.session)
+        && TreeMarker::read(&git_dir)?.is_some_and(|marker| marker.session == order.session)
     {
-        // Its head may be on no branch; then this entry is all that keeps it.
+        // Its head may be on no branch; then only this entry keeps it.
         if let Some(head) = repository.head_of(entry).await? {
             rescue::leave(&repository.git, order.session, &order.branch, &head).await?;
         }
@@ -174,19 +179,21 @@ async fn already_gone(
     let Some(rescue) = rescue::known(&repository.git, order.session).await? else {
         return Ok(Removal::Removed { rescue: None });
     };
-    // Unless an earlier call has judged it, nobody could look into the folder; then the branch goes only if its commits are
-    // kept by others as well.
+    // Unless an earlier call has judged it, the folder could not be examined; then the branch is deleted only if its
+    // commits are kept elsewhere as well.
     let branch = [start::local(&order.branch)];
     let left_out = std::slice::from_ref(&order.branch);
     if repository.commit(&branch[0]).await?.is_some()
-        && (judged || !gate::beyond(&repository.git, &branch, left_out, true, &Elsewhere::default()).await?)
+        && (judged
+            || !gate::beyond(&repository.git, &branch, left_out, true, &KeptElsewhere::default()).await?)
     {
         drop_branch(repository, order, &rescue).await?;
     }
     Ok(Removal::Removed { rescue: Some(rescue) })
 }
 
-/// Deletes the branch if the rescue ref keeps all of it, and nobody has it checked out; and what was kept to judge it.
+/// Deletes the branch if the rescue ref keeps all of it and no worktree has it checked out; also the ref of its pull
+/// request.
 async fn drop_branch(repository: &Repository, order: &RemoveOrder, rescue: &str) -> Result<(), TreeError> {
     let git = &repository.git;
     let pull = fetch::pull_ref(order.session);
@@ -199,7 +206,7 @@ async fn drop_branch(repository: &Repository, order: &RemoveOrder, rescue: &str)
         let kept = git.asks(&["merge-base", "--is-ancestor", &tip, rescue]).await?;
         let in_use = repository.worktrees().await?.iter().any(|listed| listed.is_on(&order.branch));
         if kept && !in_use {
-            // With the tip that was looked at: a commit that came in between keeps the branch.
+            // With the tip that was examined: a commit in between keeps the branch.
             deletions += &format!("delete {branch} {tip}\n");
         }
     }
@@ -210,9 +217,9 @@ async fn drop_branch(repository: &Repository, order: &RemoveOrder, rescue: &str)
     Ok(())
 }
 
-/// The place of an order, for its queue. Two orders for one session have the same.
+/// Returns the queue of an order. Two orders for one session have the same.
 pub(super) fn queue_of(repository: &Repository, order: &RemoveOrder) -> PathBuf {
-    match place::of(repository, order) {
+    match paths::of(repository, order) {
         Ok(Some(path)) => path,
         _ => repository.common_dir.join("ao").join(order.session.to_string()),
     }

@@ -1,4 +1,4 @@
-//! How large each worktree is, and whether it could go. Changes nothing.
+//! Measures each worktree, and checks if it could be removed. Changes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use ao_core::workspace::KeepReason;
 use ao_ports::{RemoveOrder, Surveyed};
 use futures::future::join_all;
 
-use super::place::{self, FOLDER};
-use super::subject;
+use super::judged;
+use super::paths::{self, FOLDER};
 use crate::error::TreeError;
 use crate::gate::processes;
-use crate::marker::Marker;
+use crate::marker::TreeMarker;
 use crate::repository::{Repository, same};
 use crate::{clean, size};
 use ao_git::Git;
@@ -22,12 +22,12 @@ pub(super) async fn survey(
 ) -> Result<Vec<Surveyed>, TreeError> {
     let mut ours: Vec<(&RemoveOrder, PathBuf)> = vec![];
     for order in orders {
-        let place = place::of(repository, order)?;
+        let place = paths::of(repository, order)?;
         ours.extend(place.filter(|path| path.symlink_metadata().is_ok()).map(|path| (order, path)));
     }
     let inside = processes::any_inside_each(ours.iter().map(|(_, path)| path.clone()).collect()).await;
     let looks = ours.iter().zip(inside).map(|((order, path), inside)| async move {
-        let facts = subject::facts(repository, path, order, inside).await;
+        let facts = judged::facts(repository, path, order, inside).await;
         let (bytes, ignored_bytes) = sizes(repository, path).await;
         Surveyed {
             session: Some(order.session),
@@ -40,16 +40,17 @@ pub(super) async fn survey(
     let mut surveyed = join_all(looks).await;
     for path in strangers(repository, &ours) {
         let (bytes, ignored_bytes) = sizes(repository, &path).await;
-        let marker = repository.git_dir_of(&path).and_then(|git_dir| Marker::read(&git_dir).ok().flatten());
+        let marker =
+            repository.git_dir_of(&path).and_then(|git_dir| TreeMarker::read(&git_dir).ok().flatten());
         let reason = if marker.is_some() { KeepReason::UnknownSession } else { KeepReason::NotOurs };
         let path = path.display().to_string();
-        // Whatever it is, none of our records names it, so no removal of ours would take it.
+        // None of our records names it, so no removal of ours would take it.
         surveyed.push(Surveyed { session: None, path, bytes, ignored_bytes, reasons: vec![reason] });
     }
     Ok(surveyed)
 }
 
-/// What lies in our folder and belongs to none of the orders.
+/// Lists the entries of our folder that belong to none of the orders.
 fn strangers(repository: &Repository, ours: &[(&RemoveOrder, PathBuf)]) -> Vec<PathBuf> {
     let entries = fs::read_dir(repository.root.join(FOLDER)).into_iter().flatten().flatten();
     let mut strangers: Vec<PathBuf> = entries
@@ -60,7 +61,7 @@ fn strangers(repository: &Repository, ours: &[(&RemoveOrder, PathBuf)]) -> Vec<P
     strangers
 }
 
-/// What a removal frees, with what git keeps for the worktree; and the part of it that git ignores.
+/// Returns what a removal frees, including git's own files for the worktree; and the ignored part of it.
 async fn sizes(repository: &Repository, path: &Path) -> (u64, u64) {
     let mut paths = vec![path.to_owned()];
     let git_dir = repository.git_dir_of(path);

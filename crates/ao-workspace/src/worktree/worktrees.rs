@@ -1,4 +1,4 @@
-//! The workspace slot, filled with worktrees.
+//! The workspace adapter for worktrees.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use ao_ports::{
 };
 use async_trait::async_trait;
 
-use super::{adopt, create, place, remove, subject, survey};
+use super::{adopt, create, judged, paths, remove, survey};
 use crate::error::TreeError;
 use crate::gate::{self, processes};
+use crate::git_workspaces::GitWorkspaces;
 use crate::options::Options;
-use crate::own::{Kind, OwnTree};
+use crate::own_tree::{OwnTree, TreeKind};
 use crate::repository::Repository;
-use crate::shop::Shop;
 use crate::{capture, clean, rescue, whereabouts};
 
-/// Makes, looks at and removes worktrees.
+/// Creates, inspects and removes worktrees.
 #[derive(Debug, Default)]
 pub struct Worktrees {
-    pub(super) shop: Shop,
+    pub(super) shared: GitWorkspaces,
 }
 
 impl Worktrees {
@@ -34,30 +34,30 @@ impl Worktrees {
     }
 
     pub fn with(options: Options) -> Worktrees {
-        Worktrees { shop: Shop::new(options) }
+        Worktrees { shared: GitWorkspaces::new(options) }
     }
 
-    /// The repository that a worktree is in, or was: the project may have moved since.
+    /// Opens the repository that a worktree is, or was, in: the project may have moved since.
     async fn repository_of(&self, order: &RemoveOrder) -> Result<Arc<Repository>, TreeError> {
-        let by_place = order.tree.as_ref().and_then(|tree| place::repository_around(Path::new(&tree.path)));
-        self.shop.repository(by_place.unwrap_or(Path::new(&order.repository))).await
+        let by_place = order.tree.as_ref().and_then(|tree| paths::repository_around(Path::new(&tree.path)));
+        self.shared.repository(by_place.unwrap_or(Path::new(&order.repository))).await
     }
 
-    /// Lets a session work in a worktree that was made for nobody's session, under a number of its maker's own. At most one
-    /// at a time: for it, it is a worktree that somebody else made ([`Origin::Tree`]). Its maker alone removes it.
+    /// Lets a session work in a worktree that was created without one, under an id of its maker. At most one at a time:
+    /// for the session it is a worktree that someone else created ([`Origin::Tree`]). Only its maker removes it.
     pub async fn lend(&self, repository: &str, maker: SessionId, path: &str) -> Result<(), WorkspaceError> {
-        let repository = self.shop.repository(Path::new(repository)).await?;
-        let _turn = self.shop.queues.turn(&repository.common_dir).await;
+        let repository = self.shared.repository(Path::new(repository)).await?;
+        let _turn = self.shared.queues.turn(&repository.common_dir).await;
         Ok(adopt::lend(&repository, maker, Path::new(path))?)
     }
 
-    /// Where the worktree is that an order is about.
+    /// Finds the worktree that an order is about.
     pub(super) async fn found(
         &self,
         order: &RemoveOrder,
     ) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
         let repository = self.repository_of(order).await?;
-        Ok(place::of(&repository, order)?.map(|path| (repository, path)))
+        Ok(paths::of(&repository, order)?.map(|path| (repository, path)))
     }
 }
 
@@ -69,14 +69,14 @@ impl Workspace for Worktrees {
         _attempt: Attempt,
         plan: &WorkspacePlan,
     ) -> Result<Made, WorkspaceError> {
-        let repository = self.shop.repository(Path::new(&plan.repository)).await?;
+        let repository = self.shared.repository(Path::new(&plan.repository)).await?;
         if let Origin::Tree { path } = &plan.origin {
-            let _turn = self.shop.queues.turn(&repository.common_dir).await;
+            let _turn = self.shared.queues.turn(&repository.common_dir).await;
             return Ok(adopt::adopt(&repository, session, path).await?);
         }
-        let path = place::for_name(&repository, &plan.name)?;
-        let _here = self.shop.queues.turn(&path).await;
-        Ok(create::create(&self.shop, &repository, &path, session, plan).await?)
+        let path = paths::for_name(&repository, &plan.name)?;
+        let _here = self.shared.queues.turn(&path).await;
+        Ok(create::create(&self.shared, &repository, &path, session, plan).await?)
     }
 
     async fn set_up(
@@ -85,15 +85,15 @@ impl Workspace for Worktrees {
         attempt: Attempt,
         plan: &SetUpPlan,
     ) -> Result<(), WorkspaceError> {
-        let repository = self.shop.repository(Path::new(&plan.repository)).await?;
+        let repository = self.shared.repository(Path::new(&plan.repository)).await?;
         let path = PathBuf::from(&plan.path);
-        let _here = self.shop.queues.turn(&path).await;
+        let _here = self.shared.queues.turn(&path).await;
         OwnTree::worktree(&repository, &path, session)?;
-        self.shop.set_up(session, attempt, plan).await
+        self.shared.set_up(session, attempt, plan).await
     }
 
     async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError> {
-        self.shop.end_programs(session, path).await
+        self.shared.end_programs(session, path).await
     }
 
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
@@ -101,7 +101,7 @@ impl Workspace for Worktrees {
             Ok(Some(found)) => found,
             not => return whereabouts::nowhere(not.err()),
         };
-        let kind = Kind::Worktree { common_dir: repository.common_dir.clone() };
+        let kind = TreeKind::Worktree { common_dir: repository.common_dir.clone() };
         whereabouts::look(&kind, &path, order.session, &order.branch, &repository.settings).await
     }
 
@@ -119,13 +119,13 @@ impl Workspace for Worktrees {
         repository: &str,
         orders: &[RemoveOrder],
     ) -> Result<Vec<Surveyed>, WorkspaceError> {
-        let repository = self.shop.repository(Path::new(repository)).await?;
+        let repository = self.shared.repository(Path::new(repository)).await?;
         Ok(survey::survey(&repository, orders).await?)
     }
 
     async fn work(&self, order: &RemoveOrder) -> Result<WorkFound, WorkspaceError> {
         let Some((repository, path)) = self.found(order).await? else { return Ok(WorkFound::default()) };
-        match subject::subject(&repository, &path, order, None).await? {
+        match judged::subject(&repository, &path, order, None).await? {
             Some(subject) => Ok(gate::work(&subject).await.map_err(TreeError::from)?),
             None => Ok(WorkFound::default()),
         }
@@ -135,33 +135,33 @@ impl Workspace for Worktrees {
         let Some((repository, path)) = self.found(order).await? else {
             return Ok(Cleaned { bytes: 0, paths: 0 });
         };
-        let _here = self.shop.queues.turn(&path).await;
+        let _here = self.shared.queues.turn(&path).await;
         let tree = OwnTree::worktree(&repository, &path, order.session)?;
         Ok(clean::clean(&tree).await?)
     }
 
     async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError> {
-        let repository = self.shop.repository(Path::new(repository)).await?;
-        let _turn = self.shop.queues.turn(&repository.common_dir).await;
+        let repository = self.shared.repository(Path::new(repository)).await?;
+        let _turn = self.shared.queues.turn(&repository.common_dir).await;
         Ok(rescue::forget(&repository, before).await?)
     }
 
     async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
         let Ok(Some((repository, path))) = self.found(order).await else { return TreeFacts::default() };
         let process_inside = processes::any_inside(&path).await;
-        subject::facts(&repository, &path, order, process_inside).await
+        judged::facts(&repository, &path, order, process_inside).await
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
         let repository = self.repository_of(order).await?;
-        let _here = self.shop.queues.turn(&remove::queue_of(&repository, order)).await;
+        let _here = self.shared.queues.turn(&remove::queue_of(&repository, order)).await;
         if !order.teardown.is_empty()
-            && let Some(path) = place::of(&repository, order)?.filter(|path| path.exists())
+            && let Some(path) = paths::of(&repository, order)?.filter(|path| path.exists())
             && order.reasons(&self.inspect(order).await).is_empty()
         {
-            // Before the repository's turn, which others wait for; what it changes, the gate sees afterwards.
-            self.shop.teardown(order, &path).await?;
+            // Before the repository's turn, which others wait for; the gate sees its changes afterwards.
+            self.shared.teardown(order, &path).await?;
         }
-        Ok(remove::remove(&self.shop, &repository, order).await?)
+        Ok(remove::remove(&self.shared, &repository, order).await?)
     }
 }

@@ -115,7 +115,7 @@ async fn a_worktree_is_used_as_it_is_found_and_never_removed() {
 
 /// acceptance: W3
 #[tokio::test]
-async fn what_is_not_free_to_be_adopted_is_refused_with_the_reason() {
+async fn an_unavailable_tree_is_not_adopted_and_the_reason_is_given() {
     let repo = Repo::new();
     let ours = repo.worktrees.create(OTHER, Attempt(1), &repo.plan("theirs")).await.unwrap();
     let none = tempfile::tempdir().unwrap();

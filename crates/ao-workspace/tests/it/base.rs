@@ -55,7 +55,7 @@ async fn a_remote_that_never_answers_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_burst_fetches_once_and_can_be_told_not_to() {
+async fn a_burst_fetches_once_and_fetching_can_be_disabled() {
     let (repo, _remote) = Repo::with_origin();
     let log = repo.path().join(".git/fetches");
     let program = repo.path().join(".git/upload");

@@ -10,7 +10,7 @@ use ao_ports::{Captured, Workspace};
 
 use crate::support::Repo;
 
-/// What a captured commit has, read through the scratch.
+/// Returns the files of a captured commit, read through the scratch.
 fn read(repo: &Path, scratch: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .args(args)

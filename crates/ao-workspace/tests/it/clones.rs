@@ -1,4 +1,4 @@
-//! What is special about clones: their remote, their settings, and that nothing of theirs is kept by themselves.
+//! The specifics of clones: their remote, their settings, and that a clone keeps nothing by itself.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -163,7 +163,7 @@ async fn branches_and_tags_that_only_it_has_keep_it() {
 async fn one_that_was_cut_off_while_made_or_removed_is_done_again() {
     let site = Site::new(Repo::new());
     let partial = site.place().join(".making-ses_4f");
-    // Somebody else's folder by that name is left alone.
+    // A foreign folder of that name is left alone.
     fs::create_dir_all(&partial).unwrap();
     site.clones.create(SESSION, Attempt(1), &site.repo.plan("fix")).await.unwrap_err();
     let intent =
@@ -182,7 +182,7 @@ async fn one_that_was_cut_off_while_made_or_removed_is_done_again() {
 
 /// As a daemon leaves it that ended between the move and the last look.
 #[tokio::test]
-async fn what_was_moved_aside_and_not_judged_since_is_not_deleted() {
+async fn a_clone_that_was_moved_and_not_judged_is_not_deleted() {
     let site = Site::new(Repo::new());
     let made = site.create().await;
     let (path, going) = (Path::new(&made.path), site.place().join(".removing-ses_4f"));
@@ -209,7 +209,7 @@ async fn what_was_moved_aside_and_not_judged_since_is_not_deleted() {
     fs::remove_dir(path).unwrap();
     site.create().await;
 
-    // What was judged goes, whatever is left of it.
+    // The rest of a judged clone is deleted.
     fs::rename(path, site.place().join(".deleting-ses_4f")).unwrap();
     fs::remove_dir_all(site.place().join(".deleting-ses_4f/.git")).unwrap();
     let removal = site.clones.remove(&site.order(&made)).await.unwrap();

@@ -52,7 +52,7 @@ async fn they_run_one_after_another_in_the_workspace_and_their_output_is_kept() 
 
 /// acceptance: L7
 #[tokio::test]
-async fn one_that_fails_is_told_with_the_end_of_its_log_and_can_be_tried_again() {
+async fn a_failed_command_is_reported_with_the_end_of_its_log_and_can_be_retried() {
     let mut bench = Bench::with_commands(&[
         "i=0; while [ $i -lt 60 ]; do i=$((i+1)); printf '\\033[31mline %s\\033[0m\\n' $i; done; test -e ready || exit 3",
         "touch never",
@@ -73,7 +73,7 @@ async fn one_that_fails_is_told_with_the_end_of_its_log_and_can_be_tried_again()
 }
 
 #[tokio::test]
-async fn a_shell_that_is_not_there_and_a_signal_are_told_in_words() {
+async fn a_missing_shell_and_a_signal_have_clear_errors() {
     let mut bench = Bench::with_commands(&["kill -9 $$"]).await;
     assert_eq!(bench.failure().await.0, "`kill -9 $$` was ended by signal 9");
     bench.options.shell = "/nowhere/sh".into();
@@ -167,7 +167,7 @@ async fn one_that_takes_too_long_is_ended_with_all_it_has_started() {
         &daemon("daemon"),
         "trap '' TERM; sleep 600 & env -i sleep 600 & echo $! $$ > pids; echo waiting; wait; sleep 600",
     ]);
-    // How long the commands need to begin is the machine's affair.
+    // The time that the commands need to start depends on the machine.
     let mut told = (String::new(), String::new());
     for seconds in [1, 4, 16, 60] {
         bench.plan.setup.timeout = Duration::from_secs(seconds);
@@ -185,7 +185,7 @@ async fn one_that_takes_too_long_is_ended_with_all_it_has_started() {
 }
 
 #[tokio::test]
-async fn nothing_goes_on_when_nobody_waits_for_it_any_more() {
+async fn a_cancelled_set_up_leaves_nothing_running() {
     let mut bench = Bench::new().await;
     bench.desk("fix").await;
     let second = format!("{}; sleep 600 & echo $! $$ > pids; wait", daemon("daemon"));

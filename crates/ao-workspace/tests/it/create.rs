@@ -67,7 +67,7 @@ async fn a_folder_that_is_not_ours_is_refused_and_left_alone() {
     );
     assert_eq!(fs::read_to_string(path.join("notes.txt")).unwrap(), "mine");
 
-    // A worktree made by hand is somebody's just as well, even on the very branch.
+    // A worktree made by hand belongs to its maker, even if it is on the same branch.
     repo.git(&["worktree", "add", "--quiet", ".worktrees/hand", "-b", "agent/hand"]);
     let told = failure(repo.create("hand").await, &repo);
     assert!(told.contains("`[repo]/.worktrees/hand` was not made by ao"), "{told}");

@@ -11,7 +11,7 @@ use ao_workspace::{Options, Worktrees};
 
 use crate::support::{Repo, SESSION, git};
 
-/// Git fetches no submodule from a path unless it is told that it may; a test says so, and nobody else.
+/// Git fetches no submodule from a path unless that is allowed; only this test allows it.
 fn trusting() -> Worktrees {
     let settings = vec![("protocol.file.allow".to_owned(), "always".to_owned())];
     Worktrees::with(Options { settings, ..Options::default() })
@@ -77,7 +77,7 @@ async fn work_in_a_submodule_keeps_the_tree() {
 
 /// Git is forced to remove a tree with submodules, so it does not look itself.
 #[tokio::test]
-async fn what_comes_into_a_submodule_while_its_tree_is_removed_keeps_it() {
+async fn a_change_in_a_submodule_during_removal_keeps_it() {
     let (repo, _modules) = with_submodules();
     let hooks = repo.path().join(".git/hooks").display().to_string();
     let settings = [("protocol.file.allow", "always"), ("core.hooksPath", &hooks)];

@@ -236,7 +236,7 @@ async fn a_repository_in_an_ignored_folder_keeps_it_unless_the_set_up_brought_it
 
 /// acceptance: W1
 #[tokio::test]
-async fn a_change_that_git_was_told_not_to_see_keeps_it() {
+async fn a_change_hidden_from_git_keeps_it() {
     for flag in ["--assume-unchanged", "--skip-worktree"] {
         let repo = Repo::new();
         let tree = repo.merged().await;
@@ -251,7 +251,7 @@ async fn a_change_that_git_was_told_not_to_see_keeps_it() {
     }
 }
 
-/// What agents do whenever they run into each other. acceptance: W1
+/// A common accident when agents get into each other's way. acceptance: W1
 #[tokio::test]
 async fn a_rebase_keeps_it_until_its_conflict_is_resolved_and_no_longer() {
     let repo = Repo::new();

@@ -125,7 +125,7 @@ pub(crate) async fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("it comes within half a minute")
 }
 
-/// Whether a process runs; one that has ended and waits for its parent does not.
+/// Returns true if a process runs; a zombie does not.
 pub(crate) fn lives(pid: &str) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))

@@ -1,4 +1,4 @@
-//! What may go is gone, and can be brought back.
+//! A removable workspace is removed, and can be restored.
 
 use std::fs;
 use std::process::Command;
@@ -70,7 +70,7 @@ async fn a_pushed_one_comes_back_from_its_rescue_ref() {
     assert_eq!(tree.git(&["branch", "--show-current"]), "agent/fix");
 }
 
-/// What came in between the gate's look and the removal is kept, and comes back as it was: not committed.
+/// Changes between the gate's check and the removal are saved, and restored as they were: uncommitted.
 ///
 /// acceptance: W5
 #[tokio::test]
@@ -149,9 +149,9 @@ async fn without_the_repository_nothing_is_said_to_be_removed() {
     assert!(told.starts_with("`/nonexistent/app` is not a folder of a git repository"), "{told}");
 }
 
-/// What a creation has left that failed, when nobody was told where.
+/// The leftovers of a failed creation whose path is unknown.
 #[tokio::test]
-async fn what_is_half_made_is_found_by_its_session_and_cleared_up() {
+async fn a_half_made_tree_is_found_by_its_session_and_removed() {
     for damage in DAMAGES {
         let repo = Repo::new();
         half_made(&repo, damage).await;

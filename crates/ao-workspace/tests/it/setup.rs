@@ -204,7 +204,7 @@ async fn a_folder_is_shared_by_a_link_that_git_does_not_show() {
 }
 
 #[tokio::test]
-async fn what_the_user_ignores_everywhere_stays_ignored() {
+async fn global_ignores_of_the_user_stay_in_force() {
     let mut bench = Bench::new().await;
     let ignores = tempfile::NamedTempFile::new().unwrap();
     fs::write(ignores.path(), "*.swp").unwrap();

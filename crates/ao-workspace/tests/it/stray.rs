@@ -11,7 +11,7 @@ use crate::support::{Repo, SESSION, git};
 
 /// acceptance: W7
 #[tokio::test]
-async fn a_head_that_leaves_its_branch_is_told_but_a_rebase_is_not() {
+async fn a_head_off_its_branch_is_reported_but_a_rebase_is_not() {
     let repo = Repo::new();
     let tree = repo.worked().await;
     let order = repo.order(&tree.path);
@@ -31,7 +31,7 @@ async fn a_head_that_leaves_its_branch_is_told_but_a_rebase_is_not() {
 
 /// acceptance: W7
 #[tokio::test]
-async fn a_folder_that_was_replaced_is_told_and_nothing_is_written_there() {
+async fn a_replaced_folder_is_reported_and_not_written_to() {
     let outside = tempfile::tempdir().unwrap();
     type Damage = fn(&std::path::Path, &std::path::Path);
     let damages: [(&str, Damage); 4] = [

@@ -190,7 +190,8 @@ pub(crate) async fn half_made(repo: &Repo, damage: &str) -> Made {
     let made = repo.create("fix").await.unwrap();
     let path = repo.path().join(".worktrees/fix");
     let git_dir = repo.path().join(".git/worktrees/fix");
-    // What the creation wrote down before it asked git, and what was not there yet when it was cut off.
+    // The intent that the creation wrote before it called git, and without the files that were missing at the
+    // interruption.
     let intent =
         serde_json::json!({ "path": path, "branch": "agent/fix", "new_branch": true, "base": made.base });
     fs::create_dir_all(repo.path().join(".git/ao/making")).unwrap();

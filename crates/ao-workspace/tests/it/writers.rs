@@ -167,7 +167,7 @@ async fn housekeeping_of_git_is_waited_for() {
     let tree = repo.merged().await;
     assert_eq!(tree.git(&["config", "gc.auto"]), "0");
     assert_eq!(tree.git(&["config", "maintenance.auto"]), "false");
-    // A stand-in by that name, which stands in the tree and ends once somebody waits for it.
+    // A stand-in of that name, which works in the tree and ends once a process waits for it.
     let tools = tempfile::tempdir().unwrap();
     let stand_in = tools.path().join("git");
     std::os::unix::fs::symlink(which("sh"), &stand_in).unwrap();
@@ -177,7 +177,7 @@ async fn housekeeping_of_git_is_waited_for() {
     let id = keeping.0.id();
     let stdin = keeping.0.stdin.take();
     let ends = std::thread::spawn(move || {
-        // Somebody who waits for a process has it open.
+        // A process that waits for another has it open.
         until("it is waited for", || is_waited_for(id));
         drop(stdin);
         keeping.0.wait().unwrap();
@@ -189,7 +189,7 @@ async fn housekeeping_of_git_is_waited_for() {
 
 /// As a daemon leaves it that was killed while its git was at work.
 #[tokio::test]
-async fn what_was_cut_off_is_gone_on_with_when_its_git_has_ended() {
+async fn an_interrupted_step_is_resumed_when_its_git_has_ended() {
     for making in [false, true] {
         let repo = Repo::new();
         let place = if making {

@@ -1,45 +1,46 @@
-//! Ending everything below the shim: asks, waits, and kills until nothing is left.
+//! Ends everything below the shim: asks, waits, and kills until nothing is left.
 
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::holder::Holder;
+use super::holder::ProgramHolder;
 use crate::host::members;
-use crate::host::procfs::{self, Stat};
-use crate::process::protocol::Say;
+use crate::host::procfs::{self, ProcessStat};
+use crate::process::protocol::ShimMessage;
 
-/// How long to wait between two rounds of killing. A child's end wakes us before that.
+/// Pause between two rounds of killing. The end of a child wakes us earlier.
 const ROUND: Duration = Duration::from_millis(100);
-/// How many rounds. Each finds only what the last one's victims have started meanwhile, or what cannot be killed.
+/// Most rounds. Each finds only what the victims of the last one started meanwhile, or what cannot be killed.
 const ROUNDS: u32 = 100;
 
-pub(super) struct Ending {
-    /// When to kill, or to kill again.
+pub(super) struct EndRequest {
+    /// The time of the next kill.
     pub(super) next: Instant,
     rounds: u32,
     askers: Vec<u64>,
 }
 
-impl Holder {
+impl ProgramHolder {
     pub(super) fn end(&mut self, asker: u64, grace: Duration) {
         if let Some(ending) = &mut self.ending {
             ending.askers.push(asker);
             return;
         }
         signal(Signal::TERM);
-        // Who is stopped would not hear it.
+        // A stopped process would not receive it.
         signal(Signal::CONT);
-        self.ending = Some(Ending { next: Instant::now() + grace, rounds: 0, askers: vec![asker] });
+        self.ending = Some(EndRequest { next: Instant::now() + grace, rounds: 0, askers: vec![asker] });
         self.reap();
     }
 
-    /// Called at every turn.
+    /// Called in every iteration of the loop.
     pub(super) fn go_on_ending(&mut self) {
         let Some(ending) = &mut self.ending else { return };
         let say = if self.is_childless {
-            // Not written down here: whoever asked looks for what is not below us, and it is over after that.
-            Say::Done
+            // Not recorded here: the caller also looks for processes that are not below us, and records the end after
+            // that.
+            ShimMessage::Done
         } else if Instant::now() < ending.next {
             return;
         } else if ending.rounds < ROUNDS {
@@ -49,7 +50,7 @@ impl Holder {
             return;
         } else {
             let left: Vec<String> = below().iter().map(|process| process.pid.to_string()).collect();
-            Say::Failed {
+            ShimMessage::Failed {
                 why: format!("processes do not end although they were killed: {}", left.join(", ")),
             }
         };
@@ -60,14 +61,14 @@ impl Holder {
     }
 }
 
-/// Since orphans come to us, this is everything that the program has ever started and that still runs.
-fn below() -> Vec<Stat> {
+/// Orphans are reparented to us, so this is everything that the program has ever started and that still runs.
+fn below() -> Vec<ProcessStat> {
     procfs::below(std::process::id() as i32)
 }
 
 fn signal(signal: Signal) {
     for process in below().iter().filter(|process| !process.zombie) {
-        // Through a handle on the one that was seen: its number may be another's by now.
+        // Through a handle on the process we saw: its pid may have been reused.
         if let Some(handle) = members::pidfd(process.pid, process.start) {
             let _ = pidfd_send_signal(&handle, signal);
         }

@@ -1,4 +1,4 @@
-//! The loop of a shim: one wait for the program, its children, the daemon and the viewers.
+//! The main loop of a shim: one wait for the program, its children, the daemon and the viewers.
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -11,44 +11,45 @@ use rustix::io::Errno;
 use rustix::process::{WaitOptions, wait};
 use signal_hook::consts::SIGCHLD;
 
-use super::Spec;
-use super::input::Input;
-use super::peer::{Peer, Role};
-use super::program::Program;
-use super::terminal::{Size, Terminal};
-use super::viewer::{self, Show};
-use crate::host::{Exit, Place, Record, files};
-use crate::kept::Writer;
-use crate::process::place::SOCKET;
-use crate::process::protocol::Say;
+use super::ShimSpec;
+use super::input::InputQueue;
+use super::peer::{PeerRole, ShimPeer};
+use super::program::HeldProgram;
+use super::terminal::{EmulatedTerminal, TerminalSize};
+use super::viewer::{self, ViewerSource};
+use crate::host::{AttemptDir, ProcessRecord, ProgramExit, files};
+use crate::process::attempt_dir::SOCKET;
+use crate::process::protocol::ShimMessage;
+use crate::recording::OutputWriter;
 
-/// How much is read before anything else gets its turn.
+/// Bytes read before other events get their turn.
 const TURN: usize = 256 * 1024;
-/// How much is read at once. Also the space for everything else that is read.
+/// Bytes read at once. Also the buffer for all other reads.
 const SPACE: usize = 64 * 1024;
-/// How long those who look may take to hear the last words, after everything has ended.
+/// Time that clients get to read the last messages, after everything has ended.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-pub(super) struct Holder {
-    pub(super) place: Place,
-    pub(super) record: Record,
-    pub(super) program: Program,
-    pub(super) terminal: Option<Terminal>,
-    pub(super) kept: Writer,
-    /// What people are shown of a program on pipes: both of its streams.
-    pub(super) log: Option<Writer>,
-    /// Keeps secrets out of what is kept, and so out of all that is shown.
+pub(super) struct ProgramHolder {
+    pub(super) attempt_dir: AttemptDir,
+    pub(super) record: ProcessRecord,
+    pub(super) program: HeldProgram,
+    pub(super) terminal: Option<EmulatedTerminal>,
+    pub(super) kept: OutputWriter,
+    /// The output that people are shown of a program on pipes: both of its streams.
+    pub(super) log: Option<OutputWriter>,
+    /// Masks secrets in the recorded output, and so in everything that is shown.
     pub(super) redactor: Redactor,
     pub(super) errors_redactor: Redactor,
-    /// When what is held back, because it may become a secret, is shown in part.
+    /// The time at which held-back bytes, which may become a secret, are shown in part.
     pub(super) easing: Option<Instant>,
-    /// How far the terminal has taken the output. It catches up when somebody wants to see it, and when there is time.
+    /// The offset up to which the terminal has processed the output. It catches up when a client needs the screen, and
+    /// when there is time.
     pub(super) fed: u64,
-    pub(super) input: Input,
-    pub(super) peers: Vec<Peer>,
-    pub(super) exit: Option<Exit>,
+    pub(super) input: InputQueue,
+    pub(super) peers: Vec<ShimPeer>,
+    pub(super) exit: Option<ProgramExit>,
     pub(super) typed: Option<Timestamp>,
-    pub(super) ending: Option<super::ending::Ending>,
+    pub(super) ending: Option<super::ending::EndRequest>,
     /// Nothing runs below us any more.
     pub(super) is_childless: bool,
     pub(super) listener: UnixListener,
@@ -63,26 +64,26 @@ pub(super) struct Holder {
     _lock: OwnedFd,
 }
 
-impl Holder {
+impl ProgramHolder {
     pub(super) fn new(
-        place: Place,
-        record: Record,
-        program: Program,
+        attempt_dir: AttemptDir,
+        record: ProcessRecord,
+        program: HeldProgram,
         listener: UnixListener,
-        spec: &Spec,
+        spec: &ShimSpec,
         lock: OwnedFd,
-    ) -> io::Result<Holder> {
+    ) -> io::Result<ProgramHolder> {
         let (children, wake) = UnixStream::pair()?;
         children.set_nonblocking(true)?;
         signal_hook::low_level::pipe::register(SIGCHLD, wake)?;
-        let kept = Writer::new(place.output(), spec.keep)?;
+        let kept = OutputWriter::new(attempt_dir.output(), spec.keep)?;
         let has_log = program.errors().is_some();
-        let log = has_log.then(|| Writer::new(place.log(), spec.keep)).transpose()?;
-        let terminal = spec.terminal.map(|size| Terminal::new(Size(size.0, size.1).sane()));
+        let log = has_log.then(|| OutputWriter::new(attempt_dir.log(), spec.keep)).transpose()?;
+        let terminal = spec.terminal.map(|size| EmulatedTerminal::new(TerminalSize(size.0, size.1).sane()));
         let secrets =
             Secrets::new(spec.secrets.iter().map(|(name, value)| (name.as_str(), value.as_encoded_bytes())));
-        let mut holder = Holder {
-            place,
+        let mut holder = ProgramHolder {
+            attempt_dir,
             record,
             program,
             terminal,
@@ -92,7 +93,7 @@ impl Holder {
             errors_redactor: Redactor::of(secrets),
             easing: None,
             fed: 0,
-            input: Input::default(),
+            input: InputQueue::default(),
             peers: Vec::new(),
             exit: None,
             typed: None,
@@ -111,9 +112,9 @@ impl Holder {
         Ok(holder)
     }
 
-    /// Holds until nothing is left to hold.
+    /// Runs until nothing is left to hold.
     pub(super) fn run(mut self) -> io::Result<()> {
-        // It may have ended before we could be told.
+        // The program may have ended before the signal handler was in place.
         self.reap();
         while !self.has_left() {
             let ready = self.wait()?;
@@ -141,8 +142,8 @@ impl Holder {
             self.go_on_ending();
             self.show();
         }
-        self.place.keep_left().map_err(io::Error::other)?;
-        let (_dir, path) = files::socket(self.place.dir(), SOCKET)?;
+        self.attempt_dir.keep_left().map_err(io::Error::other)?;
+        let (_dir, path) = files::socket(self.attempt_dir.dir(), SOCKET)?;
         std::fs::remove_file(path)
     }
 
@@ -152,19 +153,19 @@ impl Holder {
         }
         let until = *self.leaving.get_or_insert_with(|| Instant::now() + GOODBYE);
         let offset = self.log.as_ref().unwrap_or(&self.kept).offset();
-        let is_done = |peer: &Peer| match &peer.role {
-            Role::Viewer(viewer) => viewer.is_done(offset) && !peer.is_behind(),
+        let is_done = |peer: &ShimPeer| match &peer.role {
+            PeerRole::Viewer(viewer) => viewer.is_done(offset) && !peer.is_behind(),
             _ => !peer.is_behind(),
         };
         self.peers.iter().all(is_done) || Instant::now() >= until
     }
 
-    /// Takes notice of all that has ended below us.
+    /// Reaps all children that have ended.
     pub(super) fn reap(&mut self) {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == self.record.pid => {
-                    self.exited(Exit::now(status.exit_status(), status.terminating_signal()));
+                    self.exited(ProgramExit::now(status.exit_status(), status.terminating_signal()));
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => break,
@@ -176,20 +177,20 @@ impl Holder {
         }
     }
 
-    /// First its last words, then the exit on disk, and only then anybody is told.
-    fn exited(&mut self, exit: Exit) {
-        // All of it was written before the end; more than this is somebody else's flood.
+    /// Reads the remaining output first, then writes the exit to disk, and only then reports it.
+    fn exited(&mut self, exit: ProgramExit) {
+        // All of it was written before the end; more than this is the flood of another process.
         self.read_output(16 << 20);
         self.read_errors();
         self.finish_output();
-        let _ = self.place.keep_exit(exit);
+        let _ = self.attempt_dir.keep_exit(exit);
         self.exit = Some(exit);
         for asker in self.input.give_up() {
-            self.tell(asker, &Say::Failed { why: super::serve::ENDED.into() });
+            self.tell(asker, &ShimMessage::Failed { why: super::serve::ENDED.into() });
         }
         for peer in &mut self.peers {
-            if matches!(peer.role, Role::Subscriber { .. }) {
-                peer.say(&Say::Exited { exit }, &[]);
+            if matches!(peer.role, PeerRole::Subscriber { .. }) {
+                peer.say(&ShimMessage::Exited { exit }, &[]);
             }
         }
     }
@@ -197,7 +198,7 @@ impl Holder {
     fn accept(&mut self) {
         while let Ok((stream, _)) = self.listener.accept() {
             self.next_peer += 1;
-            if let Ok(Some(peer)) = Peer::new(self.next_peer, stream) {
+            if let Ok(Some(peer)) = ShimPeer::new(self.next_peer, stream) {
                 self.peers.push(peer);
                 self.serve(self.next_peer);
             }
@@ -219,31 +220,31 @@ impl Holder {
         }
         let Some(to) = self.program.input() else { return };
         match self.input.send(to) {
-            Ok(told) => {
-                for (asker, again) in told {
-                    self.tell(asker, &Say::Written { again });
+            Ok(written) => {
+                for (asker, again) in written {
+                    self.tell(asker, &ShimMessage::Written { again });
                 }
             }
             Err(_) => {
                 for asker in self.input.give_up() {
-                    self.tell(asker, &Say::Failed { why: super::serve::CLOSED.into() });
+                    self.tell(asker, &ShimMessage::Failed { why: super::serve::CLOSED.into() });
                 }
             }
         }
     }
 
-    /// Sends everybody what there is for them, and forgets who is gone.
+    /// Sends every client its pending messages, and drops those that are gone.
     fn show(&mut self) {
         let terminal = self.terminal.as_ref().map(|terminal| (terminal, self.fed));
         let kept = self.log.as_ref().unwrap_or(&self.kept);
-        let show = Show { kept, terminal, exit: self.exit };
+        let show = ViewerSource { kept, terminal, exit: self.exit };
         let offset = self.kept.offset();
         for peer in &mut self.peers {
             match &mut peer.role {
-                Role::Viewer(_) => viewer::pump(peer, show, &mut self.space),
-                Role::Subscriber { beyond, .. } if beyond.is_some_and(|beyond| offset > beyond) => {
+                PeerRole::Viewer(_) => viewer::pump(peer, show, &mut self.space),
+                PeerRole::Subscriber { beyond, .. } if beyond.is_some_and(|beyond| offset > beyond) => {
                     *beyond = None;
-                    peer.say(&Say::Offset { offset }, &[]);
+                    peer.say(&ShimMessage::Offset { offset }, &[]);
                     peer.flush();
                 }
                 _ => peer.flush(),
@@ -253,7 +254,7 @@ impl Holder {
         self.peers.retain(|peer| !peer.is_gone);
     }
 
-    pub(super) fn tell(&mut self, id: u64, say: &Say) {
+    pub(super) fn tell(&mut self, id: u64, say: &ShimMessage) {
         if let Some(peer) = self.peers.iter_mut().find(|peer| peer.id == id) {
             peer.say(say, &[]);
         }

@@ -1,4 +1,4 @@
-//! The holder of one process: a program of its own, small enough to have one for every session.
+//! The holder of one process: a separate program, small enough to have one for every session.
 //!
 //! ```text
 //!  daemon ──spec on stdin──► shim ──PTY or pipes──► program ──► whatever it starts
@@ -6,8 +6,8 @@
 //!     └──────── socket ───────┘ └──── socket ──── viewers
 //! ```
 //!
-//! It keeps the program's terminal open, its output in files and its exit code on disk, so all of that outlives the daemon.
-//! It does one thing after the other in one thread, and waits for all of it in one place ([`holder`]).
+//! It keeps the program's terminal open, its output in files and its exit code on disk, so all of that outlives the
+//! daemon. It is single-threaded, and waits for all events in one place ([`holder`]).
 
 mod ending;
 mod holder;
@@ -30,14 +30,15 @@ use ao_core::{Attempt, SessionId};
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use serde::{Deserialize, Serialize};
 
-use self::holder::Holder;
-use self::program::{Program, StartError};
-use crate::host::{Place, Record};
-use crate::kept::Keep;
+use self::holder::ProgramHolder;
+use self::program::{HeldProgram, StartError};
+use crate::host::{AttemptDir, ProcessRecord};
+use crate::recording::OutputLimits;
 
-/// What a shim is to hold. It comes on stdin, as it has secrets in it: arguments can be seen by everybody, and files stay.
+/// The program to hold. Sent over stdin, since it contains secrets: arguments are visible to all users, and files
+/// persist.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Spec {
+pub(super) struct ShimSpec {
     pub(super) session: SessionId,
     pub(super) attempt: Attempt,
     pub(super) dir: PathBuf,
@@ -46,26 +47,26 @@ pub(super) struct Spec {
     pub(super) args: Vec<String>,
     pub(super) path: String,
     pub(super) env: Vec<(OsString, OsString)>,
-    /// What is not to be kept of what it puts out, by name.
+    /// Secrets to mask in its output, by name.
     pub(super) secrets: Vec<(String, OsString)>,
-    /// The size of the terminal, if it is to have one.
+    /// The size of the terminal, if it gets one.
     pub(super) terminal: Option<(u16, u16)>,
-    /// It has no input, and both of its streams are one.
+    /// It has no input, and both of its streams are merged.
     #[serde(default)]
     pub(super) without_input: bool,
-    pub(super) keep: Keep,
+    pub(super) keep: OutputLimits,
 }
 
-/// What a shim answers, in one line on stdout.
+/// The answer of a shim, in one line on stdout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Answer {
+pub(super) enum ShimAnswer {
     Started,
-    /// Another shim lives and has started it.
+    /// Another living shim has started it.
     Held,
-    /// It was started before; there is no more to it.
+    /// It was started before, and has ended.
     Past,
-    /// It is not to be started any more.
+    /// It must not be started any more.
     Ended,
     NoProgram,
     NoFolder,
@@ -74,16 +75,16 @@ pub(super) enum Answer {
     },
 }
 
-/// The argument that makes it the last step before the program instead.
+/// The argument that selects the last step before the program.
 const EXEC: &str = "exec";
 
-/// Is a shim until what it holds has ended. To be called before anything else is set up in this process.
+/// Runs as a shim until its program has ended. To be called before anything else is set up in this process.
 pub fn run() -> ExitCode {
-    // What it is told holds the agent's secrets, so no other program of the user's may look into it.
+    // The spec contains the agent's secrets, so no other program of the user may inspect this process.
     let _ = ao_process::close_to_others();
-    // Whatever was open where the daemon came from is not the program's.
+    // Descriptors inherited from the daemon's environment are not for the program.
     if let Err(err) = ao_process::descriptors::keep_from_children() {
-        return reply(&Answer::Failed { why: err.to_string() });
+        return reply(&ShimAnswer::Failed { why: err.to_string() });
     }
     let mut args = std::env::args_os();
     if args.any(|arg| arg == EXEC) {
@@ -92,65 +93,65 @@ pub fn run() -> ExitCode {
     let holder = match prepare() {
         Ok(Ok(holder)) => holder,
         Ok(Err(answer)) => return reply(&answer),
-        Err(err) => return reply(&Answer::Failed { why: err.to_string() }),
+        Err(err) => return reply(&ShimAnswer::Failed { why: err.to_string() }),
     };
-    // If the daemon is gone, that changes nothing: what is started is started, and the next one finds it.
-    reply(&Answer::Started);
+    // A missing daemon changes nothing: the program is started, and the next daemon finds it.
+    reply(&ShimAnswer::Started);
     match let_go().and_then(|()| holder.run()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-/// Reads what is wanted and starts it, if that was not done before.
-fn prepare() -> io::Result<Result<Holder, Answer>> {
-    // From now on no terminal of a person's is ours.
+/// Reads the spec and starts the program, unless that was done before.
+fn prepare() -> io::Result<Result<ProgramHolder, ShimAnswer>> {
+    // Leaves the terminal of the person who started the daemon.
     let _ = rustix::process::setsid();
     wait::stand_signals()?;
     let mut json = Vec::new();
     io::stdin().read_to_end(&mut json)?;
-    let spec: Spec = serde_json::from_slice(&json)?;
+    let spec: ShimSpec = serde_json::from_slice(&json)?;
     drop(json);
-    let place = Place::at(spec.dir.clone(), (spec.session, spec.attempt));
+    let attempt_dir = AttemptDir::at(spec.dir.clone(), (spec.session, spec.attempt));
     let lock_file = |path: PathBuf| {
         openat(CWD, path, OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)
     };
-    // Two at once take turns; the second finds what the first has done.
-    let starting = lock_file(place.start_lock())?;
+    // Two concurrent starts take turns; the second finds the result of the first.
+    let starting = lock_file(attempt_dir.start_lock())?;
     flock(&starting, FlockOperation::LockExclusive)?;
-    let lock = lock_file(place.lock())?;
+    let lock = lock_file(attempt_dir.lock())?;
     if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return Ok(Err(Answer::Held));
+        return Ok(Err(ShimAnswer::Held));
     }
-    if place.ending().map_err(io::Error::other)?.is_some() {
-        return Ok(Err(Answer::Ended));
+    if attempt_dir.ending().map_err(io::Error::other)?.is_some() {
+        return Ok(Err(ShimAnswer::Ended));
     }
-    if place.record().map_err(io::Error::other)?.is_some() {
-        return Ok(Err(Answer::Past));
+    if attempt_dir.record().map_err(io::Error::other)?.is_some() {
+        return Ok(Err(ShimAnswer::Past));
     }
-    // Orphans come to us instead of going to the host's first process, so that none is lost.
+    // Orphans are reparented to us instead of to the host's init process, so that none is lost.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let me = Record::of(rustix::process::getpid().as_raw_nonzero().get(), "shim", &spec.program)?;
-    place.keep_holder(&me).map_err(io::Error::other)?;
-    let listener = wait::listen(place.dir())?;
-    let program = match Program::start(&spec) {
+    let me = ProcessRecord::of(rustix::process::getpid().as_raw_nonzero().get(), "shim", &spec.program)?;
+    attempt_dir.keep_holder(&me).map_err(io::Error::other)?;
+    let listener = wait::listen(attempt_dir.dir())?;
+    let program = match HeldProgram::start(&spec) {
         Ok(program) => program,
         Err(err) => {
-            // Nothing was started, so nobody has to look for what is left of it.
-            place.forget_holder().map_err(io::Error::other)?;
+            // Nothing was started, so there are no leftovers to look for.
+            attempt_dir.forget_holder().map_err(io::Error::other)?;
             return match err {
-                StartError::NoProgram => Ok(Err(Answer::NoProgram)),
-                StartError::NoFolder => Ok(Err(Answer::NoFolder)),
+                StartError::NoProgram => Ok(Err(ShimAnswer::NoProgram)),
+                StartError::NoFolder => Ok(Err(ShimAnswer::NoFolder)),
                 StartError::Failed(err) => Err(err),
             };
         }
     };
-    let record = Record::of(program.pid(), &spec.name, &spec.program)?;
-    place.keep_record(&record).map_err(io::Error::other)?;
-    Ok(Ok(Holder::new(place, record, program, listener, &spec, lock)?))
+    let record = ProcessRecord::of(program.pid(), &spec.name, &spec.program)?;
+    attempt_dir.keep_record(&record).map_err(io::Error::other)?;
+    Ok(Ok(ProgramHolder::new(attempt_dir, record, program, listener, &spec, lock)?))
 }
 
-fn reply(answer: &Answer) -> ExitCode {
+fn reply(answer: &ShimAnswer) -> ExitCode {
     let mut line = serde_json::to_vec(answer).expect("plain data can be written");
     line.push(b'\n');
     match io::stdout().write_all(&line).and_then(|()| io::stdout().flush()) {
@@ -159,12 +160,12 @@ fn reply(answer: &Answer) -> ExitCode {
     }
 }
 
-/// Lets go of everything that came from the daemon.
+/// Releases everything inherited from the daemon.
 fn let_go() -> io::Result<()> {
     let null = openat(CWD, "/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
-    // A folder that is removed must not be held.
+    // A removed folder must not be held.
     rustix::process::chdir("/")?;
     Ok(())
 }

@@ -1,48 +1,48 @@
-//! Somebody who is connected: the daemon, or a viewer.
+//! A connected client: the daemon, or a viewer.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use super::viewer::Viewer;
-use crate::process::protocol::{self, Ask, Say};
+use crate::process::protocol::{self, ShimMessage, ShimRequest};
 
-pub(super) struct Peer {
+pub(super) struct ShimPeer {
     pub(super) id: u64,
     pub(super) stream: UnixStream,
-    pub(super) role: Role,
+    pub(super) role: PeerRole,
     pub(super) is_gone: bool,
-    /// It takes nothing any more, but may have said something that is not read yet.
+    /// It accepts nothing any more, but its last messages may not be read yet.
     pub(super) is_deaf: bool,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
     sent: usize,
 }
 
-pub(super) enum Role {
-    /// Asks something and waits for the answer.
+pub(super) enum PeerRole {
+    /// Sends a request and waits for the answer.
     Asker,
-    /// Wants to be told of the end, of typing, and once of output behind an offset.
+    /// Is notified of the exit, of typing, and once of output behind an offset.
     Subscriber {
         beyond: Option<u64>,
-        told_typing: Option<Instant>,
+        notified_typing: Option<Instant>,
     },
     Viewer(Viewer),
 }
 
-impl Peer {
-    /// Takes a connection, if it comes from our own user.
-    pub(super) fn new(id: u64, stream: UnixStream) -> io::Result<Option<Peer>> {
+impl ShimPeer {
+    /// Accepts a connection, if it comes from our own user.
+    pub(super) fn new(id: u64, stream: UnixStream) -> io::Result<Option<ShimPeer>> {
         let who = rustix::net::sockopt::socket_peercred(&stream)?;
         if who.uid != rustix::process::getuid() {
             return Ok(None);
         }
         stream.set_nonblocking(true)?;
         let (inbox, outbox) = (Vec::new(), Vec::new());
-        Ok(Some(Peer {
+        Ok(Some(ShimPeer {
             id,
             stream,
-            role: Role::Asker,
+            role: PeerRole::Asker,
             is_gone: false,
             is_deaf: false,
             inbox,
@@ -51,8 +51,8 @@ impl Peer {
         }))
     }
 
-    /// Reads what has come, and returns what is asked.
-    pub(super) fn receive(&mut self, space: &mut [u8]) -> Vec<(Option<Ask>, Vec<u8>)> {
+    /// Reads the received bytes, and returns the requests in them.
+    pub(super) fn receive(&mut self, space: &mut [u8]) -> Vec<(Option<ShimRequest>, Vec<u8>)> {
         let mut asked = Vec::new();
         loop {
             match self.stream.read(space) {
@@ -85,18 +85,18 @@ impl Peer {
         asked
     }
 
-    pub(super) fn say(&mut self, say: &Say, bytes: &[u8]) {
+    pub(super) fn say(&mut self, say: &ShimMessage, bytes: &[u8]) {
         protocol::push(say, bytes, &mut self.outbox);
     }
 
-    /// Sends what the other side takes now.
+    /// Sends as much as the other side accepts now.
     pub(super) fn flush(&mut self) {
         while self.sent < self.outbox.len() && !self.is_deaf {
             match self.stream.write(&self.outbox[self.sent..]) {
                 Ok(count) => self.sent += count,
                 Err(err) if err.kind() == ErrorKind::WouldBlock => return,
                 Err(err) if err.kind() == ErrorKind::Interrupted => {}
-                // What it has said before it went is still to be read: somebody may type and leave.
+                // Its last messages are still to be read: a person may type and leave.
                 Err(_) => self.is_deaf = true,
             }
         }
@@ -104,12 +104,12 @@ impl Peer {
         self.sent = 0;
     }
 
-    /// There is something that the other side has not taken yet.
+    /// Returns true if the other side has not accepted everything yet.
     pub(super) fn is_behind(&self) -> bool {
         !self.outbox.is_empty()
     }
 
-    /// Lets the memory of the last message go, when there is nothing more to say for now.
+    /// Frees the buffer when there is nothing more to send for now.
     pub(super) fn rest(&mut self) {
         if self.outbox.is_empty() && self.outbox.capacity() > 0 {
             self.outbox = Vec::new();

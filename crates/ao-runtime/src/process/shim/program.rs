@@ -13,19 +13,19 @@ use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
-use super::terminal::Size;
-use super::{EXEC, Spec};
+use super::terminal::TerminalSize;
+use super::{EXEC, ShimSpec};
 
 /// A running program.
-pub(super) struct Program {
+pub(super) struct HeldProgram {
     pid: i32,
-    io: Io,
+    io: ProgramIo,
 }
 
-enum Io {
+enum ProgramIo {
     Terminal {
         master: OwnedFd,
-        /// Held so that the terminal stays when the program closes it for a moment.
+        /// Held so that the terminal survives when the program closes it for a moment.
         _slave: OwnedFd,
     },
     Pipes {
@@ -33,7 +33,7 @@ enum Io {
         stdout: OwnedFd,
         stderr: OwnedFd,
     },
-    /// Both streams in one pipe, so that their order is kept.
+    /// Both streams in one pipe, to preserve their order.
     Output {
         both: OwnedFd,
     },
@@ -57,13 +57,13 @@ impl From<Errno> for StartError {
     }
 }
 
-impl Program {
-    pub(super) fn start(spec: &Spec) -> Result<Program, StartError> {
+impl HeldProgram {
+    pub(super) fn start(spec: &ShimSpec) -> Result<HeldProgram, StartError> {
         if !Path::new(&spec.path).is_dir() {
             return Err(StartError::NoFolder);
         }
         match spec.terminal {
-            Some(size) => on_terminal(spec, Size(size.0, size.1).sane()),
+            Some(size) => on_terminal(spec, TerminalSize(size.0, size.1).sane()),
             None if spec.without_input => without_input(spec),
             None => on_pipes(spec),
         }
@@ -73,48 +73,48 @@ impl Program {
         self.pid
     }
 
-    /// What the program puts out.
+    /// Returns the descriptor of its output.
     pub(super) fn output(&self) -> BorrowedFd<'_> {
         match &self.io {
-            Io::Terminal { master, .. } => master.as_fd(),
-            Io::Pipes { stdout, .. } => stdout.as_fd(),
-            Io::Output { both } => both.as_fd(),
+            ProgramIo::Terminal { master, .. } => master.as_fd(),
+            ProgramIo::Pipes { stdout, .. } => stdout.as_fd(),
+            ProgramIo::Output { both } => both.as_fd(),
         }
     }
 
-    /// What the program reads, if it has an input.
+    /// Returns the descriptor of its input, if it has one.
     pub(super) fn input(&self) -> Option<BorrowedFd<'_>> {
         match &self.io {
-            Io::Terminal { master, .. } => Some(master.as_fd()),
-            Io::Pipes { stdin, .. } => Some(stdin.as_fd()),
-            Io::Output { .. } => None,
+            ProgramIo::Terminal { master, .. } => Some(master.as_fd()),
+            ProgramIo::Pipes { stdin, .. } => Some(stdin.as_fd()),
+            ProgramIo::Output { .. } => None,
         }
     }
 
-    /// What the program complains about, if that is apart.
+    /// Returns the descriptor of its stderr, if that is separate.
     pub(super) fn errors(&self) -> Option<BorrowedFd<'_>> {
         match &self.io {
-            Io::Terminal { .. } | Io::Output { .. } => None,
-            Io::Pipes { stderr, .. } => Some(stderr.as_fd()),
+            ProgramIo::Terminal { .. } | ProgramIo::Output { .. } => None,
+            ProgramIo::Pipes { stderr, .. } => Some(stderr.as_fd()),
         }
     }
 
-    pub(super) fn resize(&self, size: Size) -> io::Result<()> {
+    pub(super) fn resize(&self, size: TerminalSize) -> io::Result<()> {
         Ok(tcsetwinsize(self.output(), winsize(size))?)
     }
 }
 
-fn winsize(Size(columns, rows): Size) -> Winsize {
+fn winsize(TerminalSize(columns, rows): TerminalSize) -> Winsize {
     Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
 }
 
-fn command(spec: &Spec, program: impl AsRef<std::ffi::OsStr>) -> Command {
+fn command(spec: &ShimSpec, program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(&spec.path).env_clear().envs(spec.env.iter().map(|(name, value)| (name, value)));
     command
 }
 
-fn on_pipes(spec: &Spec) -> Result<Program, StartError> {
+fn on_pipes(spec: &ShimSpec) -> Result<HeldProgram, StartError> {
     let mut child = command(spec, &spec.program)
         .args(&spec.args)
         .stdin(Stdio::piped())
@@ -127,16 +127,16 @@ fn on_pipes(spec: &Spec) -> Result<Program, StartError> {
         let end = end.expect("a pipe was asked for");
         fcntl_setfl(&end, OFlags::NONBLOCK).map(|()| end)
     };
-    let io = Io::Pipes {
+    let io = ProgramIo::Pipes {
         stdin: pipe(child.stdin.take().map(OwnedFd::from))?,
         stdout: pipe(child.stdout.take().map(OwnedFd::from))?,
         stderr: pipe(child.stderr.take().map(OwnedFd::from))?,
     };
-    // Whoever holds a `Child` may wait for it; here all ends are waited for in one place.
-    Ok(Program { pid: child.id() as i32, io })
+    // The `Child` is dropped: all ends are waited for in one place.
+    Ok(HeldProgram { pid: child.id() as i32, io })
 }
 
-fn without_input(spec: &Spec) -> Result<Program, StartError> {
+fn without_input(spec: &ShimSpec) -> Result<HeldProgram, StartError> {
     let (both, end) = io::pipe()?;
     let both = OwnedFd::from(both);
     fcntl_setfl(&both, OFlags::NONBLOCK)?;
@@ -148,16 +148,16 @@ fn without_input(spec: &Spec) -> Result<Program, StartError> {
         .process_group(0)
         .spawn()
         .map_err(not_started)?;
-    Ok(Program { pid: child.id() as i32, io: Io::Output { both } })
+    Ok(HeldProgram { pid: child.id() as i32, io: ProgramIo::Output { both } })
 }
 
 fn not_started(err: io::Error) -> StartError {
     if err.kind() == ErrorKind::NotFound { StartError::NoProgram } else { err.into() }
 }
 
-/// A terminal becomes a program's own by a few steps between fork and exec. Here they are made by this same program, started
-/// again as [`exec`], because nothing else could make them without unsafe code.
-fn on_terminal(spec: &Spec, size: Size) -> Result<Program, StartError> {
+/// Starts the program on a terminal. That takes a few steps between fork and exec. This same program makes them,
+/// started again as [`exec`], because otherwise they would need unsafe code.
+fn on_terminal(spec: &ShimSpec, size: TerminalSize) -> Result<HeldProgram, StartError> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&master)?;
     unlockpt(&master)?;
@@ -167,7 +167,7 @@ fn on_terminal(spec: &Spec, size: Size) -> Result<Program, StartError> {
     tcsetattr(&slave, OptionalActions::Now, &attributes)?;
     tcsetwinsize(&master, winsize(size))?;
     fcntl_setfl(&master, OFlags::NONBLOCK)?;
-    let (mut told, tell) = io::pipe()?;
+    let (mut failed, report) = io::pipe()?;
     let own: Vec<OsString> = std::env::args_os().skip(1).collect();
     let child = command(spec, "/proc/self/exe")
         .args(own)
@@ -178,23 +178,25 @@ fn on_terminal(spec: &Spec, size: Size) -> Result<Program, StartError> {
         .env("COLORTERM", "truecolor")
         .stdin(slave.try_clone()?)
         .stdout(slave.try_clone()?)
-        .stderr(tell)
+        .stderr(report)
         .spawn()?;
-    // Ends when the program runs, as the pipe is closed by that.
+    // Ends when the program runs, since the exec closes the pipe.
     let mut failure = String::new();
-    told.read_to_string(&mut failure)?;
+    failed.read_to_string(&mut failure)?;
     match failure.parse().map(io::Error::from_raw_os_error) {
-        Err(_) => Ok(Program { pid: child.id() as i32, io: Io::Terminal { master, _slave: slave } }),
+        Err(_) => {
+            Ok(HeldProgram { pid: child.id() as i32, io: ProgramIo::Terminal { master, _slave: slave } })
+        }
         Ok(err) if err.kind() == ErrorKind::NotFound => Err(StartError::NoProgram),
         Ok(err) => Err(err.into()),
     }
 }
 
-/// The last step before the program: makes stdin its terminal, and becomes the program. On failure the number of the error
-/// goes to where stderr leads.
+/// The last step before the program: makes stdin its terminal, and becomes the program. On failure the error number is
+/// written to stderr.
 pub(super) fn exec(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
-    let Ok(tell) = rustix::io::fcntl_dupfd_cloexec(stderr, 3) else { return ExitCode::FAILURE };
+    let Ok(report) = rustix::io::fcntl_dupfd_cloexec(stderr, 3) else { return ExitCode::FAILURE };
     let prepared = rustix::process::setsid()
         .and_then(|_| rustix::process::ioctl_tiocsctty(stdin))
         .and_then(|()| rustix::stdio::dup2_stderr(stdout));
@@ -204,6 +206,6 @@ pub(super) fn exec(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         (Err(err), _) => err.into(),
     };
     let number = err.raw_os_error().unwrap_or(Errno::INVAL.raw_os_error());
-    let _ = File::from(tell).write_all(number.to_string().as_bytes());
+    let _ = File::from(report).write_all(number.to_string().as_bytes());
     ExitCode::FAILURE
 }

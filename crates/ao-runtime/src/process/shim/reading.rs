@@ -1,24 +1,24 @@
-//! What comes out of the program: it is kept, and the terminal takes it when there is time.
+//! Reads the output of the program: records it, and feeds it to the terminal when there is time.
 
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-use super::holder::Holder;
-use super::terminal::Size;
-use crate::kept::Keyframe;
+use super::holder::ProgramHolder;
+use super::terminal::TerminalSize;
+use crate::recording::Keyframe;
 
-/// How long what may become a secret is held back from those who look. What is cut in two by a buffer comes at once.
+/// Time for which a possible secret is held back from viewers. Bytes split by a buffer boundary follow at once.
 const EASE: Duration = Duration::from_millis(20);
 
-impl Holder {
-    /// Reads what the program has put out, at most so much.
+impl ProgramHolder {
+    /// Reads the output of the program, at most `most` bytes.
     pub(super) fn read_output(&mut self, most: usize) {
         let mut space = std::mem::take(&mut self.space);
         let mut left = most;
         while left > 0 && self.output_is_open {
             let mut count = 0;
-            // A terminal gives little at a time. What follows is dearer than reading.
+            // A terminal returns little at a time, and the processing costs more than the reads.
             while count < space.len() {
                 match rustix::io::read(self.program.output(), &mut space[count..]) {
                     Ok(0) => self.output_is_open = false,
@@ -48,8 +48,8 @@ impl Holder {
         }
     }
 
-    /// Lets those who look see a little of what is held back, once nothing has come for a moment: it is most likely the end
-    /// of a prompt.
+    /// Shows viewers a little of the held-back bytes, once the output has paused: they are most likely the end of a
+    /// prompt.
     pub(super) fn ease(&mut self) {
         if self.easing.is_some_and(|at| at <= Instant::now()) {
             self.easing = None;
@@ -58,7 +58,7 @@ impl Holder {
         }
     }
 
-    /// What is held back becomes no secret any more.
+    /// Flushes the held-back bytes at the end of the output, masked as usual.
     pub(super) fn finish_output(&mut self) {
         self.easing = None;
         let shown = self.redactor.finish();
@@ -75,7 +75,7 @@ impl Holder {
         if self.kept.is_full() {
             self.cut();
         }
-        // A full disk must not stop the program. What is lost to readers is seen by its offset.
+        // A full disk must not stop the program. Readers notice the gap by its offset.
         if self.kept.append(bytes).is_err() {
             self.catch_up();
             if let Some(terminal) = &mut self.terminal {
@@ -85,15 +85,15 @@ impl Holder {
         }
     }
 
-    /// Keeps what people are shown of a program on pipes.
+    /// Records the output that people are shown of a program on pipes.
     fn log(&mut self, bytes: &[u8]) {
         if let Some(log) = self.log.as_mut().filter(|_| !bytes.is_empty()) {
             let _ = log.append_plain(bytes);
         }
     }
 
-    /// Lets the terminal take what it has not taken yet. It is done in large pieces, because of those that scroll away only
-    /// the end counts.
+    /// Feeds the terminal the output that it has not processed yet. In large pieces, because of lines that scroll away
+    /// only the end counts.
     pub(super) fn catch_up(&mut self) {
         let (Some(terminal), offset) = (&mut self.terminal, self.kept.offset()) else { return };
         while self.fed < offset {
@@ -102,7 +102,7 @@ impl Holder {
                     terminal.feed(&self.space[..count]);
                     self.fed += count as u64;
                 }
-                // It could not be kept.
+                // It could not be recorded.
                 None => self.fed = offset,
             }
         }
@@ -125,13 +125,13 @@ impl Holder {
         let _ = self.kept.cut(&keyframe);
     }
 
-    pub(super) fn resize(&mut self, size: Size) {
+    pub(super) fn resize(&mut self, size: TerminalSize) {
         let size = size.sane();
         self.catch_up();
         let Some(terminal) = &mut self.terminal else { return };
         if terminal.size() != size && self.program.resize(size).is_ok() {
             terminal.resize(size);
-            // What is kept before and after has different sizes.
+            // The recording before and after has different sizes.
             self.cut();
         }
     }

@@ -1,15 +1,15 @@
-//! What those who are connected ask, and what they get.
+//! Answers the requests of connected clients.
 
 use std::time::{Duration, Instant};
 
-use super::holder::Holder;
-use super::input::Taken;
-use super::peer::{Peer, Role};
-use super::terminal::Size;
+use super::holder::ProgramHolder;
+use super::input::WriteTaken;
+use super::peer::{PeerRole, ShimPeer};
+use super::terminal::TerminalSize;
 use super::typing;
-use super::viewer::{self, Show};
-use crate::host::place::now;
-use crate::process::protocol::{Ask, Say};
+use super::viewer::{self, ViewerSource};
+use crate::host::attempt_dir::now;
+use crate::process::protocol::{ShimMessage, ShimRequest};
 
 pub(super) const ENDED: &str = "the program has ended and reads nothing any more";
 pub(super) const CLOSED: &str = "the program has closed its input and reads nothing any more";
@@ -18,66 +18,66 @@ const FULL: &str = "the program has not read what it was told before";
 const NO_TERMINAL: &str = "the program has no terminal";
 const NOT_KNOWN: &str = "the shim of this process is of another version and does not know how to do this";
 
-/// How often the daemon is told that somebody types.
+/// Shortest time between two reports of typing to the daemon.
 const TYPING: Duration = Duration::from_secs(1);
 
-impl Holder {
-    pub(super) fn answer(&mut self, id: u64, ask: Option<Ask>, bytes: Vec<u8>) {
-        let failed = |why: &str| Some(Say::Failed { why: why.into() });
+impl ProgramHolder {
+    pub(super) fn answer(&mut self, id: u64, ask: Option<ShimRequest>, bytes: Vec<u8>) {
+        let failed = |why: &str| Some(ShimMessage::Failed { why: why.into() });
         let say = match ask {
             None => failed(NOT_KNOWN),
-            Some(Ask::Subscribe) => {
-                self.become_role(id, Role::Subscriber { beyond: None, told_typing: None });
-                Some(Say::Here { record: self.record.clone(), exit: self.exit })
+            Some(ShimRequest::Subscribe) => {
+                self.become_role(id, PeerRole::Subscriber { beyond: None, notified_typing: None });
+                Some(ShimMessage::Here { record: self.record.clone(), exit: self.exit })
             }
-            Some(Ask::Beyond { offset }) => {
-                if let Some(Peer { role: Role::Subscriber { beyond, .. }, .. }) = self.peer(id) {
+            Some(ShimRequest::Beyond { offset }) => {
+                if let Some(ShimPeer { role: PeerRole::Subscriber { beyond, .. }, .. }) = self.peer(id) {
                     *beyond = Some(beyond.map_or(offset, |before| before.min(offset)));
                 }
                 None
             }
-            Some(Ask::Write { .. }) if self.program.input().is_none() => failed(NO_INPUT),
-            Some(Ask::Write { .. }) if self.exit.is_some() => failed(ENDED),
-            Some(Ask::Write { number }) => match self.input.write(number, bytes, id) {
-                Taken::Waits => None,
-                Taken::AlreadyWritten => Some(Say::Written { again: true }),
-                Taken::Full => failed(FULL),
+            Some(ShimRequest::Write { .. }) if self.program.input().is_none() => failed(NO_INPUT),
+            Some(ShimRequest::Write { .. }) if self.exit.is_some() => failed(ENDED),
+            Some(ShimRequest::Write { number }) => match self.input.write(number, bytes, id) {
+                WriteTaken::Waits => None,
+                WriteTaken::AlreadyWritten => Some(ShimMessage::Written { again: true }),
+                WriteTaken::Full => failed(FULL),
             },
-            Some(Ask::Screen) => match self.screen() {
-                Some(screen) => Some(Say::Screen { screen }),
+            Some(ShimRequest::Screen) => match self.screen() {
+                Some(screen) => Some(ShimMessage::Screen { screen }),
                 None => failed(NO_TERMINAL),
             },
-            Some(Ask::Attach { size, control, history }) => {
+            Some(ShimRequest::Attach { size, control, history }) => {
                 self.catch_up();
                 let terminal = self.terminal.as_ref().map(|terminal| (terminal, self.fed));
                 let kept = self.log.as_ref().unwrap_or(&self.kept);
-                let show = Show { kept, terminal, exit: self.exit };
+                let show = ViewerSource { kept, terminal, exit: self.exit };
                 if let Some(peer) = self.peers.iter_mut().find(|peer| peer.id == id) {
                     viewer::attach(peer, show, history);
                 }
                 if control {
                     self.give_control(id);
                     if let Some(size) = size {
-                        self.resize(Size(size.0, size.1));
+                        self.resize(TerminalSize(size.0, size.1));
                     }
                 }
                 None
             }
-            Some(Ask::Type) => {
+            Some(ShimRequest::Type) => {
                 self.typed_by(id, &bytes);
                 None
             }
-            Some(Ask::Resize { size }) => {
+            Some(ShimRequest::Resize { size }) => {
                 if self.has_control(id) {
-                    self.resize(Size(size.0, size.1));
+                    self.resize(TerminalSize(size.0, size.1));
                 }
                 None
             }
-            Some(Ask::TakeControl) => {
+            Some(ShimRequest::TakeControl) => {
                 self.give_control(id);
                 None
             }
-            Some(Ask::End { grace_ms }) => {
+            Some(ShimRequest::End { grace_ms }) => {
                 self.end(id, Duration::from_millis(grace_ms));
                 None
             }
@@ -87,11 +87,11 @@ impl Holder {
         }
     }
 
-    fn peer(&mut self, id: u64) -> Option<&mut Peer> {
+    fn peer(&mut self, id: u64) -> Option<&mut ShimPeer> {
         self.peers.iter_mut().find(|peer| peer.id == id)
     }
 
-    fn become_role(&mut self, id: u64, role: Role) {
+    fn become_role(&mut self, id: u64, role: PeerRole) {
         if let Some(peer) = self.peer(id) {
             peer.role = role;
         }
@@ -113,23 +113,23 @@ impl Holder {
     }
 
     fn has_control(&mut self, id: u64) -> bool {
-        matches!(self.peer(id), Some(Peer { role: Role::Viewer(viewer), .. }) if viewer.has_control)
+        matches!(self.peer(id), Some(ShimPeer { role: PeerRole::Viewer(viewer), .. }) if viewer.has_control)
     }
 
-    /// Only one viewer says how large the terminal is.
+    /// Gives control to one viewer, which alone sets the size of the terminal.
     fn give_control(&mut self, id: u64) {
         for peer in &mut self.peers {
-            let Role::Viewer(viewer) = &mut peer.role else { continue };
+            let PeerRole::Viewer(viewer) = &mut peer.role else { continue };
             let yours = peer.id == id;
             if viewer.has_control != yours {
                 viewer.has_control = yours;
-                peer.say(&Say::Control { yours }, &[]);
+                peer.say(&ShimMessage::Control { yours }, &[]);
             }
         }
     }
 
     fn typed_by(&mut self, id: u64, bytes: &[u8]) {
-        let is_viewer = matches!(self.peer(id), Some(Peer { role: Role::Viewer(_), .. }));
+        let is_viewer = matches!(self.peer(id), Some(ShimPeer { role: PeerRole::Viewer(_), .. }));
         if !is_viewer || self.exit.is_some() || self.program.input().is_none() {
             return;
         }
@@ -141,10 +141,10 @@ impl Holder {
         let at = now();
         self.typed = Some(at);
         for peer in &mut self.peers {
-            let Role::Subscriber { told_typing, .. } = &mut peer.role else { continue };
-            if told_typing.is_none_or(|told| told.elapsed() >= TYPING) {
-                *told_typing = Some(Instant::now());
-                peer.say(&Say::Typed { at }, &[]);
+            let PeerRole::Subscriber { notified_typing, .. } = &mut peer.role else { continue };
+            if notified_typing.is_none_or(|last| last.elapsed() >= TYPING) {
+                *notified_typing = Some(Instant::now());
+                peer.say(&ShimMessage::Typed { at }, &[]);
             }
         }
     }

@@ -1,25 +1,25 @@
-//! What of a viewer's bytes is a person's typing.
+//! Separates a person's typing from the other bytes of a viewer.
 //!
-//! A viewer's terminal sees the program's questions too and answers them, but the shim's own terminal has answered already.
-//! And a pointer that moves, or a window that is chosen, is not a draft.
+//! A viewer's terminal also sees the program's queries and answers them, but the shim's own terminal has answered
+//! already. Mouse movement and focus changes are not typing either.
 
 /// A viewer's bytes, sorted.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Sorted {
-    /// For the program.
+pub(super) struct SortedInput {
+    /// The bytes for the program.
     pub(super) bytes: Vec<u8>,
-    /// A person has typed some of it.
+    /// True if a person has typed some of it.
     pub(super) typed: bool,
 }
 
-pub(super) fn sort(bytes: &[u8]) -> Sorted {
-    let mut sorted = Sorted::default();
+pub(super) fn sort(bytes: &[u8]) -> SortedInput {
+    let mut sorted = SortedInput::default();
     let mut rest = bytes;
     while !rest.is_empty() {
         let (piece, kind) = first(rest);
-        if kind != Kind::Answer {
+        if kind != InputKind::Answer {
             sorted.bytes.extend_from_slice(piece);
-            sorted.typed |= kind == Kind::Typed;
+            sorted.typed |= kind == InputKind::Typed;
         }
         rest = &rest[piece.len()..];
     }
@@ -27,24 +27,24 @@ pub(super) fn sort(bytes: &[u8]) -> Sorted {
 }
 
 #[derive(PartialEq)]
-enum Kind {
+enum InputKind {
     Typed,
-    /// The viewer's terminal tells of the mouse, or of its window.
-    Told,
-    /// The viewer's terminal answers a question of the program's.
+    /// The viewer's terminal reports the mouse, or a focus change.
+    Report,
+    /// The viewer's terminal answers a query of the program.
     Answer,
 }
 
-/// The first key or sequence, and what it is.
-fn first(bytes: &[u8]) -> (&[u8], Kind) {
+/// Returns the first key or sequence, and its kind.
+fn first(bytes: &[u8]) -> (&[u8], InputKind) {
     match bytes {
         [0x1b, b'[', rest @ ..] => {
-            // The old form of a mouse report has three bytes behind it.
+            // The old form of a mouse report is followed by three bytes.
             if rest.first() == Some(&b'M') && rest.len() >= 4 {
-                return (&bytes[..6], Kind::Told);
+                return (&bytes[..6], InputKind::Report);
             }
             let Some(end) = rest.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
-                return (bytes, Kind::Typed);
+                return (bytes, InputKind::Typed);
             };
             (&bytes[..end + 3], csi(&rest[..end], rest[end]))
         }
@@ -53,26 +53,26 @@ fn first(bytes: &[u8]) -> (&[u8], Kind) {
             let bell = rest.iter().position(|byte| *byte == 0x07).map(|at| at + 1);
             let string_end = rest.windows(2).position(|pair| pair == b"\x1b\\").map(|at| at + 2);
             match [bell, string_end].into_iter().flatten().min() {
-                Some(end) => (&bytes[..2 + end], Kind::Answer),
+                Some(end) => (&bytes[..2 + end], InputKind::Answer),
                 // A person can type Alt with these letters.
-                None => (&bytes[..2], Kind::Typed),
+                None => (&bytes[..2], InputKind::Typed),
             }
         }
         _ => {
             let next = bytes[1..].iter().position(|byte| *byte == 0x1b).map_or(bytes.len(), |at| at + 1);
-            (&bytes[..next], Kind::Typed)
+            (&bytes[..next], InputKind::Typed)
         }
     }
 }
 
-fn csi(parameters: &[u8], last: u8) -> Kind {
+fn csi(parameters: &[u8], last: u8) -> InputKind {
     match (parameters, last) {
-        ([b'?' | b'>' | b'=', ..], b'c' | b'n' | b'u' | b'S') | (_, b'n' | b't') => Kind::Answer,
-        ([.., b'$'], b'y') => Kind::Answer,
-        // Where the cursor is. Keys with a modifier look like this only in the first line: `ESC [ 1 ; 2 R`.
-        (_, b'R') if !parameters.is_empty() && !parameters.starts_with(b"1;") => Kind::Answer,
-        ([b'<', ..], b'M' | b'm') | ([], b'I' | b'O') => Kind::Told,
-        _ => Kind::Typed,
+        ([b'?' | b'>' | b'=', ..], b'c' | b'n' | b'u' | b'S') | (_, b'n' | b't') => InputKind::Answer,
+        ([.., b'$'], b'y') => InputKind::Answer,
+        // The cursor position. Keys with a modifier look like this only in the first line: `ESC [ 1 ; 2 R`.
+        (_, b'R') if !parameters.is_empty() && !parameters.starts_with(b"1;") => InputKind::Answer,
+        ([b'<', ..], b'M' | b'm') | ([], b'I' | b'O') => InputKind::Report,
+        _ => InputKind::Typed,
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn check(bytes: &[u8], passed: &[u8], typed: bool) {
-        assert_eq!(sort(bytes), Sorted { bytes: passed.to_vec(), typed }, "{}", bytes.escape_ascii());
+        assert_eq!(sort(bytes), SortedInput { bytes: passed.to_vec(), typed }, "{}", bytes.escape_ascii());
     }
 
     #[test]

@@ -1,43 +1,44 @@
-//! Somebody who looks at the terminal.
+//! A viewer of the terminal.
 //!
-//! A viewer is an offset: what comes next is read from the kept output when the viewer can take it. So a slow one costs no
-//! memory and holds up nobody, and when it is too far behind it gets a keyframe instead of what it has missed.
+//! A viewer is an offset: the next bytes are read from the recorded output when the viewer can accept them. So a slow
+//! one costs no memory and delays no other, and when it is too far behind it gets a keyframe instead of the output it
+//! missed.
 
-use super::peer::{Peer, Role};
-use super::terminal::Terminal;
-use crate::host::Exit;
-use crate::kept::{Keyframe, Writer};
-use crate::process::protocol::Say;
+use super::peer::{PeerRole, ShimPeer};
+use super::terminal::EmulatedTerminal;
+use crate::host::ProgramExit;
+use crate::process::protocol::ShimMessage;
+use crate::recording::{Keyframe, OutputWriter};
 
-/// How far a viewer may be behind.
+/// Most bytes that a viewer may be behind.
 const LAG: u64 = 4 << 20;
-/// How much a viewer is sent at once.
+/// Most bytes sent to a viewer at once.
 const PIECE: usize = 64 * 1024;
 
 pub(super) struct Viewer {
-    /// Everything before this was sent.
+    /// Everything before this offset was sent.
     at: u64,
-    /// The size of its terminal, by what was sent.
+    /// The size of its terminal, as sent.
     size: (u16, u16),
-    /// It wants the state as it is now.
+    /// It needs the current state.
     is_lost: bool,
-    /// It has once had everything. Before that it may be as far behind as it asked for.
+    /// It has once caught up. Before that it may be as far behind as it requested.
     is_up_to_date: bool,
     has_heard_the_end: bool,
     pub(super) has_control: bool,
 }
 
-/// What viewers are shown.
+/// The source of frames for viewers.
 #[derive(Clone, Copy)]
-pub(super) struct Show<'a> {
-    pub(super) kept: &'a Writer,
-    /// And how much of the output the terminal has taken.
-    pub(super) terminal: Option<(&'a Terminal, u64)>,
-    pub(super) exit: Option<Exit>,
+pub(super) struct ViewerSource<'a> {
+    pub(super) kept: &'a OutputWriter,
+    /// The terminal, and how much of the output it has processed.
+    pub(super) terminal: Option<(&'a EmulatedTerminal, u64)>,
+    pub(super) exit: Option<ProgramExit>,
 }
 
-impl Show<'_> {
-    /// The state, and at which offset it is the state.
+impl ViewerSource<'_> {
+    /// Returns the current state, and its offset.
     fn now(&self) -> (u64, Keyframe) {
         match self.terminal {
             Some((terminal, at)) => {
@@ -49,8 +50,8 @@ impl Show<'_> {
     }
 }
 
-/// Makes a viewer of somebody, who first gets so much of what was before.
-pub(super) fn attach(peer: &mut Peer, show: Show<'_>, history: u64) {
+/// Turns a client into a viewer, which first gets the requested history.
+pub(super) fn attach(peer: &mut ShimPeer, show: ViewerSource<'_>, history: u64) {
     let mut viewer = Viewer {
         at: show.kept.offset(),
         size: (0, 0),
@@ -64,63 +65,63 @@ pub(super) fn attach(peer: &mut Peer, show: Show<'_>, history: u64) {
     {
         viewer.is_lost = false;
         (viewer.at, viewer.size) = (start, keyframe.size);
-        peer.say(&Say::Keyframe { size: keyframe.size, from: start }, &keyframe.bytes);
+        peer.say(&ShimMessage::Keyframe { size: keyframe.size, from: start }, &keyframe.bytes);
     }
-    peer.role = Role::Viewer(viewer);
+    peer.role = PeerRole::Viewer(viewer);
 }
 
-/// Sends a viewer what it can take now.
-pub(super) fn pump(peer: &mut Peer, show: Show<'_>, space: &mut [u8]) {
+/// Sends a viewer as much as it can accept now.
+pub(super) fn pump(peer: &mut ShimPeer, show: ViewerSource<'_>, space: &mut [u8]) {
     peer.flush();
     while !peer.is_behind() && !peer.is_gone && !peer.is_deaf {
-        let Role::Viewer(viewer) = &mut peer.role else { return };
+        let PeerRole::Viewer(viewer) = &mut peer.role else { return };
         let Some((say, count)) = viewer.next(show, &mut space[..PIECE]) else { return };
         match say {
-            Next::Keyframe(from, keyframe) => {
-                peer.say(&Say::Keyframe { size: keyframe.size, from }, &keyframe.bytes);
+            NextFrame::Keyframe(from, keyframe) => {
+                peer.say(&ShimMessage::Keyframe { size: keyframe.size, from }, &keyframe.bytes);
             }
-            Next::Output(from) => peer.say(&Say::Output { from }, &space[..count]),
-            Next::Ended(exit) => peer.say(&Say::Ended { exit }, &[]),
+            NextFrame::Output(from) => peer.say(&ShimMessage::Output { from }, &space[..count]),
+            NextFrame::Ended(exit) => peer.say(&ShimMessage::Ended { exit }, &[]),
         }
         peer.flush();
     }
 }
 
-enum Next {
+enum NextFrame {
     Keyframe(u64, Keyframe),
     Output(u64),
-    Ended(Exit),
+    Ended(ProgramExit),
 }
 
 impl Viewer {
-    /// Whether it is to get the state as it is now, instead of what it has missed.
-    fn is_lost(&self, kept: &Writer) -> bool {
+    /// Returns true if it needs the current state instead of the output it missed.
+    fn is_lost(&self, kept: &OutputWriter) -> bool {
         self.is_lost || kept.first() > self.at || (self.is_up_to_date && kept.offset() - self.at > LAG)
     }
 
-    /// Whether there is nothing more to send.
+    /// Returns true if there is nothing more to send.
     pub(super) fn is_done(&self, offset: u64) -> bool {
         !self.is_lost && self.at >= offset && self.has_heard_the_end
     }
 
-    fn next(&mut self, show: Show<'_>, space: &mut [u8]) -> Option<(Next, usize)> {
+    fn next(&mut self, show: ViewerSource<'_>, space: &mut [u8]) -> Option<(NextFrame, usize)> {
         let offset = show.kept.offset();
         self.is_lost = self.is_lost(show.kept);
-        // Where the size changes there is a keyframe.
+        // There is a keyframe where the size changes.
         if !self.is_lost
             && let Some((size, keyframe)) = show.kept.begins_at(self.at)
             && size != self.size
             && let Some(keyframe) = keyframe()
         {
             self.size = size;
-            return Some((Next::Keyframe(self.at, keyframe), 0));
+            return Some((NextFrame::Keyframe(self.at, keyframe), 0));
         }
         if !self.is_lost && self.at < offset {
             match show.kept.read(self.at, space) {
                 Some(count) => {
                     let from = self.at;
                     self.at += count as u64;
-                    return Some((Next::Output(from), count));
+                    return Some((NextFrame::Output(from), count));
                 }
                 None => self.is_lost = true,
             }
@@ -129,13 +130,13 @@ impl Viewer {
             let (from, keyframe) = show.now();
             (self.is_lost, self.is_up_to_date) = (false, false);
             (self.at, self.size) = (from, keyframe.size);
-            return Some((Next::Keyframe(from, keyframe), 0));
+            return Some((NextFrame::Keyframe(from, keyframe), 0));
         }
         self.is_up_to_date = true;
         match show.exit {
             Some(exit) if !self.has_heard_the_end => {
                 self.has_heard_the_end = true;
-                Some((Next::Ended(exit), 0))
+                Some((NextFrame::Ended(exit), 0))
             }
             _ => None,
         }

@@ -1,4 +1,4 @@
-//! The one place where a shim waits, and what can wake it.
+//! The single wait of a shim, and the events that wake it.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
@@ -13,12 +13,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use super::holder::Holder;
+use super::holder::ProgramHolder;
 use crate::host::files;
-use crate::process::place::SOCKET;
+use crate::process::attempt_dir::SOCKET;
 
-/// What has happened.
-pub(super) struct Ready {
+/// The events that have happened.
+pub(super) struct ReadyEvents {
     pub(super) listener: bool,
     pub(super) children: bool,
     pub(super) output: bool,
@@ -27,8 +27,8 @@ pub(super) struct Ready {
     pub(super) nothing: bool,
 }
 
-/// What a person's terminal or a stopping host sends to whole groups is not meant for us: we stay until what we hold has
-/// ended. These are handlers and not `ignore`, because a program would inherit that.
+/// Handles signals that a person's terminal or a stopping host sends to whole groups: the shim stays until its program
+/// has ended. The signals are handled and not ignored, because a program would inherit that.
 pub(super) fn stand_signals() -> io::Result<()> {
     for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
@@ -36,7 +36,7 @@ pub(super) fn stand_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Opens the socket, for nobody but our own user.
+/// Opens the socket, for our own user only.
 pub(super) fn listen(dir: &Path) -> io::Result<UnixListener> {
     let (_dir, path) = files::socket(dir, SOCKET)?;
     match std::fs::remove_file(&path) {
@@ -49,8 +49,8 @@ pub(super) fn listen(dir: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-impl Holder {
-    pub(super) fn wait(&mut self) -> io::Result<Ready> {
+impl ProgramHolder {
+    pub(super) fn wait(&mut self) -> io::Result<ReadyEvents> {
         let until = [self.leaving, self.easing, self.ending.as_ref().map(|ending| ending.next)]
             .into_iter()
             .flatten()
@@ -64,7 +64,7 @@ impl Holder {
         let input = if self.input.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
         let mut errors = PollFlags::empty();
         errors.set(PollFlags::IN, self.errors_are_open);
-        // What is wanted from nobody is not asked for: an end that is closed would be told of again and again.
+        // Descriptors without wanted events are left out: poll would report a closed end again and again.
         let mut fds =
             vec![PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.children, PollFlags::IN)];
         let mut place = |fd, flags: PollFlags| {
@@ -81,7 +81,7 @@ impl Holder {
             let flags = if peer.is_behind() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
             fds.push(PollFd::from_borrowed_fd(peer.stream.as_fd(), flags));
         }
-        // While there is something to do for others, the terminal is let wait.
+        // While there is other work, the terminal waits.
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let timeout = if self.is_behind() { Some(&at_once) } else { timeout.as_ref() };
         let count = match poll(&mut fds, timeout) {
@@ -91,7 +91,7 @@ impl Holder {
         };
         let is_ready = |index: usize| !fds[index].revents().is_empty();
         let peers = self.peers.iter().enumerate().filter(|(index, _)| is_ready(first_peer + index));
-        Ok(Ready {
+        Ok(ReadyEvents {
             listener: is_ready(0),
             children: is_ready(1),
             output: output.is_some_and(is_ready),

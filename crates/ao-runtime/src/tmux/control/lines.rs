@@ -1,4 +1,4 @@
-//! The lines of tmux's control mode.
+//! Parses the lines of tmux's control mode.
 //!
 //! ```text
 //!  %begin 1700000000 272 1      an answer to the next command that was not answered yet
@@ -7,49 +7,49 @@
 //!  %sessions-changed            news, only between answers
 //! ```
 
-/// What a line, or several, mean.
+/// The meaning of one or several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// The answer to one command of ours, and whether it was done.
+pub(super) enum ParsedLine {
+    /// The answer to one of our commands: its lines, or the error.
     Answer(Result<Vec<String>, String>),
-    News(News),
+    Event(TmuxEvent),
 }
 
-/// What is told without being asked for, as far as it matters here.
+/// A notification of tmux, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) enum News {
-    /// A subscription has another value.
+pub(in super::super) enum TmuxEvent {
+    /// The value of a subscription has changed.
     Changed,
-    /// Somebody has come to a session, or may have: then it is not said to which.
+    /// A client has attached to a session, or may have: then the session is unknown.
     Came(Option<String>),
-    /// Somebody has gone.
+    /// A client has detached.
     Went,
-    /// The client is to go; sometimes it is said why.
+    /// The client has to exit, sometimes with a reason.
     Exit(String),
 }
 
-/// Not what tmux would say.
+/// A line that is not part of the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tmux said something that is not understood: `{0}`")]
 pub(super) struct OddLine(String);
 
-/// Puts answers together.
+/// Assembles answers from lines.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    open: Option<Block>,
+pub(super) struct LineParser {
+    open: Option<AnswerBlock>,
 }
 
 #[derive(Debug)]
-struct Block {
-    /// The three numbers that the end must have again: an agent may well put `%end` on its screen.
+struct AnswerBlock {
+    /// The three numbers that the end must repeat: an agent may well print `%end` on its screen.
     guard: String,
-    /// Not what tmux does on its own account, such as a hook or the attaching itself.
+    /// False for blocks that tmux sends on its own account, such as for a hook or the attach itself.
     ours: bool,
     lines: Vec<String>,
 }
 
-impl Lines {
-    pub(super) fn take(&mut self, line: &[u8]) -> Result<Option<Heard>, OddLine> {
+impl LineParser {
+    pub(super) fn take(&mut self, line: &[u8]) -> Result<Option<ParsedLine>, OddLine> {
         let line = String::from_utf8_lossy(line);
         if let Some(block) = &mut self.open {
             let done = match line.split_once(' ') {
@@ -62,26 +62,27 @@ impl Lines {
             };
             let block = self.open.take().expect("it is open");
             let answer = if done { Ok(block.lines) } else { Err(block.lines.join("; ")) };
-            return Ok(block.ours.then_some(Heard::Answer(answer)));
+            return Ok(block.ours.then_some(ParsedLine::Answer(answer)));
         }
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
         match word {
             "%begin" => {
                 let flags = rest.rsplit(' ').next().and_then(|flags| flags.parse::<u32>().ok());
                 let Some(flags) = flags else { return Err(OddLine(line.into_owned())) };
-                self.open = Some(Block { guard: rest.to_owned(), ours: flags & 1 == 1, lines: Vec::new() });
+                self.open =
+                    Some(AnswerBlock { guard: rest.to_owned(), ours: flags & 1 == 1, lines: Vec::new() });
                 Ok(None)
             }
-            "%subscription-changed" => Ok(Some(Heard::News(News::Changed))),
+            "%subscription-changed" => Ok(Some(ParsedLine::Event(TmuxEvent::Changed))),
             // The client's name, the session's id, and its name.
             "%client-session-changed" => {
                 let session = rest.split(' ').find(|word| word.starts_with('$')).map(str::to_owned);
-                Ok(Some(Heard::News(News::Came(session))))
+                Ok(Some(ParsedLine::Event(TmuxEvent::Came(session))))
             }
-            "%client-detached" => Ok(Some(Heard::News(News::Went))),
-            "%exit" => Ok(Some(Heard::News(News::Exit(rest.to_owned())))),
+            "%client-detached" => Ok(Some(ParsedLine::Event(TmuxEvent::Went))),
+            "%exit" => Ok(Some(ParsedLine::Event(TmuxEvent::Exit(rest.to_owned())))),
             "%end" | "%error" => Err(OddLine(line.into_owned())),
-            // Newer versions say more, and most of what is said is of no use here.
+            // Newer versions send more, and most notifications do not matter here.
             _ if word.starts_with('%') => Ok(None),
             _ => Err(OddLine(line.into_owned())),
         }
@@ -92,13 +93,13 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn heard(text: &str) -> Result<Vec<Heard>, OddLine> {
-        let mut lines = Lines::default();
+    fn heard(text: &str) -> Result<Vec<ParsedLine>, OddLine> {
+        let mut lines = LineParser::default();
         text.lines().filter_map(|line| lines.take(line.as_bytes()).transpose()).collect()
     }
 
-    fn answer(lines: &[&str]) -> Heard {
-        Heard::Answer(Ok(lines.iter().map(|line| (*line).to_owned()).collect()))
+    fn answer(lines: &[&str]) -> ParsedLine {
+        ParsedLine::Answer(Ok(lines.iter().map(|line| (*line).to_owned()).collect()))
     }
 
     #[test]
@@ -109,24 +110,24 @@ mod tests {
         assert_eq!(
             heard(text).unwrap(),
             [
-                Heard::News(News::Went),
-                Heard::News(News::Came(Some("$7".into()))),
+                ParsedLine::Event(TmuxEvent::Went),
+                ParsedLine::Event(TmuxEvent::Came(Some("$7".into()))),
                 answer(&["$1 %1 2835"]),
-                Heard::News(News::Changed),
-                Heard::Answer(Err("parse error: unknown command: bogus".into())),
-                Heard::News(News::Exit("server exited".into())),
+                ParsedLine::Event(TmuxEvent::Changed),
+                ParsedLine::Answer(Err("parse error: unknown command: bogus".into())),
+                ParsedLine::Event(TmuxEvent::Exit("server exited".into())),
             ]
         );
     }
 
     #[test]
-    fn what_an_agent_shows_does_not_end_an_answer() {
+    fn a_screen_with_percent_end_does_not_end_an_answer() {
         let text = "%begin 17 5 1\n%end 17 4 1\n%error\n%exit\n%begin 17 5 1\n\n%end 17 5 1";
         assert_eq!(heard(text).unwrap(), [answer(&["%end 17 4 1", "%error", "%exit", "%begin 17 5 1", ""])]);
     }
 
     #[test]
-    fn what_is_not_of_the_protocol_is_an_error_and_what_is_new_in_it_is_not() {
+    fn foreign_lines_are_errors_and_new_notifications_are_not() {
         assert_eq!(heard("%something-new 1 2\n%output %1 \\033[H\n%pause %1").unwrap(), []);
         for odd in ["hello", "%end 17 5 1", "%begin", "%begin 1 2 x"] {
             assert_eq!(heard(odd), Err(OddLine(odd.into())));

@@ -1,4 +1,4 @@
-//! Keeping the control client up, and passing commands through it.
+//! Maintains the control client, and sends commands through it.
 
 use std::time::Duration;
 
@@ -8,31 +8,31 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::super::names::quoted;
-use super::super::server::{self, Server, Standing};
-use super::client::{Client, Opening};
-use super::lines::News;
-use crate::host::{Record, members, procfs, wait};
+use super::super::server::{self, ServerState, TmuxServer};
+use super::client::{ControlClient, OpeningClient};
+use super::lines::TmuxEvent;
+use crate::host::{ProcessRecord, members, procfs, wait};
 
-/// How long tmux may take to answer.
+/// Time limit for an answer of tmux.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long to wait before the client is started again; doubles each time that it does not come up.
+/// Pause before the client is started again; doubles each time that it does not come up.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
-/// What a server says that was asked to end and does not.
+/// The answer of a server that was asked to end and does not.
 pub(super) const STAYS: &str = "stays";
 
-/// How often earlier clients are looked for. tmux needs a moment to notice that one has gone.
+/// Most searches for earlier clients. tmux needs a moment to notice that one has gone.
 const ROUNDS: usize = 50;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in super::super) enum ControlError {
-    /// It was done as far as it could be, and tmux says why not further.
+    /// The commands up to this one were run, and tmux gives the reason why not this one.
     #[error("tmux refused `{command}`: {why}")]
     Refused { command: String, why: String },
     #[error("there is no tmux server; it has ended, or was never started")]
     Gone,
-    /// It cannot be told whether it was done.
+    /// It is unknown whether the commands were run.
     #[error("tmux cannot be reached: {0}")]
     Unreachable(String),
 }
@@ -43,83 +43,91 @@ impl From<ControlError> for RuntimeError {
     }
 }
 
-/// By which commands are sent. The client behind it is started when it is first needed, and again when it ends.
+/// Sends commands. The client behind it is started on first use, and again when it ends.
 #[derive(Debug)]
-pub(in super::super) struct Control {
-    requests: mpsc::Sender<Request>,
-    /// The one task. Dropping it ends the client, never the server.
+pub(in super::super) struct ControlLink {
+    requests: mpsc::Sender<ControlRequest>,
+    /// The client task. Dropping it ends the client, never the server.
     _task: JoinSet<()>,
 }
 
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct ControlRequest {
     pub(super) command: String,
-    /// How many commands it is, as each is answered.
+    /// The number of commands, since each is answered.
     pub(super) count: usize,
-    pub(super) kind: Kind,
-    pub(super) reply: oneshot::Sender<Result<Reply, ControlError>>,
+    pub(super) kind: RequestKind,
+    pub(super) reply: oneshot::Sender<Result<ControlReply, ControlError>>,
 }
 
-/// What a request means for the server.
+/// The effect of a request on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RequestKind {
     Asks,
-    /// A server is to be started for it, if there is none.
+    /// Starts a server, if there is none.
     Starts,
-    /// The server may end by it. Nothing is asked of it meanwhile: what comes next is for it or for its successor, and
-    /// never for one that is about to go.
+    /// May end the server. Nothing else is sent meanwhile: the next request goes to it or to its successor, and never
+    /// to one that is about to exit.
     Ends,
 }
 
-/// The lines of each command, and the server that has answered.
+/// The output lines of each command, and the server that has answered.
 #[derive(Debug)]
-pub(in super::super) struct Reply {
+pub(in super::super) struct ControlReply {
     pub(in super::super) blocks: Vec<Vec<String>>,
-    pub(in super::super) server: Record,
+    pub(in super::super) server: ProcessRecord,
 }
 
-impl Reply {
-    /// The only line of the first command.
+impl ControlReply {
+    /// Returns the first line of the first command.
     pub(in super::super) fn line(&self) -> &str {
         self.blocks.first().and_then(|block| block.first()).map_or("", String::as_str)
     }
 }
 
-impl Control {
-    pub(in super::super) fn new(server: Server, news: mpsc::UnboundedSender<News>) -> Control {
-        // A few, so that who asks more than tmux can answer waits here.
+impl ControlLink {
+    pub(in super::super) fn new(server: TmuxServer, news: mpsc::UnboundedSender<TmuxEvent>) -> ControlLink {
+        // A small bound, so that callers wait here if they ask more than tmux can answer.
         let (requests, received) = mpsc::channel(16);
         let mut task = JoinSet::new();
         task.spawn(keep_up(server, received, news));
-        Control { requests, _task: task }
+        ControlLink { requests, _task: task }
     }
 
-    /// Has commands done by the server that is there: all of them in one line, so that they arrive together or not at all.
-    pub(in super::super) async fn ask(&self, commands: &[String]) -> Result<Reply, ControlError> {
-        self.send(commands.join(" ; "), commands.len(), Kind::Asks).await
+    /// Runs commands on the existing server: all of them in one line, so that they arrive together or not at all.
+    pub(in super::super) async fn ask(&self, commands: &[String]) -> Result<ControlReply, ControlError> {
+        self.send(commands.join(" ; "), commands.len(), RequestKind::Asks).await
     }
 
-    /// The same, and starts a server if there is none.
-    pub(in super::super) async fn ask_starting(&self, commands: &[String]) -> Result<Reply, ControlError> {
-        self.send(commands.join(" ; "), commands.len(), Kind::Starts).await
+    /// Runs commands, and starts a server if there is none.
+    pub(in super::super) async fn ask_starting(
+        &self,
+        commands: &[String],
+    ) -> Result<ControlReply, ControlError> {
+        self.send(commands.join(" ; "), commands.len(), RequestKind::Starts).await
     }
 
-    /// Ends the server, unless there is something in it by a format of tmux's. Returns when it is gone, or stays.
+    /// Ends the server, unless the tmux format `something` is non-empty. Returns when it is gone, or stays.
     ///
-    /// The server looks and ends in one breath, so what was started in it before is seen. What is to be started after that
+    /// The server evaluates the format and ends atomically, so a session started in it before is seen. A later start
     /// waits, and finds it gone.
     pub(in super::super) async fn end_unless(&self, something: &str) -> Result<(), ControlError> {
         let command = format!("if-shell -F {} 'display-message -p {STAYS}' kill-server", quoted(something));
-        // The condition is answered, and then what it leads to.
-        match self.send(command, 2, Kind::Ends).await {
+        // Both the condition and the chosen command are answered.
+        match self.send(command, 2, RequestKind::Ends).await {
             Ok(_) | Err(ControlError::Gone) => Ok(()),
             Err(err) => Err(err),
         }
     }
 
-    async fn send(&self, command: String, count: usize, kind: Kind) -> Result<Reply, ControlError> {
+    async fn send(
+        &self,
+        command: String,
+        count: usize,
+        kind: RequestKind,
+    ) -> Result<ControlReply, ControlError> {
         let (reply, answer) = oneshot::channel();
-        let request = Request { command, count, kind, reply };
+        let request = ControlRequest { command, count, kind, reply };
         let unreachable = || ControlError::Unreachable("its control client is not run any more".into());
         let asked = async {
             self.requests.send(request).await.map_err(|_| unreachable())?;
@@ -130,18 +138,24 @@ impl Control {
     }
 }
 
-async fn keep_up(server: Server, mut requests: mpsc::Receiver<Request>, news: mpsc::UnboundedSender<News>) {
+async fn keep_up(
+    server: TmuxServer,
+    mut requests: mpsc::Receiver<ControlRequest>,
+    news: mpsc::UnboundedSender<TmuxEvent>,
+) {
     let mut pause = BACKOFF.0;
     loop {
-        // With a server there is something to hear; without one there is until somebody wants it.
+        // With a server there are notifications to receive; without one there is nothing to do until a request comes.
         let first = match server.standing() {
-            Ok(Standing::Lives(_)) => None,
+            Ok(ServerState::Lives(_)) => None,
             _ => match requests.recv().await {
                 Some(request) => Some(request),
                 None => return,
             },
         };
-        match connect(&server, first.as_ref().is_some_and(|request| request.kind == Kind::Starts)).await {
+        match connect(&server, first.as_ref().is_some_and(|request| request.kind == RequestKind::Starts))
+            .await
+        {
             Ok(client) => {
                 pause = BACKOFF.0;
                 let why = client.serve(&server.socket, first, &mut requests, &news).await;
@@ -164,8 +178,8 @@ async fn keep_up(server: Server, mut requests: mpsc::Receiver<Request>, news: mp
     }
 }
 
-/// Whoever asks while the client is not tried again is answered at once.
-async fn refuse_for(pause: Duration, err: &ControlError, requests: &mut mpsc::Receiver<Request>) {
+/// Answers requests at once while the client is not retried.
+async fn refuse_for(pause: Duration, err: &ControlError, requests: &mut mpsc::Receiver<ControlRequest>) {
     let refuse = async {
         while let Some(request) = requests.recv().await {
             let _ = request.reply.send(Err(err.clone()));
@@ -174,16 +188,16 @@ async fn refuse_for(pause: Duration, err: &ControlError, requests: &mut mpsc::Re
     let _ = tokio::time::timeout(pause, refuse).await;
 }
 
-async fn connect(server: &Server, starts: bool) -> Result<Client, ControlError> {
+async fn connect(server: &TmuxServer, starts: bool) -> Result<ControlClient, ControlError> {
     let unreachable = |why: String| ControlError::Unreachable(why);
     match server.standing().map_err(|err| unreachable(err.to_string()))? {
-        Standing::Lives(_) => quiet(server).await.map_err(unreachable)?,
-        // Whoever wants one started has prepared for it.
-        Standing::Gone if starts => {}
-        Standing::Gone => return Err(ControlError::Gone),
-        Standing::Hidden(record) => {
-            // By this it makes its socket anew. To start another server would leave the agents with one that nobody
-            // can reach.
+        ServerState::Lives(_) => quiet(server).await.map_err(unreachable)?,
+        // The caller that starts a server has prepared for it.
+        ServerState::Gone if starts => {}
+        ServerState::Gone => return Err(ControlError::Gone),
+        ServerState::Hidden(record) => {
+            // The signal makes it recreate its socket. Starting another server would leave the agents with one that
+            // cannot be reached.
             server::signal(&record, Signal::USR1);
             return Err(unreachable(format!(
                 "its server, process {}, lives, but its socket `{}` is missing",
@@ -193,23 +207,24 @@ async fn connect(server: &Server, starts: bool) -> Result<Client, ControlError> 
         }
     }
     let child = server.control(starts).spawn().map_err(|err| unreachable(err.to_string()))?;
-    let mut opening = Opening::of(child).ok_or_else(|| unreachable("its client has no pipes".into()))?;
+    let mut opening =
+        OpeningClient::of(child).ok_or_else(|| unreachable("its client has no pipes".into()))?;
     let pid = match tokio::time::timeout(PATIENCE, opening.server_pid()).await {
         Ok(pid) => pid,
         Err(_) => Err("it does not answer".into()),
     };
     match pid.and_then(|pid| server.keep(pid).map_err(|err| err.to_string())) {
-        Ok(server) => Ok(Client::new(opening, server)),
-        Err(why) => Err(unreachable(opening.last_words(why).await)),
+        Ok(server) => Ok(ControlClient::new(opening, server)),
+        Err(why) => Err(unreachable(opening.failure_reason(why).await)),
     }
 }
 
 /// Waits until no control client of an earlier daemon is left, and ends those that would stay.
 ///
-/// Up to 3.6, tmux falls over a control client that is not quite there yet when it tells all of them that another one
-/// has gone (<https://github.com/tmux/tmux/pull/4980>), and takes all agents along. And one whose daemon was killed does not
-/// always go by itself, as what it was to be told cannot be delivered any more.
-async fn quiet(server: &Server) -> Result<(), String> {
+/// Up to 3.6, tmux crashes on a control client that is not fully attached yet when it notifies all of them that another
+/// one has gone (<https://github.com/tmux/tmux/pull/4980>), and takes all agents along. And a client whose daemon was
+/// killed does not always exit by itself, since pending output cannot be delivered any more.
+async fn quiet(server: &TmuxServer) -> Result<(), String> {
     for _ in 0..ROUNDS {
         let pids = server.control_clients().await?;
         if pids.is_empty() {

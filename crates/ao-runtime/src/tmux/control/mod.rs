@@ -1,8 +1,8 @@
-//! The one control client: commands go in, answers come back in order, and news comes in between.
+//! The single control client: sends commands, receives answers in order, and notifications in between.
 
 mod client;
 mod lines;
 mod link;
 
-pub(super) use lines::News;
-pub(super) use link::{Control, ControlError};
+pub(super) use lines::TmuxEvent;
+pub(super) use link::{ControlError, ControlLink};

@@ -1,4 +1,4 @@
-//! The hook by which tmux tells that an agent has ended.
+//! The hook that tmux runs when an agent has ended.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -7,22 +7,23 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::super::place;
+use super::super::attempt_dir;
 use super::{FINISH, HelperError, failed};
-use crate::host::Exit;
+use crate::host::ProgramExit;
 
-/// Tells whoever keeps the output, so that the exit is written down after the last of it. `status` is empty for an end by
-/// a signal.
-pub(super) fn died(place: &Path, status: Option<&str>) -> Result<(), HelperError> {
-    let exit = Exit::now(status.and_then(|status| status.parse().ok()), None);
+/// Notifies the output recorder, so that the exit is recorded after the last output. `status` is empty for an end by a
+/// signal.
+pub(super) fn died(attempt_dir: &Path, status: Option<&str>) -> Result<(), HelperError> {
+    let exit = ProgramExit::now(status.and_then(|status| status.parse().ok()), None);
     let json = serde_json::to_vec(&exit).map_err(|err| failed("the exit cannot be said", &err))?;
-    // Fails if nobody has the other end open: then there is nobody to wait for.
-    let log =
-        OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(place.join(FINISH));
+    // Fails if no recorder has the other end open: then there is none to wait for.
+    let log = OpenOptions::new()
+        .write(true)
+        .custom_flags(OFlags::NONBLOCK.bits() as i32)
+        .open(attempt_dir.join(FINISH));
     match log.and_then(|mut log| log.write_all(&json)) {
         Ok(()) => Ok(()),
-        Err(_) => {
-            place::write_exit(place, exit).map_err(|err| failed("the exit cannot be written down", &err))
-        }
+        Err(_) => attempt_dir::write_exit(attempt_dir, exit)
+            .map_err(|err| failed("the exit cannot be written down", &err)),
     }
 }

@@ -1,4 +1,4 @@
-//! Becoming the agent.
+//! Becomes the agent.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
@@ -12,38 +12,38 @@ use rustix::io::Errno;
 use rustix::termios::{LocalModes, OptionalActions, OutputModes, tcgetattr, tcsetattr};
 use serde::{Deserialize, Serialize};
 
-use super::super::place::{self, SOCKET};
+use super::super::attempt_dir::{self, SOCKET};
 use super::{GREETING_LAUNCH, HelperError, failed};
 use crate::host::files;
 
-/// What is to be run. Comes over a socket, as some of the environment is secret.
+/// The program to run. Sent over a socket, since some of the environment is secret.
 #[derive(Serialize, Deserialize)]
-pub(in super::super) struct Launch {
+pub(in super::super) struct LaunchSpec {
     pub(in super::super) program: OsString,
     pub(in super::super) args: Vec<String>,
     pub(in super::super) environment: Vec<(OsString, OsString)>,
     pub(in super::super) folder: String,
-    /// Its stdin is at its end, and what is typed into the pane is for nobody.
+    /// Its stdin is at end of file, and keys typed into the pane are ignored.
     #[serde(default)]
     pub(in super::super) without_input: bool,
-    /// For who keeps the output, who is told apart.
+    /// For the output recorder, which gets them separately.
     #[serde(skip)]
     pub(in super::super) secrets: Vec<(String, OsString)>,
 }
 
-/// Why it could not be run.
+/// The reason why it could not be run.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in super::super) enum Refused {
+pub(in super::super) enum LaunchRefused {
     NoProgram,
     NoFolder(String),
     Failed(String),
 }
 
-pub(super) fn launch(place: &Path) -> Result<(), HelperError> {
-    let (_folder, socket) =
-        files::socket(place, SOCKET).map_err(|err| failed("the agent's place cannot be opened", &err))?;
-    // Closed by the exec: that the daemon reads an end without a word means that it has succeeded.
+pub(super) fn launch(attempt_dir: &Path) -> Result<(), HelperError> {
+    let (_folder, socket) = files::socket(attempt_dir, SOCKET)
+        .map_err(|err| failed("the agent's folder cannot be opened", &err))?;
+    // Closed by the exec: an end of file without data means that it has succeeded.
     let mut daemon = UnixStream::connect(socket)
         .map_err(|err| failed("the daemon has gone; the agent was not started", &err))?;
     let mut json = Vec::new();
@@ -51,30 +51,31 @@ pub(super) fn launch(place: &Path) -> Result<(), HelperError> {
         .write_all(GREETING_LAUNCH)
         .and_then(|()| daemon.read_to_end(&mut json))
         .map_err(|err| failed("what to run was not said", &err))?;
-    let launch: Launch = serde_json::from_slice(&json).map_err(|err| {
+    let launch: LaunchSpec = serde_json::from_slice(&json).map_err(|err| {
         failed("the daemon has gone while it said what to run; the agent was not started", &err)
     })?;
-    // From here on the daemon may go: the agent starts, or this says why not.
-    place::mark_launched(place).map_err(|err| failed("the start cannot be written down", &err))?;
+    // From here on the daemon may exit: the agent starts, or this reports why not.
+    attempt_dir::mark_launched(attempt_dir)
+        .map_err(|err| failed("the start cannot be written down", &err))?;
     let refused = become_it(&launch);
-    place::unmark_launched(place);
+    attempt_dir::unmark_launched(attempt_dir);
     let mut word =
         serde_json::to_vec(&refused).map_err(|err| failed("what went wrong cannot be said", &err))?;
     word.push(b'\n');
-    // The daemon takes the pane away and lets go. To end before that would pass for the end of an agent.
+    // The daemon removes the pane and closes the connection. Exiting before that would look like the end of an agent.
     if daemon.write_all(&word).is_ok() {
-        wait_to_be_let_go(&daemon);
+        wait_for_hang_up(&daemon);
     }
     Err(failed("the agent was not started", &format_args!("{refused:?}")))
 }
 
-/// The daemon has said all that it had to say, so its going is no end of file but a hang-up.
-fn wait_to_be_let_go(daemon: &UnixStream) {
+/// Waits for the hang-up. The daemon has shut down its side already, so there is no end of file to wait for.
+fn wait_for_hang_up(daemon: &UnixStream) {
     while let Err(Errno::INTR) = poll(&mut [PollFd::new(daemon, PollFlags::empty())], None) {}
 }
 
-/// Makes the pane's terminal one that only shows: what a person types is not put out, and every line begins on the left.
-/// Ctrl-C still ends the program.
+/// Makes the pane's terminal output-only: keys are not echoed, and every line begins on the left. Ctrl-C still ends the
+/// program.
 fn show_only() -> Result<(), Errno> {
     let terminal = rustix::stdio::stdout();
     let mut attributes = tcgetattr(terminal)?;
@@ -83,14 +84,14 @@ fn show_only() -> Result<(), Errno> {
     tcsetattr(terminal, OptionalActions::Now, &attributes)
 }
 
-/// Returns only if it cannot.
-fn become_it(launch: &Launch) -> Refused {
+/// Runs the program. Returns only on failure.
+fn become_it(launch: &LaunchSpec) -> LaunchRefused {
     if let Err(err) = std::env::set_current_dir(&launch.folder) {
-        return Refused::NoFolder(err.to_string());
+        return LaunchRefused::NoFolder(err.to_string());
     }
     let mut command = Command::new(&launch.program);
     command.args(&launch.args).env_clear().envs(launch.environment.iter().map(|(name, value)| (name, value)));
-    // The one thing of tmux's environment that is true inside only.
+    // The one variable of tmux that is right only inside the pane.
     if launch.environment.iter().all(|(name, _)| name != "TERM")
         && let Some(term) = std::env::var_os("TERM")
     {
@@ -98,22 +99,22 @@ fn become_it(launch: &Launch) -> Refused {
     }
     if launch.without_input {
         if let Err(err) = show_only() {
-            return Refused::Failed(format!("the terminal of its pane cannot be set up: {err}"));
+            return LaunchRefused::Failed(format!("the terminal of its pane cannot be set up: {err}"));
         }
         command.stdin(Stdio::null());
     }
-    // What the tmux server has open is not the agent's.
+    // Descriptors of the tmux server are not for the agent.
     if let Err(err) = ao_process::descriptors::keep_from_children() {
-        return Refused::Failed(err.to_string());
+        return LaunchRefused::Failed(err.to_string());
     }
-    // An orphan of the agent's stays below it, and so is still known to be the agent's. This outlives the exec.
+    // Orphans of the agent stay below it, and so are still recognised as the agent's. This survives the exec.
     #[cfg(target_os = "linux")]
     if let Err(err) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
-        return Refused::Failed(err.to_string());
+        return LaunchRefused::Failed(err.to_string());
     }
     let err = command.exec();
     match err.kind() {
-        ErrorKind::NotFound => Refused::NoProgram,
-        _ => Refused::Failed(err.to_string()),
+        ErrorKind::NotFound => LaunchRefused::NoProgram,
+        _ => LaunchRefused::Failed(err.to_string()),
     }
 }

@@ -1,16 +1,17 @@
-//! Line ends as the program wrote them: its terminal puts a carriage return before each.
+//! Restores line ends as the program wrote them: its terminal inserts a carriage return before each.
 
-/// Takes back what a terminal has added to the line ends of a program that does not know that it has one.
+/// Removes the carriage returns that a terminal has added to the output of a program that does not know of the
+/// terminal.
 ///
 /// The terminal turns every `\n` into `\r\n`, so the one carriage return before it is never the program's own.
 #[derive(Debug, Default)]
 pub(super) struct LineEnds {
-    /// The last piece ended with a carriage return, of which the next byte tells whose it was.
+    /// The last piece ended with a carriage return; the next byte shows who wrote it.
     waits: bool,
 }
 
 impl LineEnds {
-    /// Goes through output, in pieces of any size.
+    /// Processes output, in pieces of any size.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut plain = Vec::with_capacity(bytes.len() + 1);
         for byte in bytes {
@@ -25,7 +26,7 @@ impl LineEnds {
         plain
     }
 
-    /// What is left when nothing comes any more.
+    /// Returns the held-back byte at the end of the output.
     pub(super) fn finish(&mut self) -> &'static [u8] {
         if std::mem::take(&mut self.waits) { b"\r" } else { b"" }
     }
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_terminal_added_is_taken_back_however_it_was_cut() {
+    fn added_carriage_returns_are_removed_wherever_the_output_is_cut() {
         let written = b"one\ntwo\r\n50%\r100%\n\n\r\r\n\r";
         let shown: Vec<u8> = written
             .iter()

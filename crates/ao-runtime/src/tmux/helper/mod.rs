@@ -1,10 +1,10 @@
-//! What runs beside tmux and not in the daemon: small, blocking, without a word on a terminal that is the agent's.
+//! The helpers that run beside tmux and not in the daemon: small, blocking, and silent on the agent's terminal.
 //!
 //! | command | run by | does |
 //! |---|---|---|
-//! | `launch <place>` | the pane | fetches from the daemon what to run, and becomes it |
-//! | `log <place> <segment> <total> [plain]` | `pipe-pane` | keeps what the pane puts out |
-//! | `died <place> <status> <signal>` | the hook `pane-died` | has the exit written down |
+//! | `launch <folder>` | the pane | gets the program from the daemon, and becomes it |
+//! | `log <folder> <segment> <total> [plain]` | `pipe-pane` | records the output of the pane |
+//! | `died <folder> <status> <signal>` | the hook `pane-died` | gets the exit recorded |
 
 mod died;
 mod launch;
@@ -18,43 +18,48 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) use launch::{Launch, Refused};
+pub(super) use launch::{LaunchRefused, LaunchSpec};
 pub(super) use log::{FINISH, GREETING_LAUNCH, GREETING_LOG};
-pub(super) use modes::Modes;
+pub(super) use modes::TerminalModes;
 
-use crate::kept::Keep;
+use crate::recording::OutputLimits;
 
-/// The word by which output is kept with the line ends that the program wrote.
+/// The argument that keeps line ends as the program wrote them.
 pub(super) const PLAIN: &str = "plain";
 
-/// Runs one of the helper's commands. What they are is between the helper and its runtime.
+/// Runs one of the helper's commands, which are private to this runtime.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     let text = |index: usize| args.get(index).and_then(|arg| arg.to_str());
     let done = match (text(0), args.get(1).map(Path::new)) {
-        (Some("launch"), Some(place)) => launch::launch(place),
-        (Some("log"), Some(place)) => log::log(place, keep(text(2), text(3)), text(4) == Some(PLAIN)),
-        (Some("died"), Some(place)) => died::died(place, text(2)),
+        (Some("launch"), Some(attempt_dir)) => launch::launch(attempt_dir),
+        (Some("log"), Some(attempt_dir)) => {
+            log::log(attempt_dir, keep(text(2), text(3)), text(4) == Some(PLAIN))
+        }
+        (Some("died"), Some(attempt_dir)) => died::died(attempt_dir, text(2)),
         _ => Err(failed("this is for the tmux runtime of ao, not for people", &"")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {
-            // There may be nobody who reads it.
+            // There may be no reader.
             let _ = writeln!(std::io::stderr(), "ao: {err}");
             ExitCode::from(125)
         }
     }
 }
 
-/// How much is kept, as the daemon has said it.
-fn keep(segment: Option<&str>, total: Option<&str>) -> Keep {
-    let usual = Keep::default();
+/// Parses the output limits that the daemon has passed.
+fn keep(segment: Option<&str>, total: Option<&str>) -> OutputLimits {
+    let usual = OutputLimits::default();
     let number = |text: Option<&str>| text.and_then(|text| text.parse().ok());
-    Keep { segment: number(segment).unwrap_or(usual.segment), total: number(total).unwrap_or(usual.total) }
+    OutputLimits {
+        segment: number(segment).unwrap_or(usual.segment),
+        total: number(total).unwrap_or(usual.total),
+    }
 }
 
-/// What a helper says on its way out.
+/// The error with which a helper exits.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct HelperError(String);

@@ -1,4 +1,4 @@
-//! What a program has asked of its terminal and tmux does not tell: whether pasted text is to be marked.
+//! Tracks a terminal mode that tmux does not expose: bracketed paste.
 
 use std::io;
 use std::path::Path;
@@ -8,66 +8,66 @@ use serde::{Deserialize, Serialize};
 use crate::host::files;
 
 const FILE: &str = "modes";
-/// A sequence longer than this is none that we know.
+/// Longer sequences are not ones that we know.
 const LONGEST: usize = 64;
 
-/// The modes as far as they are known, and the sequence that is being read.
+/// The known modes, and the state of the parser.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(in super::super) struct Modes {
+pub(in super::super) struct TerminalModes {
     pub(in super::super) bracketed_paste: bool,
     #[serde(skip)]
-    at: At,
+    at: ParserState,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-enum At {
+enum ParserState {
     #[default]
     Text,
     Escape,
-    /// Behind `ESC [`, with what has come since.
+    /// After `ESC [`, with the bytes since.
     Sequence(Vec<u8>),
 }
 
-impl Modes {
-    pub(in super::super) fn read(place: &Path) -> Modes {
-        files::read(&place.join(FILE)).ok().flatten().unwrap_or_default()
+impl TerminalModes {
+    pub(in super::super) fn read(attempt_dir: &Path) -> TerminalModes {
+        files::read(&attempt_dir.join(FILE)).ok().flatten().unwrap_or_default()
     }
 
-    pub(super) fn keep(&self, place: &Path) -> io::Result<()> {
-        files::write(&place.join(FILE), self)
+    pub(super) fn keep(&self, attempt_dir: &Path) -> io::Result<()> {
+        files::write(&attempt_dir.join(FILE), self)
     }
 
-    /// Goes through output, in pieces of any size. Returns whether a mode has changed.
+    /// Processes output, in pieces of any size. Returns true if a mode has changed.
     pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
         let before = self.bracketed_paste;
         for byte in bytes {
             self.at = match (std::mem::take(&mut self.at), byte) {
-                (_, 0x1b) => At::Escape,
-                (At::Escape, b'[') => At::Sequence(Vec::new()),
-                // A reset of everything.
-                (At::Escape, b'c') => {
+                (_, 0x1b) => ParserState::Escape,
+                (ParserState::Escape, b'[') => ParserState::Sequence(Vec::new()),
+                // A full reset.
+                (ParserState::Escape, b'c') => {
                     self.bracketed_paste = false;
-                    At::Text
+                    ParserState::Text
                 }
-                (At::Sequence(mut all), 0x20..=0x3f) if all.len() < LONGEST => {
+                (ParserState::Sequence(mut all), 0x20..=0x3f) if all.len() < LONGEST => {
                     all.push(*byte);
-                    At::Sequence(all)
+                    ParserState::Sequence(all)
                 }
-                (At::Sequence(all), b'h') => self.set(&all, true),
-                (At::Sequence(all), b'l') => self.set(&all, false),
-                _ => At::Text,
+                (ParserState::Sequence(all), b'h') => self.set(&all, true),
+                (ParserState::Sequence(all), b'l') => self.set(&all, false),
+                _ => ParserState::Text,
             };
         }
         self.bracketed_paste != before
     }
 
-    fn set(&mut self, parameters: &[u8], on: bool) -> At {
+    fn set(&mut self, parameters: &[u8], on: bool) -> ParserState {
         if let Some(modes) = parameters.strip_prefix(b"?")
             && modes.split(|byte| *byte == b';').any(|mode| mode == b"2004")
         {
             self.bracketed_paste = on;
         }
-        At::Text
+        ParserState::Text
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn after(pieces: &[&[u8]]) -> bool {
-        let mut modes = Modes::default();
+        let mut modes = TerminalModes::default();
         pieces.iter().for_each(|piece| {
             modes.take(piece);
         });

@@ -25,7 +25,7 @@ async fn a_person_who_comes_and_types_is_noticed() {
     until("the person", async || clients().contains('0').then_some(())).await;
     let size = async || tmux.screen(&process).await.unwrap().size;
     until("the person's size", async || (size().await == (100, 30)).then_some(())).await;
-    // tmux counts in seconds, and does not tell typing from coming within the first one.
+    // tmux counts in seconds, and does not distinguish typing from attaching within the first one.
     let typed = async || tmux.screen(&process).await.unwrap().typed;
     let came = until("the coming, which counts as typing", async || typed().await).await;
     until("the typing", async || {
@@ -98,7 +98,7 @@ async fn only_the_last_thousand_writes_are_noted() {
 
 /// A person may have scrolled back, where keys mean something else.
 #[tokio::test]
-async fn what_is_written_arrives_although_a_person_has_scrolled_back() {
+async fn writes_arrive_although_a_person_has_scrolled_back() {
     let story = Story::begin(Terminal::new()).await;
     let process = story.start("echo up; while read line; do echo \"<$line>\"; done").await;
     story.until_output(&process, "up").await;

@@ -1,4 +1,4 @@
-//! A flood of output stays within its bounds and gets in nobody's way.
+//! A flood of output stays within its bounds and delays no other agent.
 
 use std::fs;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What becomes of agents when the server, its socket or a helper goes.
+//! Agents survive when the server, its socket or a helper goes.
 
 use std::fs;
 
@@ -19,8 +19,8 @@ fn pid(text: &str) -> i32 {
     text.trim().parse().unwrap()
 }
 
-/// The name of the socket leads nowhere, and the server cannot make it anew. A daemon that starts now can tell nothing, and
-/// starts no second server.
+/// The socket path is dangling, and the server cannot recreate it. A daemon that starts now cannot determine anything,
+/// and starts no second server.
 ///
 /// acceptance: S5
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn a_control_client_that_was_killed_comes_again() {
     story.end().await;
 }
 
-/// What is put out meanwhile is lost, but not what comes after.
+/// Output in the meantime is lost, but later output is not.
 #[tokio::test]
 async fn output_is_kept_again_after_its_keeper_was_killed() {
     let mut story = Story::begin(Terminal::new()).await;
@@ -206,7 +206,7 @@ async fn the_server_stays_for_a_session_that_a_person_has_opened() {
 
 /// A daemon that was cut off between the end of its last agent and that of the server has left the server.
 #[tokio::test]
-async fn the_next_daemon_ends_a_server_that_nobody_needs() {
+async fn the_next_daemon_ends_an_unused_server() {
     let mut story = Story::begin(Terminal::new()).await;
     let agent = start(&story, 0).await;
     let server = pid(&story.bench().ask(&["display-message", "-p", "#{pid}"]));

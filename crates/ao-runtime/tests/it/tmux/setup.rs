@@ -1,4 +1,4 @@
-//! Which tmux, and whose configuration.
+//! The choice of tmux, and of its configuration.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -10,18 +10,18 @@
 //! ### fixer (agent) · 2026-01-02T03:10:00Z <!-- key: ses_4f/1 -->
 //! ```
 //!
-//! A line of a body or of a comment that looks like one of these headings gets a backslash in front, which Markdown shows
-//! as the plain line. So nobody's text can put words into another's mouth.
+//! A line of a body or of a comment that looks like one of these headings gets a backslash in front, which Markdown
+//! renders as the plain line. So no text can forge a comment of another author.
 
 use ao_core::Timestamp;
 use ao_core::pull::{Author, Standing};
 
-use super::super::issue::{Comment, plain_text};
+use super::super::issue::{IssueComment, plain_text};
 use super::front::newline;
 
 const SECTION: &str = "## Comments";
 
-/// Where the comments begin: at their heading, if at least one follows or nothing at all.
+/// Returns where the comments begin: at their heading, if a comment or nothing follows it.
 pub(super) fn begin(text: &str) -> usize {
     let mut lines = lines(text).peekable();
     while let Some((at, line)) = lines.next() {
@@ -35,13 +35,13 @@ pub(super) fn begin(text: &str) -> usize {
     text.len()
 }
 
-/// Reads what is behind [`begin`].
-pub(super) fn read(section: &str) -> Vec<Comment> {
-    let mut comments: Vec<Comment> = Vec::new();
+/// Parses the section from [`begin`] on.
+pub(super) fn read(section: &str) -> Vec<IssueComment> {
+    let mut comments: Vec<IssueComment> = Vec::new();
     for line in section.split_inclusive('\n').skip(1) {
         match (heading(line.trim_end()), comments.last_mut()) {
             (Some(comment), _) => comments.push(comment),
-            // With the spaces at its end, which mean a line break.
+            // Keep trailing spaces, which mean a line break.
             (None, Some(comment)) => comment.body.push_str(line),
             (None, None) => {}
         }
@@ -52,8 +52,8 @@ pub(super) fn read(section: &str) -> Vec<Comment> {
     comments
 }
 
-/// The text of a file with one more comment at its end.
-pub(super) fn with(text: &str, has_section: bool, comment: &Comment) -> String {
+/// Returns the text of a file with a comment appended.
+pub(super) fn with(text: &str, has_section: bool, comment: &IssueComment) -> String {
     let mut new = String::new();
     if !text.ends_with('\n') {
         new.push('\n');
@@ -67,12 +67,12 @@ pub(super) fn with(text: &str, has_section: bool, comment: &Comment) -> String {
     format!("{text}{}", new.replace('\n', newline(text)))
 }
 
-/// A text without any line that is one of our headings.
+/// Escapes every line that looks like one of our headings.
 pub(super) fn escaped(text: &str) -> String {
     each_line(text, |line| is_heading(line.trim_start_matches('\\')).then(|| format!("\\{line}")))
 }
 
-/// The text that was escaped.
+/// Reverts [`escaped`].
 pub(super) fn unescaped(text: &str) -> String {
     each_line(text, |line| {
         let bare = line.trim_start_matches('\\');
@@ -95,7 +95,7 @@ pub(super) fn author_text(author: &Author) -> String {
 
 pub(super) fn author(text: &str) -> Author {
     let text = text.trim();
-    let told = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+    let parts = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
     let standing = |word| {
         Some(match word {
             "owner" => Standing::Owner,
@@ -107,9 +107,9 @@ pub(super) fn author(text: &str) -> Author {
             _ => return None,
         })
     };
-    match told.and_then(|(login, word)| Some((login, standing(word)?))) {
+    match parts.and_then(|(login, word)| Some((login, standing(word)?))) {
         Some((login, standing)) => Author { login: login.to_owned(), standing },
-        // Who can write to the repository can do anything there.
+        // A person who can write to the repository counts as an owner.
         None => Author { login: text.to_owned(), standing: Standing::Owner },
     }
 }
@@ -118,7 +118,7 @@ pub(super) fn time_text(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.0.to_string(), |at| at.to_string())
 }
 
-/// A time with its zone, or a day.
+/// Parses a time with its zone, or a day.
 pub(super) fn time(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     let whole = text.parse::<jiff::Timestamp>().ok();
@@ -127,8 +127,8 @@ pub(super) fn time(text: &str) -> Option<Timestamp> {
     Some(Timestamp(at.as_millisecond()))
 }
 
-/// A comment without its text, if this line begins one.
-fn heading(line: &str) -> Option<Comment> {
+/// Parses the heading of a comment, without its text.
+fn heading(line: &str) -> Option<IssueComment> {
     let rest = line.strip_prefix("### ")?;
     let (rest, key) = match rest.split_once(" <!-- key: ") {
         Some((rest, key)) => (rest, Some(decoded(key.strip_suffix(" -->")?)?)),
@@ -138,7 +138,7 @@ fn heading(line: &str) -> Option<Comment> {
     if login.trim().is_empty() {
         return None;
     }
-    Some(Comment { key, author: author(login), body: String::new(), at: time(at)? })
+    Some(IssueComment { key, author: author(login), body: String::new(), at: time(at)? })
 }
 
 fn is_heading(line: &str) -> bool {
@@ -146,7 +146,7 @@ fn is_heading(line: &str) -> bool {
     line == SECTION || heading(line).is_some()
 }
 
-/// The lines without what ends them, each with where it begins.
+/// Splits a text into lines without their ends, each with its offset.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -162,7 +162,7 @@ fn each_line(text: &str, change: impl Fn(&str) -> Option<String>) -> String {
     lines.join("\n")
 }
 
-/// A mark without anything that could end the HTML comment it stands in.
+/// Encodes a key so that it cannot end the HTML comment around it.
 fn encoded(key: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:/#@-".contains(&b);
     key.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
@@ -192,9 +192,9 @@ mod tests {
     fn a_comment_is_read_as_it_was_written_whatever_is_in_it() {
         let text =
             "## Comments\n\n\\## Comments\n### ann · 2026-01-01\n\\### ann · 2026-01-01\n### a heading";
-        let comments: Vec<Comment> =
+        let comments: Vec<IssueComment> =
             [("ann", Standing::Owner, Some("a--> b%")), ("x (agent)", Standing::Owner, None)]
-                .map(|(login, standing, key)| Comment {
+                .map(|(login, standing, key)| IssueComment {
                     key: key.map(str::to_owned),
                     author: Author { login: login.into(), standing },
                     body: text.into(),

@@ -1,42 +1,44 @@
-//! One issue's file: read with a place for every mistake, and edited without touching what is not meant.
+//! One issue's file: parsed with a line number for every mistake, and edited without touching anything else.
 
 use std::collections::BTreeSet;
 
 use ao_core::{ProjectId, Timestamp};
 
-use super::Mistake;
+use super::FileMistake;
 use super::comments::{self, author, author_text, time, time_text};
-use super::front::{Entry, Front, Value, newline, quoted};
-use crate::local::issue::{self, Comment, Issue, MAX_LABELS, plain_text};
+use super::front::{FrontEntry, FrontMatter, FrontValue, newline, quoted};
+use crate::local::issue::{self, Issue, IssueComment, MAX_LABELS, plain_text};
 
 const OURS: [&str; 9] =
     ["title", "state", "labels", "priority", "blockedBy", "assignee", "author", "created", "key"];
 
-/// What a file says.
+/// The parsed content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Document {
+pub(super) struct IssueDocument {
     pub(super) issue: Issue,
-    pub(super) comments: Vec<Comment>,
-    /// The line of `blockedBy`, for what is found out about it later.
+    pub(super) comments: Vec<IssueComment>,
+    /// The line of `blockedBy`, for warnings that are found later.
     pub(super) blocked_by_line: usize,
-    front: Front,
-    /// Behind the front matter, up to here.
+    front: FrontMatter,
+    /// The end of the body, which starts after the front matter.
     body_end: usize,
 }
 
-impl Document {
-    /// Reads the text of a file that has this number and last changed then.
+impl IssueDocument {
+    /// Parses the text of the file with this number and time of change.
     pub(super) fn read(
         project: &ProjectId,
         number: u64,
         changed: Timestamp,
         text: &str,
-    ) -> Result<Document, Mistake> {
-        let front = Front::read(text)?;
+    ) -> Result<IssueDocument, FileMistake> {
+        let front = FrontMatter::read(text)?;
         let title = match front.entry("title").map(|entry| (entry, &entry.value)) {
-            Some((entry, Value::Text(text))) => issue::title(text).map_err(|err| entry.mistake(err))?,
+            Some((entry, FrontValue::Text(text))) => issue::title(text).map_err(|err| entry.mistake(err))?,
             Some((entry, _)) => return Err(entry.mistake("`title` has to be a line of text")),
-            None => return Err(Mistake { line: 1, what: "there is no `title` in the front matter".into() }),
+            None => {
+                return Err(FileMistake { line: 1, what: "there is no `title` in the front matter".into() });
+            }
         };
         let closed = match front.text("state")? {
             None => false,
@@ -62,7 +64,7 @@ impl Document {
                 ))
             })?,
         };
-        let word = |key: &str| -> Result<Option<String>, Mistake> {
+        let word = |key: &str| -> Result<Option<String>, FileMistake> {
             let Some((entry, text)) = front.text(key)? else { return Ok(None) };
             issue::word(&format!("`{key}`"), text).map(Some).map_err(|err| entry.mistake(err))
         };
@@ -72,7 +74,7 @@ impl Document {
             number,
             title,
             body: issue::body("a body", &comments::unescaped(&plain_text(body)))
-                .map_err(|err| Mistake { line: line_of(text, front.end), what: err.to_string() })?,
+                .map_err(|err| FileMistake { line: line_of(text, front.end), what: err.to_string() })?,
             labels: labels(&front)?,
             priority,
             blocked_by: blocked_by(project, &front)?,
@@ -85,11 +87,11 @@ impl Document {
         };
         let comments = if begin < text.len() { comments::read(&text[begin..]) } else { vec![] };
         let blocked_by_line = front.entry("blockedBy").map_or(1, |entry| entry.line);
-        Ok(Document { issue, comments, blocked_by_line, front, body_end: begin })
+        Ok(IssueDocument { issue, comments, blocked_by_line, front, body_end: begin })
     }
 
-    /// The text with what is different about the issue, and nothing else. Nothing, if there is no clean way: people write
-    /// YAML in more ways than are worth knowing.
+    /// Returns the text with the changes of the issue, and no others. Returns `None` if it cannot be edited cleanly:
+    /// people write YAML in more ways than are worth supporting.
     pub(super) fn edited(&self, project: &ProjectId, text: &str, was: &Issue, is: &Issue) -> Option<String> {
         let mut wanted = self.issue.clone();
         let mut changed = text.to_owned();
@@ -100,7 +102,7 @@ impl Document {
             changed = format!("{}{body}{behind}", &text[..self.front.end]);
         }
         let mut set = |key: &str, value: Option<String>| {
-            if let Ok(front) = Front::read(&changed) {
+            if let Ok(front) = FrontMatter::read(&changed) {
                 changed = front.with(&changed, key, value.as_deref());
             }
         };
@@ -113,7 +115,7 @@ impl Document {
             set("state", Some(state(is.closed).to_owned()));
         }
         if was.labels != is.labels {
-            // What a person has added in the meantime stays.
+            // Labels that a person has added in the meantime stay.
             wanted.labels.retain(|label| !was.labels.contains(label) || is.labels.contains(label));
             wanted.labels.extend(is.labels.difference(&was.labels).cloned());
             set("labels", list(wanted.labels.iter().map(|label| quoted(label))));
@@ -136,24 +138,29 @@ impl Document {
         self.confirmed(project, text, &wanted, &self.comments, changed)
     }
 
-    /// The text with one more comment.
-    pub(super) fn commented(&self, project: &ProjectId, text: &str, comment: &Comment) -> Option<String> {
+    /// Returns the text with a comment appended.
+    pub(super) fn commented(
+        &self,
+        project: &ProjectId,
+        text: &str,
+        comment: &IssueComment,
+    ) -> Option<String> {
         let changed = comments::with(text, self.body_end < text.len(), comment);
         let mut wanted = self.comments.clone();
         wanted.push(comment.clone());
         self.confirmed(project, text, &self.issue, &wanted, changed)
     }
 
-    /// Reads what came of it, and lets it pass if it says what it should and all that is not ours is as it was.
+    /// Parses the result, and returns it if it has the expected content and all foreign entries are unchanged.
     fn confirmed(
         &self,
         project: &ProjectId,
         text: &str,
         issue: &Issue,
-        comments: &[Comment],
+        comments: &[IssueComment],
         changed: String,
     ) -> Option<String> {
-        let read = Document::read(project, issue.number, issue.updated, &changed).ok()?;
+        let read = IssueDocument::read(project, issue.number, issue.updated, &changed).ok()?;
         let same = read.issue == *issue
             && read.comments == comments
             && read.front.others(&changed, &OURS) == self.front.others(text, &OURS);
@@ -161,7 +168,7 @@ impl Document {
     }
 }
 
-/// The text of a new file.
+/// Returns the text of a new file.
 pub(super) fn written(issue: &Issue) -> String {
     let mut entries = vec![("title", quoted(&issue.title)), ("state", state(issue.closed).to_owned())];
     entries.extend(list(issue.labels.iter().map(|label| quoted(label))).map(|labels| ("labels", labels)));
@@ -182,23 +189,24 @@ fn body_text(body: &str, more_follows: bool) -> String {
     if body.is_empty() { blank.to_owned() } else { format!("\n{}\n{blank}", comments::escaped(body)) }
 }
 
-fn labels(front: &Front) -> Result<BTreeSet<String>, Mistake> {
+fn labels(front: &FrontMatter) -> Result<BTreeSet<String>, FileMistake> {
     let mut labels = BTreeSet::new();
     for (text, line) in front.list("labels", "a list of words, such as `[bug, ui]`")? {
-        let label = issue::word("a label", text).map_err(|err| Mistake { line, what: err.to_string() })?;
+        let label =
+            issue::word("a label", text).map_err(|err| FileMistake { line, what: err.to_string() })?;
         labels.insert(label);
         if labels.len() > MAX_LABELS {
-            return Err(Mistake { line, what: format!("an issue may have {MAX_LABELS} labels") });
+            return Err(FileMistake { line, what: format!("an issue may have {MAX_LABELS} labels") });
         }
     }
     Ok(labels)
 }
 
-/// Takes `3`, `"#3"` and `"my-app#3"`.
-fn blocked_by(project: &ProjectId, front: &Front) -> Result<BTreeSet<u64>, Mistake> {
+/// Accepts `3`, `"#3"` and `"my-app#3"`.
+fn blocked_by(project: &ProjectId, front: &FrontMatter) -> Result<BTreeSet<u64>, FileMistake> {
     let blocker = |(text, line): (&str, usize)| {
         let bare = text.strip_prefix(project.as_str()).filter(|rest| rest.starts_with('#')).unwrap_or(text);
-        issue::number(bare.strip_prefix('#').unwrap_or(bare)).ok_or_else(|| Mistake {
+        issue::number(bare.strip_prefix('#').unwrap_or(bare)).ok_or_else(|| FileMistake {
             line,
             what: format!("`blockedBy` has `{text}`, which is not the number of an issue"),
         })
@@ -206,35 +214,35 @@ fn blocked_by(project: &ProjectId, front: &Front) -> Result<BTreeSet<u64>, Mista
     front.list("blockedBy", "a list of numbers, such as `[3, 4]`")?.into_iter().map(blocker).collect()
 }
 
-impl Front {
-    fn text(&self, key: &str) -> Result<Option<(&Entry, &str)>, Mistake> {
+impl FrontMatter {
+    fn text(&self, key: &str) -> Result<Option<(&FrontEntry, &str)>, FileMistake> {
         match self.entry(key).map(|entry| (entry, &entry.value)) {
-            None | Some((_, Value::Nothing)) => Ok(None),
-            Some((entry, Value::Text(text))) => Ok(Some((entry, text.trim()))),
+            None | Some((_, FrontValue::Nothing)) => Ok(None),
+            Some((entry, FrontValue::Text(text))) => Ok(Some((entry, text.trim()))),
             Some((entry, _)) => Err(entry.mistake(format!("`{key}` has to be one value"))),
         }
     }
 
-    /// A list, or one value without brackets around it, or several with commas between them.
-    fn list(&self, key: &str, what: &str) -> Result<Vec<(&str, usize)>, Mistake> {
+    /// Returns the items of a list, of a single value without brackets, or of several separated by commas.
+    fn list(&self, key: &str, what: &str) -> Result<Vec<(&str, usize)>, FileMistake> {
         match self.entry(key).map(|entry| (entry, &entry.value)) {
-            None | Some((_, Value::Nothing)) => Ok(vec![]),
-            Some((entry, Value::Text(text))) => Ok(text
+            None | Some((_, FrontValue::Nothing)) => Ok(vec![]),
+            Some((entry, FrontValue::Text(text))) => Ok(text
                 .split(',')
                 .map(|part| (part.trim(), entry.line))
                 .filter(|(part, _)| !part.is_empty())
                 .collect()),
-            Some((_, Value::List(items))) => {
+            Some((_, FrontValue::List(items))) => {
                 Ok(items.iter().map(|(item, line)| (item.as_str(), *line)).collect())
             }
-            Some((entry, Value::Other)) => Err(entry.mistake(format!("`{key}` has to be {what}"))),
+            Some((entry, FrontValue::Other)) => Err(entry.mistake(format!("`{key}` has to be {what}"))),
         }
     }
 }
 
-impl Entry {
-    fn mistake(&self, what: impl ToString) -> Mistake {
-        Mistake { line: self.line, what: what.to_string() }
+impl FrontEntry {
+    fn mistake(&self, what: impl ToString) -> FileMistake {
+        FileMistake { line: self.line, what: what.to_string() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The folder `.ao/issues` of a checkout, and nothing else.
 //!
-//! Everything goes by the folder's own handle, and no link is followed on the way: what an agent puts there instead cannot
-//! lead a read or a write out of the repository, not even if it does so in the middle of one.
+//! All access goes through the folder's own handle, and no link is followed on the way: an agent that replaces
+//! something cannot lead a read or a write out of the repository, not even in the middle of one.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -13,40 +13,40 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-/// No file of an issue is longer than this: a body, and some comments.
+/// Most bytes of an issue's file: a body, and some comments.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
 
-/// Where the folder is, whether it is there or not.
+/// The path of the folder, which need not exist.
 #[derive(Debug, Clone)]
-pub(super) struct Folder {
+pub(super) struct IssueFolder {
     pub(super) root: Utf8PathBuf,
 }
 
-/// What went wrong with the folder or a file in it.
+/// Errors of the folder or of a file in it.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FolderError {
     #[error("`{path}` is a link; issues are only kept in a real folder of the repository")]
     Link { path: Utf8PathBuf },
     #[error("failed to {tried} `{path}`: {err}")]
     Io { tried: &'static str, path: Utf8PathBuf, err: io::Error },
-    #[error("`{path}` was changed by somebody else at the same moment; try again")]
+    #[error("`{path}` was changed by another program at the same moment; try again")]
     Changed { path: Utf8PathBuf },
 }
 
-/// By what a file is known to be the same as before.
+/// Identifies the state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     inode: u64,
     size: u64,
     modified: (i64, i64),
-    /// Also moves when a file with an older date is put in the place of this one.
+    /// Also changes when a file with an older date replaces this one.
     changed: (i64, i64),
 }
 
-impl Stamp {
-    fn of(file: &File) -> io::Result<Stamp> {
+impl FileStamp {
+    fn of(file: &File) -> io::Result<FileStamp> {
         let meta = file.metadata()?;
-        Ok(Stamp {
+        Ok(FileStamp {
             inode: meta.ino(),
             size: meta.size(),
             modified: (meta.mtime(), meta.mtime_nsec()),
@@ -54,31 +54,31 @@ impl Stamp {
         })
     }
 
-    /// When it last changed in any way.
+    /// Returns the time of the last change of any kind.
     pub(super) fn at(&self) -> Timestamp {
         let (seconds, nanos) = self.modified.max(self.changed);
         Timestamp(seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000))
     }
 }
 
-/// A file as it was found.
-pub(super) enum Found {
-    /// It has the stamp that it had.
+/// The result of reading a file.
+pub(super) enum ReadResult {
+    /// The stamp has not changed.
     Same,
-    Text(Stamp, String),
-    /// Something else than an issue can be, with the line if there is one.
-    Odd(Option<Stamp>, usize, String),
+    Text(FileStamp, String),
+    /// Not a valid issue: the stamp, the line and the reason.
+    Odd(Option<FileStamp>, usize, String),
 }
 
-impl Folder {
+impl IssueFolder {
     pub(super) fn path(&self) -> Utf8PathBuf {
         self.root.join(".ao").join("issues")
     }
 
-    /// The folder, if it is there.
+    /// Opens the folder, if it exists.
     pub(super) fn open(&self) -> Result<Option<OwnedFd>, FolderError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        // What the project's own path is made of is its owner's choice.
+        // Links in the project's own path are its owner's choice.
         let mut at = rustix::fs::open(self.root.as_std_path(), flags, Mode::empty())
             .map_err(|err| failed("open", &self.root, err.into()))?;
         let mut path = self.root.clone();
@@ -94,7 +94,7 @@ impl Folder {
         Ok(Some(at))
     }
 
-    /// The folder, made if need be.
+    /// Opens the folder, and creates it if needed.
     pub(super) fn made(&self) -> Result<OwnedFd, FolderError> {
         if let Some(folder) = self.open()? {
             return Ok(folder);
@@ -115,7 +115,7 @@ impl Folder {
         Ok(at)
     }
 
-    /// The names in it. Those that are not UTF-8 are nobody's issue.
+    /// Lists the names in it. Names that are not UTF-8 are ignored.
     pub(super) fn names(&self, folder: &OwnedFd) -> Result<Vec<String>, FolderError> {
         let failed = |err: Errno| failed("list", &self.path(), err.into());
         let mut names = Vec::new();
@@ -126,53 +126,61 @@ impl Folder {
         Ok(names)
     }
 
-    /// Reads a file, unless it has this stamp. `None` if it is gone.
+    /// Reads a file, unless it has this stamp. Returns `None` if it is gone.
     pub(super) fn read(
         &self,
         folder: &OwnedFd,
         name: &str,
-        known: Option<Stamp>,
-    ) -> Result<Option<Found>, FolderError> {
+        known: Option<FileStamp>,
+    ) -> Result<Option<ReadResult>, FolderError> {
         let io = |err: io::Error| failed("read", &self.path().join(name), err);
-        // Without waiting, or a pipe under that name would hold us for ever.
+        // Non-blocking, or a named pipe would block us forever.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP | Errno::MLINK) => {
-                return Ok(Some(Found::Odd(None, 1, "it is a link, and links are not followed here".into())));
+                return Ok(Some(ReadResult::Odd(
+                    None,
+                    1,
+                    "it is a link, and links are not followed here".into(),
+                )));
             }
             Err(Errno::ACCESS | Errno::PERM) => {
-                return Ok(Some(Found::Odd(None, 1, "it must not be read; check its permissions".into())));
+                return Ok(Some(ReadResult::Odd(
+                    None,
+                    1,
+                    "it must not be read; check its permissions".into(),
+                )));
             }
-            Err(Errno::NXIO) => return Ok(Some(Found::Odd(None, 1, "it is not a plain file".into()))),
+            Err(Errno::NXIO) => return Ok(Some(ReadResult::Odd(None, 1, "it is not a plain file".into()))),
             Err(err) => return Err(io(err.into())),
         };
-        let stamp = Stamp::of(&file).map_err(io)?;
+        let stamp = FileStamp::of(&file).map_err(io)?;
         if !file.metadata().map_err(io)?.is_file() {
-            return Ok(Some(Found::Odd(Some(stamp), 1, "it is not a plain file".into())));
+            return Ok(Some(ReadResult::Odd(Some(stamp), 1, "it is not a plain file".into())));
         }
         if known == Some(stamp) {
-            return Ok(Some(Found::Same));
+            return Ok(Some(ReadResult::Same));
         }
         let mut bytes = Vec::new();
         (&mut file).take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
         if bytes.len() as u64 > MAX_BYTES {
             let what =
                 format!("it is longer than {} KB; put what is long into a file of its own", MAX_BYTES / 1024);
-            return Ok(Some(Found::Odd(Some(stamp), 1, what)));
+            return Ok(Some(ReadResult::Odd(Some(stamp), 1, what)));
         }
         Ok(Some(match String::from_utf8(bytes) {
-            Ok(text) => Found::Text(stamp, text),
+            Ok(text) => ReadResult::Text(stamp, text),
             Err(err) => {
                 let before = &err.as_bytes()[..err.utf8_error().valid_up_to()];
                 let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-                Found::Odd(Some(stamp), line, "this is not UTF-8".into())
+                ReadResult::Odd(Some(stamp), line, "this is not UTF-8".into())
             }
         }))
     }
 
-    /// Puts a new file there, whole or not at all. One that has the name already is not touched.
+    /// Adds a new file atomically. An existing file of that name is not touched.
     pub(super) fn add(&self, folder: &OwnedFd, name: &str, text: &str) -> Result<(), FolderError> {
         let temporary = self.temporary(folder, text, 0o644)?;
         let path = self.path().join(name);
@@ -187,12 +195,12 @@ impl Folder {
         }
     }
 
-    /// Puts a text in the place of a file that still is what it was when it was read.
+    /// Replaces the text of a file, if the file has not changed since it was read.
     pub(super) fn replace(
         &self,
         folder: &OwnedFd,
         name: &str,
-        was: Stamp,
+        was: FileStamp,
         text: &str,
     ) -> Result<(), FolderError> {
         let path = self.path().join(name);
@@ -202,7 +210,7 @@ impl Folder {
             .map_err(|_| FolderError::Changed { path: path.clone() })?;
         let mode = old.metadata().map_err(|err| failed("read", &path, err))?.permissions().mode();
         let temporary = self.temporary(folder, text, mode & 0o777)?;
-        let now = Stamp::of(&old).map_err(|err| failed("read", &path, err))?;
+        let now = FileStamp::of(&old).map_err(|err| failed("read", &path, err))?;
         let moved = if now == was {
             rustix::fs::renameat(folder, &*temporary, folder, name)
                 .and_then(|()| rustix::fs::fsync(folder))
@@ -211,16 +219,16 @@ impl Folder {
             Err(FolderError::Changed { path })
         };
         if moved.is_err() {
-            // It is gone if it was moved.
+            // If it was renamed, it is gone already.
             _ = rustix::fs::unlinkat(folder, &*temporary, AtFlags::empty());
         }
         moved
     }
 
-    /// Writes a file under a name that no issue has, and makes sure that it is on disk.
+    /// Writes a file under a name that no issue has, and syncs it to disk.
     fn temporary(&self, folder: &OwnedFd, text: &str, mode: u32) -> Result<String, FolderError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // There is one writer at a time, so that what has this name was left by a crash.
+        // There is one writer at a time, so a file of this name was left by a crash.
         let name = ".ao-issue.tmp".to_owned();
         let path = self.path().join(&name);
         _ = rustix::fs::unlinkat(folder, &*name, AtFlags::empty());
@@ -238,7 +246,7 @@ impl Folder {
     }
 }
 
-/// Says what stands where a folder should.
+/// Describes what is in the place of a folder.
 fn no_folder(parent: impl AsFd, path: &Utf8Path, name: &str) -> FolderError {
     let is_link = rustix::fs::readlinkat(parent, name, Vec::new()).is_ok();
     match is_link {

@@ -1,73 +1,73 @@
-//! Front matter: where its entries stand, what they say, and one of them changed with all others left as they are.
+//! Front matter: locates and parses its entries, and edits one of them without touching the others.
 
 use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 
-use super::Mistake;
+use super::FileMistake;
 
-/// The entries of a front matter, in the text that it is part of.
+/// The entries of a front matter, with their positions in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Front {
-    /// Between the two lines of dashes.
+pub(super) struct FrontMatter {
+    /// The range between the two lines of dashes.
     pub(super) range: Range<usize>,
-    /// Behind the second one.
+    /// The end of the second one.
     pub(super) end: usize,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<FrontEntry>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct FrontEntry {
     pub(super) key: String,
     pub(super) line: usize,
-    pub(super) value: Value,
+    pub(super) value: FrontValue,
     start: usize,
     key_end: usize,
     value_start: usize,
     value_end: usize,
-    /// On lines of its own, so that it cannot be replaced within one.
+    /// True if it spans lines, so that it cannot be replaced within one.
     block: bool,
-    /// Somebody may refer to it.
+    /// True if it has an anchor, which other entries may refer to.
     anchored: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum FrontValue {
     Nothing,
     Text(String),
-    /// Each with its line.
+    /// The items, each with its line.
     List(Vec<(String, usize)>),
-    /// Something deeper, or a reference.
+    /// A nested value, or a reference.
     Other,
 }
 
-impl Front {
-    /// Reads the front matter at the beginning of a text.
-    pub(super) fn read(text: &str) -> Result<Front, Mistake> {
+impl FrontMatter {
+    /// Parses the front matter at the beginning of a text.
+    pub(super) fn read(text: &str) -> Result<FrontMatter, FileMistake> {
         let (range, end) = fence(text)?;
         let entries = entries(&text[range.clone()], range.start)?;
         for (n, entry) in entries.iter().enumerate() {
             if let Some(first) = entries[..n].iter().find(|other| other.key == entry.key) {
                 let what = format!("`{}` is given twice; it is already in line {}", entry.key, first.line);
-                return Err(Mistake { line: entry.line, what });
+                return Err(FileMistake { line: entry.line, what });
             }
         }
-        Ok(Front { range, end, entries })
+        Ok(FrontMatter { range, end, entries })
     }
 
-    pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(super) fn entry(&self, key: &str) -> Option<&FrontEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// The text with one entry changed, or taken away. What comes of it has to be read again: not every YAML that people
-    /// write can be changed this way.
+    /// Returns the text with one entry changed or removed. The caller has to parse the result: not all YAML that people
+    /// write can be edited this way.
     pub(super) fn with(&self, text: &str, key: &str, value: Option<&str>) -> String {
         let newline = newline(text);
         let (range, new) = match (self.entry(key), value) {
             (None, None) => return text.to_owned(),
             (None, Some(value)) => (self.range.end..self.range.end, format!("{key}: {value}{newline}")),
             (Some(entry), None) => (entry.start..entry.end_of_lines(text), String::new()),
-            // It would take away what others refer to.
+            // Editing it would remove what others refer to.
             (Some(entry), _) if entry.anchored => return text.to_owned(),
             (Some(entry), Some(value)) if entry.block || entry.value_start == entry.value_end => {
                 let colon =
@@ -80,15 +80,15 @@ impl Front {
         format!("{}{new}{}", &text[..range.start], &text[range.end..])
     }
 
-    /// What is written in the entries that are not ours, to the letter.
+    /// Returns the raw text of the entries that are not ours.
     pub(super) fn others<'a>(&self, text: &'a str, ours: &[&str]) -> Vec<&'a str> {
         let others = self.entries.iter().filter(|entry| !ours.contains(&entry.key.as_str()));
         others.map(|entry| &text[entry.start..entry.end_of_lines(text)]).collect()
     }
 }
 
-impl Entry {
-    /// Behind the line end of the last line that belongs to it.
+impl FrontEntry {
+    /// Returns the end of the last line that belongs to it.
     fn end_of_lines(&self, text: &str) -> usize {
         let end = self.value_end.max(self.key_end);
         let written = text[..end].trim_end().len().max(self.key_end);
@@ -96,7 +96,7 @@ impl Entry {
     }
 }
 
-/// How this text ends its lines.
+/// Returns the line ending that this text uses.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
@@ -104,7 +104,7 @@ pub(super) fn newline(text: &str) -> &'static str {
     }
 }
 
-/// A text as it can stand behind a key or in a list in brackets, whatever it looks like.
+/// Quotes a text so that it is valid as a value or in a list in brackets.
 pub(super) fn quoted(text: &str) -> String {
     let plain_letter =
         |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.' | '/' | '(' | ')' | '+');
@@ -133,15 +133,15 @@ pub(super) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The range between the lines of dashes, and where the text goes on.
-fn fence(text: &str) -> Result<(Range<usize>, usize), Mistake> {
+/// Returns the range between the lines of dashes, and the end of the second one.
+fn fence(text: &str) -> Result<(Range<usize>, usize), FileMistake> {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut lines = text[mark..].split_inclusive('\n');
     let first = lines.next().unwrap_or_default();
     if first.trim_end() != "---" {
         let what =
             "there is no front matter; begin the file with a line `---`, a line `title: …` and a line `---`";
-        return Err(Mistake { line: 1, what: what.into() });
+        return Err(FileMistake { line: 1, what: what.into() });
     }
     let start = mark + first.len();
     let mut at = start;
@@ -151,18 +151,18 @@ fn fence(text: &str) -> Result<(Range<usize>, usize), Mistake> {
         }
         at += line.len();
     }
-    Err(Mistake { line: 1, what: "the front matter has no end; put a line `---` behind it".into() })
+    Err(FileMistake { line: 1, what: "the front matter has no end; put a line `---` behind it".into() })
 }
 
-/// The entries of the outermost mapping. `base` is where this YAML stands in its file, behind one line.
-fn entries(yaml: &str, base: usize) -> Result<Vec<Entry>, Mistake> {
+/// Parses the entries of the outermost mapping. `base` is the offset of this YAML in its file, behind one line.
+fn entries(yaml: &str, base: usize) -> Result<Vec<FrontEntry>, FileMistake> {
     let options = granit_parser::options! { emit_comments: false };
     let mut nodes = Vec::new();
     for event in Parser::new_from_str_with_options(yaml, options) {
         let (event, span) = event.map_err(|err| {
             let what = err.to_string();
             let what = what.split(" at char ").next().and_then(|what| what.split(" at line ").next());
-            Mistake {
+            FileMistake {
                 line: err.marker().line() + 1,
                 what: format!("this is not YAML: {}", what.unwrap_or_default()),
             }
@@ -178,7 +178,7 @@ fn entries(yaml: &str, base: usize) -> Result<Vec<Entry>, Mistake> {
         Some((Event::Scalar(text, ..), _)) if text.is_empty() => return Ok(vec![]),
         Some((_, span)) => {
             let what = "the front matter is not a list of `key: value` lines".into();
-            return Err(Mistake { line: span.start.line() + 1, what });
+            return Err(FileMistake { line: span.start.line() + 1, what });
         }
     }
     let mut entries = Vec::new();
@@ -187,7 +187,7 @@ fn entries(yaml: &str, base: usize) -> Result<Vec<Entry>, Mistake> {
             Some((Event::Scalar(key, ..), span)) => (key.to_string(), span),
             Some((Event::MappingEnd, _)) | None => return Ok(entries),
             Some((_, span)) => {
-                return Err(Mistake {
+                return Err(FileMistake {
                     line: span.start.line() + 1,
                     what: "a key has to be a plain text".into(),
                 });
@@ -195,7 +195,7 @@ fn entries(yaml: &str, base: usize) -> Result<Vec<Entry>, Mistake> {
         };
         let (start, key_end) = bytes(&span);
         let node = node(yaml, &mut nodes, key_end);
-        entries.push(Entry {
+        entries.push(FrontEntry {
             key,
             line: span.start.line() + 1,
             value: node.value,
@@ -209,19 +209,20 @@ fn entries(yaml: &str, base: usize) -> Result<Vec<Entry>, Mistake> {
     }
 }
 
-type Nodes<'a> = std::iter::Peekable<std::vec::IntoIter<(Event<'a>, Span)>>;
+type YamlNodes<'a> = std::iter::Peekable<std::vec::IntoIter<(Event<'a>, Span)>>;
 
-struct Node {
-    value: Value,
+struct YamlNode {
+    value: FrontValue,
     start: usize,
     end: usize,
     block: bool,
     anchored: bool,
 }
 
-/// The value behind a key. Goes over what is deeper without keeping it, in a loop, so that depth costs nothing.
-fn node(yaml: &str, nodes: &mut Nodes<'_>, key_end: usize) -> Node {
-    let nothing = Node { value: Value::Nothing, start: key_end, end: key_end, block: false, anchored: false };
+/// Returns the value of a key. Skips nested values in a loop, so that depth costs no stack.
+fn node(yaml: &str, nodes: &mut YamlNodes<'_>, key_end: usize) -> YamlNode {
+    let nothing =
+        YamlNode { value: FrontValue::Nothing, start: key_end, end: key_end, block: false, anchored: false };
     let Some((event, span)) = nodes.next() else { return nothing };
     let (start, end) = bytes(&span);
     let (flow, anchored, list) = match event {
@@ -231,13 +232,13 @@ fn node(yaml: &str, nodes: &mut Nodes<'_>, key_end: usize) -> Node {
             let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
                 || yaml[start..end].contains('\n');
             if plain && text.is_empty() {
-                return Node { anchored, ..nothing };
+                return YamlNode { anchored, ..nothing };
             }
             let value = match text.as_ref() {
-                "null" | "~" | "Null" | "NULL" if plain => Value::Nothing,
-                text => Value::Text(text.to_owned()),
+                "null" | "~" | "Null" | "NULL" if plain => FrontValue::Nothing,
+                text => FrontValue::Text(text.to_owned()),
             };
-            return Node { value, start, end, block, anchored };
+            return YamlNode { value, start, end, block, anchored };
         }
         Event::SequenceStart(style, anchor, tag) => {
             (style == StructureStyle::Flow, anchor > 0 || tag.is_some(), true)
@@ -245,7 +246,7 @@ fn node(yaml: &str, nodes: &mut Nodes<'_>, key_end: usize) -> Node {
         Event::MappingStart(style, anchor, tag) => {
             (style == StructureStyle::Flow, anchor > 0 || tag.is_some(), false)
         }
-        _ => return Node { value: Value::Other, start, end, block: false, anchored: true },
+        _ => return YamlNode { value: FrontValue::Other, start, end, block: false, anchored: true },
     };
     let (mut depth, mut last, mut plain, mut items) = (1, end, list, Vec::new());
     for (event, span) in nodes.by_ref() {
@@ -261,7 +262,7 @@ fn node(yaml: &str, nodes: &mut Nodes<'_>, key_end: usize) -> Node {
             }
             _ => plain = false,
         }
-        // The end of a block is told where the next thing begins.
+        // The parser reports the end of a block where the next item begins.
         if flow || depth > 0 && item_end > item_start {
             last = last.max(item_end);
         }
@@ -269,9 +270,9 @@ fn node(yaml: &str, nodes: &mut Nodes<'_>, key_end: usize) -> Node {
             break;
         }
     }
-    let value = if plain { Value::List(items) } else { Value::Other };
+    let value = if plain { FrontValue::List(items) } else { FrontValue::Other };
     let block = !flow || yaml[start..last].contains('\n');
-    Node { value, start, end: last, block, anchored }
+    YamlNode { value, start, end: last, block, anchored }
 }
 
 fn bytes(span: &Span) -> (usize, usize) {

@@ -1,34 +1,33 @@
 //! Issues as Markdown files that people read, edit and commit with the code.
 //!
-//! The files are the truth: nothing of them is kept anywhere else but the last number that was given away, so that the
-//! number of a deleted issue does not come back with another meaning. Every answer comes from the files as they are at
-//! that moment; those that did not change are not read again.
+//! The files are the source of truth. Only the last assigned number is kept elsewhere, so that the number of a deleted
+//! issue is not reused. Every answer reflects the files at that moment; unchanged ones are not read again.
 
+mod cache;
 mod comments;
 mod document;
 mod folder;
 mod front;
-mod known;
 #[cfg(test)]
 mod properties;
-mod shelf;
+mod storage;
 mod watch;
 
 use camino::Utf8PathBuf;
 
-pub(in crate::local) use self::shelf::FileShelf;
+pub(in crate::local) use self::storage::FileStorage;
 
-/// Something in a file that a person has to put right.
+/// A mistake in a file that a person has to fix.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Warning {
+pub struct FileWarning {
     pub path: Utf8PathBuf,
     pub line: usize,
     pub what: String,
 }
 
-/// What is wrong in a text, and where.
+/// A mistake in a text, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mistake {
+pub(crate) struct FileMistake {
     line: usize,
     what: String,
 }

@@ -1,14 +1,14 @@
-//! What holds for every file, tried on many odd ones.
+//! Properties of all files, tested with many odd ones.
 
 use ao_core::pull::{Author, Standing};
 use ao_core::{ProjectId, Timestamp};
 use proptest::prelude::*;
 
-use super::Mistake;
-use super::document::{Document, written};
-use crate::local::issue::{self, Comment, Issue};
+use super::FileMistake;
+use super::document::{IssueDocument, written};
+use crate::local::issue::{self, Issue, IssueComment};
 
-/// What words are made of, much of which means something to YAML or Markdown.
+/// Fragments of text, many of which have a meaning in YAML or Markdown.
 const BITS: &str = "a¦B ¦é¦\u{1f980}¦ ¦  ¦\n¦\r\n¦\r¦:¦: ¦ #¦#¦-¦- ¦---¦...¦'¦\"¦\\¦[¦]¦{¦}¦,¦&x¦*x¦!t¦|¦>¦%¦@¦`¦~¦null¦true¦0x1¦\
     1e3¦\t¦\u{feff}¦\u{85}¦\u{2028}¦## Comments¦### a · 2026-01-01¦title: x¦<!-- key: ¦ -->";
 
@@ -41,13 +41,13 @@ fn issues() -> impl Strategy<Value = Issue> {
     )
 }
 
-fn read(text: &str) -> Result<Document, Mistake> {
-    Document::read(&ProjectId::new("my-app"), 60, Timestamp(1_767_323_045_999), text)
+fn read(text: &str) -> Result<IssueDocument, FileMistake> {
+    IssueDocument::read(&ProjectId::new("my-app"), 60, Timestamp(1_767_323_045_999), text)
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(issue in issues()) {
+    fn a_written_issue_is_read_back(issue in issues()) {
         let text = written(&issue);
         prop_assert_eq!(read(&text).map(|document| document.issue), Ok(issue), "{}", text);
     }
@@ -65,7 +65,7 @@ proptest! {
             && !body.is_empty()
         {
             let author = Author { login: "ann".into(), standing: Standing::Agent };
-            let comment = Comment { key: is.key.clone(), author, body, at: Timestamp(1_767_323_045_678) };
+            let comment = IssueComment { key: is.key.clone(), author, body, at: Timestamp(1_767_323_045_678) };
             let commented = document.commented(&project, &edited, &comment);
             let commented = commented.ok_or_else(|| TestCaseError::fail(format!("no clean way from {edited}")))?;
             let read = read(&commented).unwrap();
@@ -73,7 +73,7 @@ proptest! {
         }
     }
 
-    /// Whatever a file holds, reading it ends, and an edit either is clean or is not made.
+    /// Reading any file terminates, and an edit is either clean or not made.
     #[test]
     fn no_file_is_too_odd_to_be_read(front in prop::collection::vec(words(), 0..6), rest in words(), is in issues()) {
         let text = format!("---\n{}\n---\n{rest}", front.join("\n"));

@@ -1,4 +1,4 @@
-//! Says which issues changed, as their files are saved. It waits for the system to tell and never polls.
+//! Reports which issues have changed as their files are saved. It waits for events of the system and never polls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -9,24 +9,28 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, timeout_at};
 
-use super::FileShelf;
-use super::known::Known;
+use super::FileStorage;
+use super::cache::FileCache;
 
-/// Editors write, rename and set permissions one after another; this long after the last of it, a file is whole.
+/// Editors write, rename and set permissions in sequence; this long after the last event, a file is complete.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// However busy the folder is, news of it does not wait longer than this.
+/// Longest delay of a report, however busy the folder is.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the files hold, by number.
-type Prints = BTreeMap<u64, (u64, BTreeSet<u64>)>;
+/// A hash and the blockers of each file, by number.
+type FilePrints = BTreeMap<u64, (u64, BTreeSet<u64>)>;
 
-impl FileShelf {
-    /// Tells the numbers of issues that changed, by us or by anybody else, each once, for as long as it is polled.
-    pub(in crate::local) async fn watch(&self, mut own: broadcast::Receiver<u64>, tell: impl Fn(u64) + Send) {
-        let mut folders = Folders::new(&self.folder.root);
+impl FileStorage {
+    /// Reports the numbers of issues that changed, by us or by others, each once, until the future is dropped.
+    pub(in crate::local) async fn watch(
+        &self,
+        mut own: broadcast::Receiver<u64>,
+        report: impl Fn(u64) + Send,
+    ) {
+        let mut folders = WatchedFolders::new(&self.folder.root);
         folders.refresh();
-        let mut before = self.look(Known::prints).await.unwrap_or_default();
+        let mut before = self.look(FileCache::prints).await.unwrap_or_default();
         loop {
             tokio::select! {
                 news = own.recv() => match news {
@@ -35,11 +39,11 @@ impl FileShelf {
                 },
                 () = folders.changed() => {}
             }
-            // Ahead of the look, so that what comes behind it is told.
+            // Before the look, so that later changes are noticed.
             folders.refresh();
-            match self.look(Known::prints).await {
+            match self.look(FileCache::prints).await {
                 Ok(after) => {
-                    different(&before, &after).into_iter().for_each(&tell);
+                    different(&before, &after).into_iter().for_each(&report);
                     before = after;
                 }
                 Err(err) => tracing::warn!(%err, "the issues' files could not be looked at"),
@@ -48,8 +52,8 @@ impl FileShelf {
     }
 }
 
-/// The issues that changed, came or went, and those that wait for one of them.
-fn different(before: &Prints, after: &Prints) -> BTreeSet<u64> {
+/// Returns the issues that were changed, added or removed, and those that wait for one of them.
+fn different(before: &FilePrints, after: &FilePrints) -> BTreeSet<u64> {
     let numbers: BTreeSet<u64> = before.keys().chain(after.keys()).copied().collect();
     let changed: BTreeSet<u64> = numbers.into_iter().filter(|n| before.get(n) != after.get(n)).collect();
     let waits = |(_, (_, blockers)): &(&u64, &(u64, BTreeSet<u64>))| !blockers.is_disjoint(&changed);
@@ -57,48 +61,48 @@ fn different(before: &Prints, after: &Prints) -> BTreeSet<u64> {
     changed.into_iter().chain(waiting).collect()
 }
 
-/// The folder of the issues and those above it, because it may come, go, and come again with every branch.
-struct Folders {
+/// Watches the folder of the issues and its parents, because it may come and go with every branch.
+struct WatchedFolders {
     paths: [Utf8PathBuf; 3],
-    /// Which folder was there when its watch began.
+    /// The identity of each folder when its watch began.
     watched: BTreeMap<Utf8PathBuf, (u64, u64)>,
-    /// Absent if the system gives us none.
+    /// Absent if the system provides none.
     watcher: Option<RecommendedWatcher>,
     news: mpsc::UnboundedReceiver<()>,
 }
 
-impl Folders {
-    fn new(root: &Utf8Path) -> Folders {
-        // Events name real paths.
+impl WatchedFolders {
+    fn new(root: &Utf8Path) -> WatchedFolders {
+        // Events contain resolved paths.
         let root = root.canonicalize_utf8().unwrap_or_else(|_| root.to_owned());
         let paths = [root.clone(), root.join(".ao"), root.join(".ao/issues")];
         let (above, issues) = (paths[1].clone(), paths[2].clone());
-        // No bound, because whoever sends cannot wait; it is emptied at once, and nothing is kept in it.
+        // Unbounded, because the sender cannot wait; it is drained at once.
         let (sender, news) = mpsc::unbounded_channel();
-        let tell = move |event: Result<Event, notify::Error>| {
+        let report = move |event: Result<Event, notify::Error>| {
             let ours = |path: &std::path::Path| path == above || path.starts_with(&issues);
             let worth_a_look = match &event {
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => false,
                 Ok(event) => event.need_rescan() || event.paths.iter().any(|path| ours(path)),
-                // Something was missed.
+                // An event was missed.
                 Err(_) => true,
             };
             if worth_a_look {
-                // Nobody listens any more once the watch is over.
+                // The watch may be over already.
                 _ = sender.send(());
             }
         };
-        let watcher = notify::recommended_watcher(tell).inspect_err(|err| {
+        let watcher = notify::recommended_watcher(report).inspect_err(|err| {
             tracing::warn!(%err, "issues' files are not watched; they are read when they are asked for");
         });
-        Folders { paths, watched: BTreeMap::new(), watcher: watcher.ok(), news }
+        WatchedFolders { paths, watched: BTreeMap::new(), watcher: watcher.ok(), news }
     }
 
-    /// Watches those that are there now. A folder that was replaced has to be watched anew.
+    /// Watches the folders that exist now. A replaced folder has to be watched again.
     fn refresh(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
         for path in &self.paths {
-            // Not through a link: what is behind it is none of our business.
+            // Not through a link: its target is not ours.
             let now = path
                 .symlink_metadata()
                 .ok()
@@ -108,7 +112,7 @@ impl Folders {
                 continue;
             }
             if self.watched.remove(path).is_some() {
-                // The system has forgotten it together with the folder.
+                // The system has dropped the watch together with the folder.
                 _ = watcher.unwatch(path.as_std_path());
             }
             let Some(now) = now else { continue };
@@ -121,7 +125,7 @@ impl Folders {
         }
     }
 
-    /// Waits for news, and then until it has been quiet for a moment.
+    /// Waits for an event, and then until there was none for a moment.
     async fn changed(&mut self) {
         if self.news.recv().await.is_none() {
             return std::future::pending().await;

@@ -1,17 +1,18 @@
-//! Plain text that scrolls out of sight as soon as it is written needs no emulation.
+//! Skips the emulation of plain text that scrolls out of sight at once.
 //!
-//! A terminal is done with a line when it has scrolled away. Of a long piece of plain lines only the last ones can still be
-//! seen, so only those are fed: the state afterwards is the same, to the cell.
+//! A terminal is done with a line when it has scrolled away. Of a long piece of plain lines only the last ones can
+//! still be seen, so only those are fed: the final state is the same, to the cell.
 
-/// Shorter pieces are not worth the look.
+/// Shorter pieces are not worth the check.
 const WORTH: usize = 8 * 1024;
 
-/// The part of a piece that must be fed, if all lines of the screen scroll. It begins outside of any sequence.
+/// Returns the part of a piece that must be fed, provided all lines of the screen scroll. The piece begins outside of
+/// any sequence.
 pub(super) fn visible(bytes: &[u8], rows: usize) -> &[u8] {
     if bytes.len() < WORTH {
         return bytes;
     }
-    // As many as bring the cursor to the last line from anywhere, and then scroll everything away that was there before.
+    // Enough lines to bring the cursor to the last row from anywhere, and then to scroll all earlier content away.
     let mut start = bytes.len();
     for _ in 0..2 * rows + 2 {
         match memchr::memrchr(b'\n', &bytes[..start]) {
@@ -24,10 +25,10 @@ pub(super) fn visible(bytes: &[u8], rows: usize) -> &[u8] {
     if before.ends_with(b"\r\n") && is_plain(before) { rest } else { bytes }
 }
 
-/// Whether it is text and line ends only: no escapes, no control characters, and no bytes that could be some.
+/// Returns true if it is text and line ends only: no escapes, no control characters, and no bytes that could be some.
 fn is_plain(bytes: &[u8]) -> bool {
     let plain = |byte: u8| (0x20..0x7f).contains(&byte) | matches!(byte, b'\t' | b'\n' | b'\r');
-    // Without a way out within a chunk, so that the compiler can look at many bytes at once.
+    // No early exit within a chunk, so that the compiler can vectorize the loop.
     bytes.chunks(256).all(|chunk| chunk.iter().fold(true, |all, byte| all & plain(*byte)))
 }
 

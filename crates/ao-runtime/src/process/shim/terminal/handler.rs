@@ -1,8 +1,8 @@
-//! The emulator, with an eye on what it keeps to itself.
+//! Wraps the emulator and tracks the state that it does not expose.
 //!
-//! `Term` shows its active screen, its modes and its colours. A keyframe needs more: the scrolling region, the tab stops,
-//! the character set in use, the title, and the screen that is not shown. They are learnt here on their way in. Every other
-//! instruction is handed on as it is.
+//! `Term` exposes its active screen, its modes and its colours. A keyframe needs more: the scrolling region, the tab
+//! stops, the active character set, the title, and the hidden screen. They are tracked here on their way in. All other
+//! instructions are passed on unchanged.
 
 use std::ops::Range;
 
@@ -15,13 +15,13 @@ use alacritty_terminal::vte::ansi::{
     NamedPrivateMode, PrivateMode, Rgb, StandardCharset, TabulationClearMode,
 };
 
-/// Every eighth column, as terminals have it.
+/// Tab stops are at every eighth column, as in all terminals.
 const TAB: usize = 8;
 
-/// A terminal of which everything can be told.
-pub(super) struct Watched<T> {
+/// A terminal whose whole state can be read.
+pub(super) struct WatchedTerm<T> {
     pub(super) term: Term<T>,
-    /// The lines that scroll, from nought; the end is not in it.
+    /// The lines that scroll, from zero; the end is exclusive.
     pub(super) region: Range<usize>,
     pub(super) tabs: Vec<bool>,
     pub(super) charset: CharsetIndex,
@@ -29,14 +29,14 @@ pub(super) struct Watched<T> {
     titles: Vec<Option<String>>,
     /// The main screen, while the alternate one is shown.
     pub(super) main: Option<Grid<Cell>>,
-    /// What was saved on the alternate screen, while the main one is shown.
+    /// The saved cursor of the alternate screen, while the main one is shown.
     pub(super) alternate_saved: Cursor<Cell>,
 }
 
-impl<T: EventListener> Watched<T> {
-    pub(super) fn new(term: Term<T>) -> Watched<T> {
+impl<T: EventListener> WatchedTerm<T> {
+    pub(super) fn new(term: Term<T>) -> WatchedTerm<T> {
         let (lines, columns) = (term.screen_lines(), term.columns());
-        Watched {
+        WatchedTerm {
             term,
             region: 0..lines,
             tabs: default_tabs(columns),
@@ -48,8 +48,8 @@ impl<T: EventListener> Watched<T> {
         }
     }
 
-    /// Takes another size, as the emulator does.
-    pub(super) fn resize(&mut self, size: super::Size) {
+    /// Resizes, as the emulator does.
+    pub(super) fn resize(&mut self, size: super::TerminalSize) {
         let (columns, lines) = (size.columns(), size.screen_lines());
         if let Some(main) = &mut self.main {
             main.resize(true, lines, columns);
@@ -77,14 +77,14 @@ pub(super) fn default_tabs(columns: usize) -> Vec<bool> {
     (0..columns).map(|column| column % TAB == 0).collect()
 }
 
-/// Hands instructions on unchanged.
+/// Passes instructions on unchanged.
 macro_rules! hand_on {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {
         $(#[inline] fn $name(&mut self, $($arg: $type),*) { self.term.$name($($arg),*); })*
     };
 }
 
-impl<T: EventListener> Handler for Watched<T> {
+impl<T: EventListener> Handler for WatchedTerm<T> {
     fn set_scrolling_region(&mut self, top: usize, bottom: Option<usize>) {
         let lines = self.term.screen_lines();
         let bottom = bottom.unwrap_or(lines);
@@ -122,7 +122,7 @@ impl<T: EventListener> Handler for Watched<T> {
     }
 
     fn push_title(&mut self) {
-        // Bounded: a program may push for ever.
+        // Bounded: a program may push forever.
         if self.titles.len() < 16 {
             self.titles.push(self.title.clone());
         }

@@ -1,12 +1,12 @@
-//! The state of a terminal, written as output.
+//! Writes the state of a terminal as output.
 //!
-//! Fed to any terminal of the same size, whatever it showed before, a keyframe brings it to this state: both screens, the
-//! cursors, what is saved, the region, tab stops, character sets, modes and colours. It does not use the full reset, because
-//! that would take a person's scrollback away.
+//! Fed to any terminal of the same size, regardless of its content, a keyframe brings it to this state: both screens,
+//! the cursors, saved state, the region, tab stops, character sets, modes and colours. It does not use the full reset,
+//! because that would clear a person's scrollback.
 //!
-//! What it cannot say: titles that were pushed away, the character that a repeat would repeat, halves of wide characters
-//! whose other half was cut off, and that a line goes on below while the cursor waits at its end, which takes a line that was
-//! moved under it. The next repaint of the program mends those.
+//! It cannot express: pushed titles, the character that a repeat would repeat, halves of wide characters whose other
+//! half was cut off, and that a line continues below while the cursor waits at its end, which takes a line that was
+//! moved under it. The next repaint of the program corrects those.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ use alacritty_terminal::term::TermMode;
 use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::vte::ansi::{CharsetIndex, CursorShape, StandardCharset};
 
-use super::handler::Watched;
+use super::handler::WatchedTerm;
 use super::pen::Pen;
 
 const CHARSETS: [(CharsetIndex, char, &str); 4] = [
@@ -43,8 +43,8 @@ const SWITCHES: [(TermMode, u16); 12] = [
     (TermMode::BRACKETED_PASTE, 2004),
 ];
 
-pub(super) fn of<T: EventListener>(screen: &Watched<T>) -> Vec<u8> {
-    let mut frame = Frame::default();
+pub(super) fn of<T: EventListener>(screen: &WatchedTerm<T>) -> Vec<u8> {
+    let mut frame = FrameWriter::default();
     frame.prelude(screen);
     let grid = screen.term.grid();
     match &screen.main {
@@ -54,7 +54,7 @@ pub(super) fn of<T: EventListener>(screen: &Watched<T>) -> Vec<u8> {
             frame.say("\x1b[?1049h");
             frame.ascii();
         }
-        // Even if nothing was saved there: the newcomer's terminal may have saved something.
+        // Even if nothing was saved there: the viewer's terminal may have saved something.
         None => {
             frame.say("\x1b[?1049h");
             frame.save(grid, &screen.alternate_saved);
@@ -72,18 +72,18 @@ pub(super) fn of<T: EventListener>(screen: &Watched<T>) -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct Frame {
+struct FrameWriter {
     text: String,
     pen: Pen,
 }
 
-impl Frame {
+impl FrameWriter {
     fn say(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// Brings a terminal that may show anything into a known state.
-    fn prelude<T: EventListener>(&mut self, screen: &Watched<T>) {
+    /// Brings a terminal in any state into a known one.
+    fn prelude<T: EventListener>(&mut self, screen: &WatchedTerm<T>) {
         self.say("\x1b[?1049l\x1b[?6l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b[0m\x1b]8;;\x1b\\");
         self.ascii();
         self.say("\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\");
@@ -109,7 +109,7 @@ impl Frame {
         self.say("\x1b(B\x1b)B\x1b*B\x1b+B\x0f");
     }
 
-    /// Makes the terminal save a cursor, and clears the screen, as something may be written for that.
+    /// Makes the terminal save a cursor, and clears the screen, since that may write something.
     fn save(&mut self, grid: &Grid<Cell>, cursor: &Cursor<Cell>) {
         let empty = Grid::new(grid.screen_lines(), grid.columns(), 0);
         self.place(&empty, cursor, 0);
@@ -119,13 +119,13 @@ impl Frame {
         self.say("\x1b[H\x1b[2J");
     }
 
-    /// Writes the lines of a screen that is clear. Lines that were wrapped are wrapped again, so that a later resize joins
-    /// them as it would have.
+    /// Writes the lines of a cleared screen. Wrapped lines are wrapped again, so that a later resize joins them as it
+    /// would have.
     fn paint(&mut self, grid: &Grid<Cell>) {
         let (lines, columns) = (grid.screen_lines(), grid.columns());
         let is_wrapped =
             |line: usize| grid[Line(line as i32)][Column(columns - 1)].flags.contains(Flags::WRAPLINE);
-        // The last line can be wrapped too, if it was scrolled down to there. It is written one above, and moved down.
+        // The last line can be wrapped too, if it was scrolled down. It is written one line above, and moved down.
         let last_is_wrapped = is_wrapped(lines - 1);
         if last_is_wrapped {
             let _ = write!(self.text, "\x1b[{};1H", lines - 1);
@@ -148,7 +148,7 @@ impl Frame {
             } else if count > 0 {
                 let _ = write!(self.text, "\x1b[{};1H", line + 1);
             }
-            // A wide character that did not fit leaves a gap, and does so again.
+            // A wide character that did not fit leaves a gap, which is reproduced.
             let gap = wraps
                 && row[Column(columns - 1)].flags.contains(Flags::LEADING_WIDE_CHAR_SPACER)
                 && line + 1 < lines
@@ -158,7 +158,7 @@ impl Frame {
         }
     }
 
-    /// Writes so many cells of a line.
+    /// Writes the first `count` cells of a line.
     fn line(&mut self, grid: &Grid<Cell>, line: usize, count: usize) {
         let row = &grid[Line(line as i32)];
         let is_spacer = |column: usize| {
@@ -180,7 +180,7 @@ impl Frame {
         }
     }
 
-    /// Puts the cursor somewhere, with all that belongs to it. `above` lines are not counted.
+    /// Places the cursor, with its attributes. The row is counted from `above`.
     fn place(&mut self, grid: &Grid<Cell>, cursor: &Cursor<Cell>, above: usize) {
         let (line, last) = (cursor.point.line.0.max(0) as usize, grid.columns() - 1);
         let mut column = cursor.point.column.0.min(last);
@@ -191,7 +191,7 @@ impl Frame {
         }
         let _ = write!(self.text, "\x1b[{};{}H", line - above.min(line) + 1, column + 1);
         if fills {
-            // The line is full and the next character wraps: so it is only after the last one was written.
+            // The line is full and the next character wraps: that state exists only after the last one was written.
             self.ascii();
             let row = &grid[Line(line as i32)];
             let cell = &row[Column(column)];
@@ -210,7 +210,7 @@ impl Frame {
         }
     }
 
-    fn cursor<T: EventListener>(&mut self, screen: &Watched<T>) {
+    fn cursor<T: EventListener>(&mut self, screen: &WatchedTerm<T>) {
         let grid = screen.term.grid();
         let line = grid.cursor.point.line.0.max(0) as usize;
         let origin = screen.term.mode().contains(TermMode::ORIGIN);
@@ -222,7 +222,7 @@ impl Frame {
             self.say("\x1b[?6h");
             self.place(grid, &grid.cursor, screen.region.start);
         } else {
-            // Nothing can go there any more, but coming back can.
+            // No sequence can move there any more, but a restore can.
             self.place(grid, &grid.cursor, 0);
             self.say("\x1b7\x1b[?6h\x1b8");
         }
@@ -230,8 +230,8 @@ impl Frame {
         self.say(active.map_or("\x0f", |(_, _, shift)| shift));
     }
 
-    fn modes<T: EventListener>(&mut self, mode: TermMode, screen: &Watched<T>) {
-        // Those that exclude each other: off first, then the one that is on.
+    fn modes<T: EventListener>(&mut self, mode: TermMode, screen: &WatchedTerm<T>) {
+        // For modes that exclude each other: off first, then the one that is on.
         for wanted in [false, true] {
             for (_, number) in SWITCHES.iter().filter(|(flag, _)| mode.contains(*flag) == wanted) {
                 let _ = write!(self.text, "\x1b[?{number}{}", if wanted { 'h' } else { 'l' });

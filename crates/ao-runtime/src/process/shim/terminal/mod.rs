@@ -1,15 +1,15 @@
-//! What the terminal of a program shows, by an emulator that nobody has to look at.
+//! The screen of a program, kept by a headless emulator.
 //!
-//! It has no scrollback: what has scrolled away is in the kept output. So its whole state is what a screen shows, and a
-//! keyframe can say all of it.
+//! It has no scrollback: lines that scrolled away are in the recorded output. So its whole state is one screen, and a
+//! keyframe can express all of it.
 
 mod flood;
 mod handler;
 mod keyframe;
 mod pen;
+mod sequences;
 #[cfg(test)]
 mod tests;
-mod whole;
 
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
@@ -23,21 +23,21 @@ use alacritty_terminal::term::cell::Flags;
 use alacritty_terminal::term::{Config, Term, TermMode};
 use alacritty_terminal::vte::ansi::{Processor, Rgb, Timeout};
 
-use self::handler::Watched;
-use self::whole::Waiting;
+use self::handler::WatchedTerm;
+use self::sequences::UnfinishedSequence;
 
 /// Columns and rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Size(pub(crate) u16, pub(crate) u16);
+pub(crate) struct TerminalSize(pub(crate) u16, pub(crate) u16);
 
-impl Size {
-    /// Within what a terminal can sensibly be. The upper bound also bounds the memory of the emulator.
-    pub(crate) fn sane(self) -> Size {
-        Size(self.0.clamp(2, 1000), self.1.clamp(2, 500))
+impl TerminalSize {
+    /// Clamps to a sensible size. The upper bound also bounds the memory of the emulator.
+    pub(crate) fn sane(self) -> TerminalSize {
+        TerminalSize(self.0.clamp(2, 1000), self.1.clamp(2, 500))
     }
 }
 
-impl Dimensions for Size {
+impl Dimensions for TerminalSize {
     fn total_lines(&self) -> usize {
         self.screen_lines()
     }
@@ -52,16 +52,16 @@ impl Dimensions for Size {
 }
 
 /// The terminal of a program.
-pub(crate) struct Terminal {
-    screen: Watched<Replies>,
-    parser: Processor<AtOnce>,
-    waiting: Waiting,
-    replies: Replies,
+pub(crate) struct EmulatedTerminal {
+    screen: WatchedTerm<TerminalReplies>,
+    parser: Processor<NoSyncDelay>,
+    waiting: UnfinishedSequence,
+    replies: TerminalReplies,
 }
 
-/// What is seen of a terminal.
+/// The visible state of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ScreenView {
     pub(crate) lines: Vec<String>,
     /// Row and column.
     pub(crate) cursor: (u16, u16),
@@ -69,21 +69,21 @@ pub(crate) struct Seen {
     pub(crate) alternate: bool,
 }
 
-impl Terminal {
-    pub(crate) fn new(size: Size) -> Terminal {
-        let replies = Replies { bytes: Rc::default(), size: Rc::new(RefCell::new(size)) };
+impl EmulatedTerminal {
+    pub(crate) fn new(size: TerminalSize) -> EmulatedTerminal {
+        let replies = TerminalReplies { bytes: Rc::default(), size: Rc::new(RefCell::new(size)) };
         let config = Config { scrolling_history: 0, ..Config::default() };
-        Terminal {
-            screen: Watched::new(Term::new(config, &size, replies.clone())),
+        EmulatedTerminal {
+            screen: WatchedTerm::new(Term::new(config, &size, replies.clone())),
             parser: Processor::new(),
-            waiting: Waiting::default(),
+            waiting: UnfinishedSequence::default(),
             replies,
         }
     }
 
-    /// Takes what the program has put out.
+    /// Processes output of the program.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        let Terminal { screen, parser, waiting, .. } = self;
+        let EmulatedTerminal { screen, parser, waiting, .. } = self;
         let fed = std::panic::catch_unwind(AssertUnwindSafe(|| {
             waiting.take(bytes, |whole| {
                 let rows = screen.term.screen_lines();
@@ -91,36 +91,36 @@ impl Terminal {
                 parser.advance(screen, if scrolls { flood::visible(whole, rows) } else { whole });
             });
         }));
-        // A fault of the emulator's costs the picture until the next repaint, and not the program.
+        // A panic of the emulator costs the picture until the next repaint, and not the program.
         if fed.is_err() {
-            *self = Terminal::new(self.size());
+            *self = EmulatedTerminal::new(self.size());
         }
     }
 
-    /// What the terminal answers to the program's questions, once.
+    /// Takes the replies of the terminal to the program's queries.
     pub(crate) fn answers(&mut self) -> Vec<u8> {
         std::mem::take(&mut *self.replies.bytes.borrow_mut())
     }
 
-    pub(crate) fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> TerminalSize {
         *self.replies.size.borrow()
     }
 
-    pub(crate) fn resize(&mut self, size: Size) {
+    pub(crate) fn resize(&mut self, size: TerminalSize) {
         *self.replies.size.borrow_mut() = size;
         if std::panic::catch_unwind(AssertUnwindSafe(|| self.screen.resize(size))).is_err() {
-            *self = Terminal::new(size);
+            *self = EmulatedTerminal::new(size);
         }
     }
 
-    /// The exact state, as output that brings any terminal of this size into it.
+    /// Returns the exact state, as output that brings any terminal of this size into it.
     pub(crate) fn keyframe(&self) -> Vec<u8> {
         let mut bytes = keyframe::of(&self.screen);
         bytes.extend_from_slice(self.waiting.bytes());
         bytes
     }
 
-    pub(crate) fn see(&self) -> Seen {
+    pub(crate) fn see(&self) -> ScreenView {
         let term = &self.screen.term;
         let (grid, mode) = (term.grid(), term.mode());
         let line = |line: i32| {
@@ -137,7 +137,7 @@ impl Terminal {
             text
         };
         let point = grid.cursor.point;
-        Seen {
+        ScreenView {
             lines: (0..term.screen_lines() as i32).map(line).collect(),
             cursor: (point.line.0 as u16, point.column.0 as u16),
             bracketed_paste: mode.contains(TermMode::BRACKETED_PASTE),
@@ -146,39 +146,39 @@ impl Terminal {
     }
 }
 
-/// Collects what the emulator wants to say to the program.
+/// Collects the replies of the emulator to the program.
 #[derive(Clone)]
-struct Replies {
+struct TerminalReplies {
     bytes: Rc<RefCell<Vec<u8>>>,
-    size: Rc<RefCell<Size>>,
+    size: Rc<RefCell<TerminalSize>>,
 }
 
-impl EventListener for Replies {
+impl EventListener for TerminalReplies {
     fn send_event(&self, event: Event) {
         let text = match event {
             Event::PtyWrite(text) => text,
-            // Programs ask for these to choose colours that can be read. Most terminals that agents run in are dark.
+            // Programs ask for these to choose readable colours. Most terminals that agents run in are dark.
             Event::ColorRequest(256 | 258, answer) => answer(Rgb { r: 0xe5, g: 0xe5, b: 0xe5 }),
             Event::ColorRequest(257, answer) => answer(Rgb { r: 0, g: 0, b: 0 }),
             Event::TextAreaSizeRequest(answer) => {
-                let Size(num_cols, num_lines) = *self.size.borrow();
+                let TerminalSize(num_cols, num_lines) = *self.size.borrow();
                 answer(WindowSize { num_lines, num_cols, cell_width: 8, cell_height: 16 })
             }
             _ => return,
         };
         let mut bytes = self.bytes.borrow_mut();
-        // Bounded: a program that asks and never reads gets no more answers.
+        // Bounded: a program that asks and never reads gets no more replies.
         if bytes.len() < 64 * 1024 {
             bytes.extend_from_slice(text.as_bytes());
         }
     }
 }
 
-/// Synchronised updates are shown as they come. Holding them back is for eyes; here it would hide state from keyframes.
+/// Shows synchronised updates at once. Delaying them only helps the eye; here it would hide state from keyframes.
 #[derive(Default)]
-struct AtOnce;
+struct NoSyncDelay;
 
-impl Timeout for AtOnce {
+impl Timeout for NoSyncDelay {
     fn set_timeout(&mut self, _: Duration) {}
 
     fn clear_timeout(&mut self) {}

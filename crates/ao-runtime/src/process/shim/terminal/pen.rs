@@ -1,15 +1,15 @@
-//! The attributes that characters are written with, and how to change them.
+//! The attributes that characters are written with, and the sequences that change them.
 
 use std::fmt::Write;
 
 use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::vte::ansi::{Color, NamedColor};
 
-/// What the terminal writes with now.
+/// The current attributes of the terminal.
 #[derive(Default)]
 pub(super) struct Pen(Cell);
 
-/// Attributes that one number switches on.
+/// Attributes that a single number switches on.
 const SWITCHES: [(Flags, &str); 11] = [
     (Flags::BOLD, ";1"),
     (Flags::DIM, ";2"),
@@ -25,7 +25,7 @@ const SWITCHES: [(Flags, &str); 11] = [
 ];
 
 impl Pen {
-    /// Writes what changes the attributes to those of a cell.
+    /// Writes the sequence that changes the attributes to those of a cell.
     pub(super) fn to(&mut self, cell: &Cell, text: &mut String) {
         let shown = |cell: &Cell| {
             let layout = Flags::WRAPLINE
@@ -60,7 +60,7 @@ impl Pen {
     }
 }
 
-/// `base` is 30 for the letters, 40 for what is behind them, 50 for the line below.
+/// Writes a colour. `base` is 30 for the foreground, 40 for the background, 50 for the underline.
 fn color(color: Color, base: u16, text: &mut String) {
     let _ = match color {
         Color::Named(NamedColor::Foreground | NamedColor::Background) => Ok(()),

@@ -1,4 +1,4 @@
-//! That a keyframe is exact.
+//! Tests that a keyframe is exact.
 
 use std::fmt::Debug;
 
@@ -8,10 +8,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-const SIZE: Size = Size(20, 6);
+const SIZE: TerminalSize = TerminalSize(20, 6);
 
 /// All that can be asked of a terminal, as text.
-fn state(terminal: &Terminal) -> impl PartialEq + Debug + use<> {
+fn state(terminal: &EmulatedTerminal) -> impl PartialEq + Debug + use<> {
     let screen = &terminal.screen;
     let text = |grid: &Grid<Cell>| {
         let cells = grid.display_iter().map(|cell| {
@@ -31,8 +31,8 @@ fn state(terminal: &Terminal) -> impl PartialEq + Debug + use<> {
     (text(term.grid()), screen.main.as_ref().map(text), *term.mode(), term.cursor_style(), colors, rest)
 }
 
-fn fed(pieces: &[&[u8]]) -> Terminal {
-    let mut terminal = Terminal::new(SIZE);
+fn fed(pieces: &[&[u8]]) -> EmulatedTerminal {
+    let mut terminal = EmulatedTerminal::new(SIZE);
     pieces.iter().for_each(|piece| terminal.feed(piece));
     terminal
 }
@@ -42,7 +42,8 @@ fn waits_in_a_line_that_goes_on(grid: &Grid<Cell>) -> bool {
     grid.cursor.input_needs_wrap && grid[grid.cursor.point].flags.contains(Flags::WRAPLINE)
 }
 
-/// Whatever a newcomer's terminal showed, after the keyframe and the rest of the output it shows the same as ours.
+/// Regardless of its earlier content, a viewer's terminal shows the same as ours after the keyframe and the rest of the
+/// output.
 fn check(before: &[u8], after: &[u8], dirt: &[u8]) {
     let ours = fed(&[before]);
     let screen = &ours.screen;
@@ -117,8 +118,8 @@ fn a_flood_of_lines_ends_in_the_same_state_as_line_by_line() {
 }
 
 #[test]
-fn questions_are_answered_with_nobody_there() {
-    let mut terminal = Terminal::new(SIZE);
+fn queries_are_answered_without_a_viewer() {
+    let mut terminal = EmulatedTerminal::new(SIZE);
     terminal.feed(b"ab\x1b[6n\x1b[c\x1b]11;?\x1b\\\x1b[18t");
     let answers = String::from_utf8(terminal.answers()).unwrap();
     assert!(answers.starts_with("\x1b[1;3R\x1b[?6c\x1b]11;rgb:0000/0000/0000\x1b\\"), "{answers:?}");
@@ -183,8 +184,8 @@ proptest! {
         rows in 2..12u16,
     ) {
         let mut ours = fed(&[pieces.concat().as_bytes()]);
-        ours.screen.resize(Size(columns, rows));
-        let mut theirs = Terminal::new(Size(columns, rows));
+        ours.screen.resize(TerminalSize(columns, rows));
+        let mut theirs = EmulatedTerminal::new(TerminalSize(columns, rows));
         theirs.feed(&ours.keyframe());
         prop_assert_eq!(theirs.see(), ours.see());
     }
