@@ -74,6 +74,17 @@ impl RuleVerdict {
         RuleVerdict { rule, holds, evidence: evidence.into() }
     }
 
+    /// Returns what keeps a pull request from being merged, in words for the person who asks for the merge.
+    pub fn blocker(&self) -> String {
+        match self.rule {
+            MergeRule::Open => format!("it is {}", self.evidence),
+            MergeRule::Mergeable => format!("it {}", self.evidence),
+            MergeRule::Checks => format!("checks: {}", self.evidence),
+            MergeRule::ChangesRequested => self.evidence.clone(),
+            rule => format!("policy, {rule}: {}", self.evidence),
+        }
+    }
+
     /// What somebody can do about it, if it does not hold.
     pub fn next(&self) -> Option<&'static str> {
         if self.holds {

@@ -21,8 +21,12 @@ pub(super) fn approvals(policy: &Policy, pull: &Pull) -> RuleVerdict {
 
 pub(super) fn changes_requested(pull: &Pull) -> RuleVerdict {
     let objections = pull.changes_requested();
-    let evidence =
-        if objections.is_empty() { "by nobody".into() } else { format!("stands{}", by(&objections)) };
+    let logins: Vec<&str> = objections.iter().map(|review| review.author.login.as_str()).collect();
+    let evidence = match &logins[..] {
+        [] => "none are asked for".to_owned(),
+        [one] => format!("{one} has asked for changes"),
+        several => format!("{} have asked for changes", several.join(", ")),
+    };
     RuleVerdict::new(MergeRule::ChangesRequested, objections.is_empty(), evidence)
 }
 

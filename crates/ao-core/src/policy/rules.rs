@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{MergeRule, Policy, RuleVerdict};
 use crate::Timestamp;
-use crate::pull::{CheckState, Green, Mergeable, Pull, PullState};
+use crate::pull::{CheckState, Conflict, Green, Mergeable, Pull, PullState};
 
 /// How many findings are named.
 const NAMED: usize = 5;
@@ -13,7 +13,7 @@ pub(super) fn open(pull: &Pull) -> RuleVerdict {
     let (holds, evidence) = match &pull.facts.state {
         PullState::Merged { commit } => (false, format!("merged already as {commit}")),
         PullState::Closed => (false, "closed".into()),
-        PullState::Open if pull.facts.draft => (false, "still a draft".into()),
+        PullState::Open if pull.facts.draft => (false, "a draft".into()),
         PullState::Open => (true, "open, and no draft".into()),
     };
     RuleVerdict::new(MergeRule::Open, holds, evidence)
@@ -24,9 +24,12 @@ pub(super) fn open(pull: &Pull) -> RuleVerdict {
 pub(super) fn mergeable(pull: &Pull) -> RuleVerdict {
     let base = &pull.facts.base_branch;
     let (holds, evidence) = match (&pull.conflict, &pull.facts.mergeable) {
-        (Some(conflict), _) => (false, format!("conflicts with {base} in {}", conflict.files.join(", "))),
+        (Some(Conflict { files, .. }), _) | (None, Mergeable::Conflict { files }) => match files.as_slice() {
+            [] => (false, format!("conflicts with `{base}`")),
+            files => (false, format!("conflicts with `{base}` in {}", files.join(", "))),
+        },
         (None, Mergeable::Clean) => (true, format!("merges into {base}")),
-        (None, _) => (true, format!("no conflict with {base} is known")),
+        (None, Mergeable::Unknown) => (true, format!("no conflict with {base} is known")),
     };
     RuleVerdict::new(MergeRule::Mergeable, holds, evidence)
 }

@@ -6,10 +6,12 @@
 //!    └────────────── the base has moved in the meantime ◄──────────────────────────────────┘   (a few times)
 //! ```
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ao_api::{Claim, MergeDone, MergeWish, Problem, PullDetail};
-use ao_core::pull::{Pull, PullInput, PullState};
+use ao_core::policy::{MergeRule, RuleVerdict};
+use ao_core::pull::{PullInput, PullState};
 use ao_core::{Commit, Input, PullId, SessionId};
 use ao_ports::{MergeOrder, MergeOutcome, Scm, Strategy, TestOrder, TestOutcome};
 use axum::Json;
@@ -19,7 +21,7 @@ use super::pulls::{Within, is_over, told};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, find};
-use crate::forge::{Blocker, allow, blockers, invalid, one_of, owner, pull_meant, see};
+use crate::forge::{allow, invalid, one_of, owner, pull_meant, see};
 use crate::problem::{Failure, forbidden};
 
 /// How often a merge is begun anew because another one came before it.
@@ -199,13 +201,12 @@ async fn land(
                 MergeOutcome::Refused { why, .. } => Ok((commit.clone(), Branch::Left(why))),
             };
         }
-        let mut found = blockers(&Pull::at_a_look(id, &facts));
+        let over = MergeRule::yielding().filter(|_| wish.anyway).collect();
+        let mut found = blockers(app, id, over).await?;
         if let Some(meant) = wish.head.as_ref().filter(|meant| **meant != *facts.head.as_str()) {
             let what = format!("its head is {}, not {meant}", facts.head);
             found.push(Blocker { what, yields: false });
         }
-        found.extend(by_policy(app, id).await?);
-        found.retain(|blocker| !(blocker.yields && wish.anyway));
         if !found.is_empty() {
             return Err(not_mergeable(id, &found, None));
         }
@@ -263,24 +264,21 @@ async fn required_checks(app: &App, id: &PullId) -> Result<Vec<String>, Failure>
     Ok(named.await?.unwrap_or_default())
 }
 
-/// What a policy that somebody has written is against. The rules that every merge goes by are told already. A person may
-/// merge all the same: who may call this may push to the branch as well, and says so here where it can be seen.
-async fn by_policy(app: &App, id: &PullId) -> Result<Vec<Blocker>, Failure> {
-    const TOLD: [&str; 4] = ["open", "mergeable", "checks", "changes_requested"];
+/// A reason not to merge.
+struct Blocker {
+    what: String,
+    /// Whether a person may merge all the same.
+    yields: bool,
+}
+
+/// Returns the rules that are against a merge.
+async fn blockers(app: &App, id: &PullId, over: BTreeSet<MergeRule>) -> Result<Vec<Blocker>, Failure> {
     let (id, now) = (id.clone(), app.clock.now());
     let against = app.handle.view(move |state| {
-        let stand = state.projects.get(&id.project).map(|project| &project.policy_stand);
-        if !stand.is_some_and(|stand| stand.written || stand.broken.is_some()) {
-            return vec![];
-        }
-        let verdict = state.pulls.get(&id).map(|pull| state.verdict(pull, now));
-        let against = verdict.iter().flat_map(|verdict| verdict.against());
-        against
-            .filter(|rule| !TOLD.contains(&rule.rule))
-            .map(|rule| format!("policy, {}: {}", rule.rule, rule.evidence))
-            .collect()
+        state.pulls.get(&id).map(|pull| state.blockers(pull, &over, now)).unwrap_or_default()
     });
-    Ok(against.await?.into_iter().map(|what| Blocker { what, yields: true }).collect())
+    let blocker = |it: RuleVerdict| Blocker { what: it.blocker(), yields: it.rule.yields() };
+    Ok(against.await?.into_iter().map(blocker).collect())
 }
 
 fn not_mergeable(id: &PullId, found: &[Blocker], output: Option<&str>) -> Failure {
