@@ -399,10 +399,10 @@ fn all_green(input: Input) -> Input {
     match input {
         Input::Queue {
             project,
-            input: QueueInput::Tested { pull, head, base, ahead, result: TestResult::Red { .. } },
+            input: QueueInput::Tested { pull, head, base, ahead, checks, result: TestResult::Red { .. } },
         } => {
             let result = TestResult::Green { tree: format!("{base}+{head}") };
-            Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, result } }
+            Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, checks, result } }
         }
         other => other,
     }

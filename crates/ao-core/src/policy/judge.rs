@@ -1,5 +1,7 @@
 //! Whether a policy holds for a pull request: every rule, one after the other, with what it found.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::{MergeRule, Policy, people, rules};
@@ -48,25 +50,16 @@ impl Verdict {
         self.auto_merge == Some(true) && self.allows()
     }
 
-    /// Returns an error that names everything in the way, where [`Verdict::allows`] would only say no.
-    pub fn require(&self) -> Result<(), String> {
-        named(self.against())
-    }
-
-    /// The same of all but the checks, for who knows better how those went.
-    pub(crate) fn require_but_checks(&self) -> Result<(), String> {
-        named(self.against().filter(|rule| !rule.rule.is_about_checks()))
-    }
-
     /// Returns what stands in the way.
     pub fn against(&self) -> impl Iterator<Item = &RuleVerdict> {
         self.rules.iter().filter(|rule| !rule.holds)
     }
 }
 
-fn named<'a>(against: impl Iterator<Item = &'a RuleVerdict>) -> Result<(), String> {
-    let against: Vec<String> = against.map(|rule| format!("{} ({})", rule.rule, rule.evidence)).collect();
-    if against.is_empty() { Ok(()) } else { Err(against.join("; ")) }
+impl fmt::Display for RuleVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.rule, self.evidence)
+    }
 }
 
 impl RuleVerdict {

@@ -66,9 +66,12 @@ impl Place<'_> {
 
     /// In the merge queue, and nothing keeps it there.
     fn queued(&self, verdict: &Verdict) -> Option<NextStep> {
-        let queue = &self.state.projects.get(&self.pull.id.project)?.queue;
+        let queue = self.state.projects.get(&self.pull.id.project)?.queue_with(&self.pull.id)?;
         let place = queue.entries.iter().position(|entry| entry.pull == self.pull.id)?;
         let entry = &queue.entries[place];
+        if entry.request.is_some() {
+            return Some(self.step(Turn::Queue, WorkStage::MergeQueue, "is being merged"));
+        }
         if let Some(way) = &entry.in_the_way {
             let says = format!("is tested and cannot land: {}", said(&way.why));
             let step = self.step(Turn::You, WorkStage::Decision, says);

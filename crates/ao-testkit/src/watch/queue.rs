@@ -32,7 +32,7 @@ pub(super) fn queue(inner: &mut Inner, project: &ProjectId, event: &QueueEvent) 
                 Rejection::Conflict { .. } => {
                     lane.is_some_and(|lane| lane.parts[0].pull == *pull && is_first(lane))
                 }
-                Rejection::Broken { .. } | Rejection::Vetoed { .. } => true,
+                Rejection::Broken { .. } | Rejection::Vetoed { .. } | Rejection::Held { .. } => true,
             };
             (!fair).then(|| (FairlyJudged, format!("{pull} is sent back, and its test was {lane:?}")))
         }
