@@ -45,6 +45,9 @@ pub struct QueuedPull {
     pub head: String,
     /// Higher goes first.
     pub priority: i32,
+    /// The person who wants it merged at once, before every priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_by: Option<String>,
     pub since: Timestamp,
     /// `waiting`, `held`, `testing`, `tested`, `failed` or `landing`.
     pub state: String,

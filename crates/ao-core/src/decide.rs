@@ -8,8 +8,7 @@ use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
 use crate::event::{AccountEvent, Event, HostEvent};
 use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, Scene, Subject};
 use crate::input::{Census, Input, Life, SpawnRequest};
-use crate::policy::POLICY_FILE;
-use crate::pull::{Green, PullInput};
+use crate::pull::PullInput;
 use crate::raise;
 use crate::refusal::Refusal;
 use crate::schedule;
@@ -91,56 +90,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 .map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })?;
             Ok(events.into_iter().map(|event| Event::Pull(pull.clone(), event)).collect())
         }
-        Input::Queue { project: id, input } => {
-            let Some(project) = state.projects.get(&id) else {
-                return Err(Refusal::UnknownProject(id));
-            };
-            let judged = |pull: &crate::PullId, head: &crate::Commit| match state.pulls.get(pull) {
-                Some(known) if known.facts.head != *head => {
-                    Err(format!("its head is {}, not {head}", known.facts.head))
-                }
-                Some(known) if known.facts.base_branch != project.default_branch => {
-                    let into = crate::outside::one_line(&known.facts.base_branch);
-                    Err(format!(
-                        "it is to be merged into `{into}`, and the queue is for `{}`",
-                        project.default_branch
-                    ))
-                }
-                Some(known) => Ok((known, state.verdict(known, now))),
-                None => Err("it is not known".into()),
-            };
-            let allowed = |pull: &crate::PullId, head: &crate::Commit| judged(pull, head)?.1.require();
-            // What lands ahead of it moves its base, and its checks begin anew: what they test was tested already.
-            let still_allowed = |pull: &crate::PullId, head: &crate::Commit| match judged(pull, head)? {
-                (known, verdict) if matches!(known.green(), Green::Waiting { .. }) => {
-                    verdict.require_but_checks()
-                }
-                (_, verdict) => verdict.require(),
-            };
-            let over = |pull: &crate::PullId| match state.pulls.get(pull) {
-                Some(known) if known.is_open() => None,
-                Some(known) if known.is_merged() => Some("it was merged".to_owned()),
-                Some(_) => Some("it was closed".to_owned()),
-                None => Some("it is over".to_owned()),
-            };
-            let clash = |a: &crate::PullId, b: &crate::PullId| state.may_clash(a, b);
-            let changes_policy = |pull: &crate::PullId| {
-                let known = state.pulls.get(pull);
-                known.is_some_and(|known| known.facts.size.files.iter().any(|file| file == POLICY_FILE))
-            };
-            let around = queue::Around {
-                rules: project.merge_queue.clone().unwrap_or_default(),
-                asks: state.asks_before_merge(&id),
-                allowed: &allowed,
-                still_allowed: &still_allowed,
-                over: &over,
-                clash: &clash,
-                changes_policy: &changes_policy,
-            };
-            let events = queue::decide(&project.queue, moment, &input, &around)
-                .map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })?;
-            Ok(events.into_iter().map(|event| Event::Queue(id.clone(), event)).collect())
-        }
+        Input::Queue { project, input } => queue::decide_in_project(state, moment, project, &input),
         Input::Incident { key, input } => Ok(incident_events(state, now, key, input)),
         Input::Raise { subject, kind, problem, revision, detail } => {
             raise::raise(state, now, subject, Problem { kind, problem, revision, detail })

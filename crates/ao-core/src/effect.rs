@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::errand::Errand;
 use crate::notice::Notice;
-use crate::queue::Part;
+use crate::queue::{MergeRequest, Part};
 use crate::session::{AgentChoice, ProcessRef, Role};
 use crate::setup::{Environment, Origin, Setup};
 use crate::workspace::Tree;
@@ -125,6 +125,8 @@ pub enum Effect {
         ahead: Vec<Part>,
         /// The checks that policy requires.
         required: Vec<String>,
+        /// The request that it is for, if a person wants it merged at once.
+        request: Option<MergeRequest>,
         tries: u32,
     },
     Merge {
@@ -135,6 +137,8 @@ pub enum Effect {
         /// Those that land with it, before it, in order.
         with: Vec<Part>,
         tree: String,
+        /// The request that it is for, if a person wants it merged at once.
+        request: Option<MergeRequest>,
         tries: u32,
     },
     /// Asks a runtime for everything of ours that it knows. Wanted by the reconciler, not by any one session.
@@ -159,7 +163,7 @@ pub enum EffectKey {
     RemoveWorkspace { session: SessionId, tries: u32 },
     Notify { notice: NoticeId, channel: Option<String>, tries: u32 },
     RunErrand { errand: ErrandId, tries: u32 },
-    TestMerge { pull: PullId, head: Commit, base: Commit, ahead: Vec<Part>, tries: u32 },
+    TestMerge { pull: PullId, head: Commit, base: Commit, ahead: Vec<Part>, checks: bool, tries: u32 },
     Merge { pull: PullId, head: Commit, base: Commit, with: Vec<Part>, tries: u32 },
     Census { runtime: String },
 }
@@ -262,11 +266,12 @@ impl Effect {
                 tries: notice.tries_on(channel.as_deref()),
             },
             Effect::RunErrand { errand } => EffectKey::RunErrand { errand: errand.id, tries: errand.tries },
-            Effect::TestMerge { pull, head, base, ahead, tries, .. } => EffectKey::TestMerge {
+            Effect::TestMerge { pull, head, base, ahead, request, tries, .. } => EffectKey::TestMerge {
                 pull: pull.clone(),
                 head: head.clone(),
                 base: base.clone(),
                 ahead: ahead.clone(),
+                checks: request.as_ref().is_none_or(MergeRequest::runs_checks),
                 tries: *tries,
             },
             Effect::Merge { pull, head, base, with, tries, .. } => EffectKey::Merge {

@@ -13,7 +13,7 @@ use crate::notice::NoticeInput;
 use crate::policy::Scan;
 use crate::project::ProjectInput;
 use crate::pull::{CheckState, PullFacts, PullInput};
-use crate::queue::{QueueInput, TestResult};
+use crate::queue::{HeadBranch, QueueInput, TestResult};
 use crate::session::SessionInput;
 use crate::workspace::KeepReason;
 
@@ -216,8 +216,10 @@ fn visit_queue(input: &mut QueueInput, mask: Mask<'_>) {
         QueueInput::Remove { why, .. }
         | QueueInput::Pause { why }
         | QueueInput::LandRefused { why, .. }
-        | QueueInput::EffectFailed { why, .. } => mask(why),
+        | QueueInput::EffectFailed { why, .. }
+        | QueueInput::Landed { head_branch: Some(HeadBranch::Left { why }), .. } => mask(why),
         QueueInput::Enqueue { .. }
+        | QueueInput::MergeNow { .. }
         | QueueInput::Prioritize { .. }
         | QueueInput::Resume {}
         | QueueInput::Look {}

@@ -125,7 +125,11 @@ pub struct Project {
     /// How it is with the policy beside what it says.
     #[serde(default, skip_serializing_if = "PolicyStand::is_plain")]
     pub policy_stand: PolicyStand,
+    /// The queue of its default branch.
     pub queue: MergeQueue,
+    /// The queues of other branches, while something is requested to land on them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_queues: BTreeMap<String, MergeQueue>,
     /// The failures of its checks that were chance.
     #[serde(default, skip_serializing_if = "Flakes::is_empty")]
     pub flakes: Flakes,
@@ -451,6 +455,7 @@ impl Project {
             policy: Policy::default(),
             policy_stand: PolicyStand::default(),
             queue: MergeQueue::default(),
+            other_queues: BTreeMap::new(),
             flakes: Flakes::new(),
             base: BaseHealth::default(),
             suspicions: vec![],

@@ -1,8 +1,9 @@
 //! What is wanted in the world now, read off the state. Asked after every step and, the same way, after every start.
 
+use crate::PullId;
 use crate::effect::Effect;
 use crate::event::Scope;
-use crate::queue::Work;
+use crate::queue::{MergeQueue, Work};
 use crate::session;
 use crate::state::State;
 
@@ -20,13 +21,24 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
         }
         Scope::Project(id) => {
             let Some(project) = state.projects.get(id) else { return wanted };
-            wanted.extend(project.queue.work().into_iter().map(|work| match work {
+            let request = |pull: &PullId| project.queued(pull).and_then(|entry| entry.request.clone());
+            wanted.extend(project.queues().flat_map(MergeQueue::work).map(|work| match work {
                 Work::Test { pull, head, base, ahead, tries } => {
-                    let required = project.policy.required_checks.clone();
-                    Effect::TestMerge { project: id.clone(), pull, head, base, ahead, required, tries }
+                    let (required, request) = (project.policy.required_checks.clone(), request(&pull));
+                    Effect::TestMerge {
+                        project: id.clone(),
+                        pull,
+                        head,
+                        base,
+                        ahead,
+                        required,
+                        request,
+                        tries,
+                    }
                 }
                 Work::Land { pull, head, base, with, tree, tries } => {
-                    Effect::Merge { project: id.clone(), pull, head, base, with, tree, tries }
+                    let request = request(&pull);
+                    Effect::Merge { project: id.clone(), pull, head, base, with, tree, request, tries }
                 }
             }));
         }

@@ -8,7 +8,7 @@ use ao_core::effect::{Effect, Place};
 use ao_core::errand::ErrandInput;
 use ao_core::input::Census;
 use ao_core::notice::NoticeInput;
-use ao_core::queue::{QueueInput, TestResult};
+use ao_core::queue::{HeadBranch, MergeRequest, QueueInput, TestResult};
 use ao_core::session::{SessionInput, Stand};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
@@ -51,7 +51,7 @@ pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
         EffectKey::Notify { notice, channel, tries } => {
             vec![Input::Notice { notice, input: NoticeInput::Failed { channel, tries, why, wait: None } }]
         }
-        EffectKey::TestMerge { pull, head, base, ahead, tries }
+        EffectKey::TestMerge { pull, head, base, ahead, tries, .. }
         | EffectKey::Merge { pull, head, base, with: ahead, tries } => {
             vec![Input::Queue {
                 project: pull.project.clone(),
@@ -259,26 +259,32 @@ async fn perform(
             };
             Ok(vec![Input::Errand { errand: id, input }])
         }
-        Effect::TestMerge { project, pull, head, base, ahead, required, .. } => {
-            let (strategy, _) = slots.landings.get(&project).copied().unwrap_or_default();
+        Effect::TestMerge { project, pull, head, base, ahead, required, request, .. } => {
+            let (usual, _) = slots.landings.get(&project).copied().unwrap_or_default();
+            let checks = request.as_ref().is_none_or(MergeRequest::runs_checks);
             let order = TestOrder {
                 pull: pull.clone(),
                 head: head.clone(),
                 base: base.clone(),
                 ahead: ahead.clone(),
-                strategy,
+                strategy: request.and_then(|request| request.strategy).unwrap_or(usual),
                 required,
-                checks: true,
+                checks,
             };
             let result = match slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)? {
                 TestOutcome::Green { tree } => TestResult::Green { tree },
                 TestOutcome::Red { output, between } => TestResult::Red { output, between },
                 TestOutcome::Conflict { files, pull } => TestResult::Conflict { files, pull },
             };
-            Ok(vec![Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, result } }])
+            let input = QueueInput::Tested { pull, head, base, ahead, checks, result };
+            Ok(vec![Input::Queue { project, input }])
         }
-        Effect::Merge { project, pull, head, base, with, tree, .. } => {
-            let (strategy, delete_branch) = slots.landings.get(&project).copied().unwrap_or_default();
+        Effect::Merge { project, pull, head, base, with, tree, request, .. } => {
+            let (usual, deletes) = slots.landings.get(&project).copied().unwrap_or_default();
+            let (strategy, delete_branch, by) = match request {
+                Some(it) => (it.strategy.unwrap_or(usual), it.delete_branch.unwrap_or(deletes), Some(it.by)),
+                None => (usual, deletes, None),
+            };
             let order = MergeOrder {
                 pull: pull.clone(),
                 head: head.clone(),
@@ -286,11 +292,15 @@ async fn perform(
                 with,
                 tree,
                 strategy,
-                by: None,
+                by,
                 delete_branch,
             };
             let input = match slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)? {
-                MergeOutcome::Merged { commit, with, .. } => QueueInput::Landed { pull, head, commit, with },
+                MergeOutcome::Merged { commit, branch_left, with } => {
+                    let deleted = branch_left.map_or(HeadBranch::Deleted {}, |why| HeadBranch::Left { why });
+                    let head_branch = delete_branch.then_some(deleted);
+                    QueueInput::Landed { pull, head, commit, head_branch, with }
+                }
                 MergeOutcome::Refused { tip, why, in_the_way } => {
                     QueueInput::LandRefused { pull, head, base, tip, why, in_the_way }
                 }

@@ -313,10 +313,11 @@ impl Engine {
         match scope {
             Scope::Session(session) => self.running.break_off(*session, &wanted),
             Scope::Project(project) => {
-                let queue = self.state.projects.get(project).map(|project| &project.queue);
+                let project_state = self.state.projects.get(project);
                 self.running.abandon(project, |key| match key {
-                    EffectKey::TestMerge { pull, head, base, ahead, .. } => {
-                        queue.is_some_and(|queue| queue.is_testing(pull, head, base, ahead))
+                    EffectKey::TestMerge { pull, head, base, ahead, checks, .. } => {
+                        let queue = project_state.and_then(|project| project.queue_with(pull));
+                        queue.is_some_and(|queue| queue.is_testing(pull, head, base, ahead, *checks))
                     }
                     _ => true,
                 });

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ao_core::pull::{Author, PullFacts, PullState, ReviewVerdict};
-use ao_core::queue::Part;
+use ao_core::queue::{Part, Strategy};
 use ao_core::{Commit, ProjectId, PullId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -196,16 +196,6 @@ pub struct ReviewComment {
     pub line: Option<u32>,
     pub side: Side,
     pub body: String,
-}
-
-/// How a change lands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Strategy {
-    #[default]
-    Squash,
-    Merge,
-    Rebase,
 }
 
 /// What is to be tested: the tree that would land.

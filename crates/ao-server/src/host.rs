@@ -13,8 +13,8 @@ use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
 use ao_core::pull::{Author, PullFacts};
 use ao_core::session::Session;
-use ao_core::{Attempt, Commit, ProjectId, PullId, SessionId};
-use ao_ports::{PullDetail, Scm, Strategy, Tracker};
+use ao_core::{Attempt, ProjectId, PullId, SessionId};
+use ao_ports::{PullDetail, Scm, Tracker};
 use async_trait::async_trait;
 use axum::http::HeaderMap;
 
@@ -96,18 +96,6 @@ pub trait Host: Send + Sync + 'static {
         None
     }
 
-    /// How the changes of a project land, if nobody says otherwise.
-    fn strategy(&self, project: &ProjectId) -> Strategy {
-        let _ = project;
-        Strategy::default()
-    }
-
-    /// Whether the branch of a change goes once that has landed, if nobody says otherwise.
-    fn deletes_branch(&self, project: &ProjectId) -> bool {
-        let _ = project;
-        false
-    }
-
     /// Where the pull requests of a project live.
     fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
         Err(Problem::new(422, "no-scm", format!("the project `{project}` has no forge")))
@@ -173,17 +161,6 @@ pub trait Host: Send + Sync + 'static {
     }
 
     // ── hooks ──
-
-    /// Asks the hooks that may object to a merge, and returns the objection if there is one.
-    async fn before_merge(
-        &self,
-        pull: &PullId,
-        head: &Commit,
-        base: &Commit,
-    ) -> Result<Option<String>, Problem> {
-        let _ = (pull, head, base);
-        Ok(None)
-    }
 
     /// The policy of a project, as it was last read.
     async fn policy(&self, project: &ProjectId) -> Result<PolicyShown, Problem> {

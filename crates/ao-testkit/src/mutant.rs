@@ -6,6 +6,7 @@ use ao_core::health::BaseVerdict;
 use ao_core::incident::{IncidentEvent, IncidentKind, Rung};
 use ao_core::input::Life;
 use ao_core::notice::NoticeEvent;
+use ao_core::policy::MergeRule;
 use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestResult};
 use ao_core::session::{AfterStop, HoldKind, SessionEvent, SessionInput, Stage};
 use ao_core::workspace::WorkspaceState;
@@ -81,6 +82,8 @@ pub enum Mutant {
     UrgentLast,
     /// Forgets to begin the next test.
     LosesItsPlace,
+    /// Merges without checks what no one has asked it to.
+    SkipsChecks,
     /// Changes what it remembers without writing that down.
     RemembersWrongly,
 }
@@ -226,6 +229,13 @@ impl Rules for Mutant {
         let mut wanted = Core.wants(state, scope);
         if *self == Mutant::LosesItsPlace {
             wanted.retain(|effect| !matches!(effect, Effect::TestMerge { ahead, .. } if !ahead.is_empty()));
+        }
+        if *self == Mutant::SkipsChecks {
+            for effect in &mut wanted {
+                if let Effect::TestMerge { request, .. } | Effect::Merge { request, .. } = effect {
+                    request.get_or_insert_default().over.extend(MergeRule::yielding());
+                }
+            }
         }
         if let (Mutant::TidiesUp, Scope::Session(id)) = (self, scope)
             && let Some(session) = state.sessions.get(id).filter(|session| !session.is_live())
@@ -399,10 +409,10 @@ fn all_green(input: Input) -> Input {
     match input {
         Input::Queue {
             project,
-            input: QueueInput::Tested { pull, head, base, ahead, result: TestResult::Red { .. } },
+            input: QueueInput::Tested { pull, head, base, ahead, checks, result: TestResult::Red { .. } },
         } => {
             let result = TestResult::Green { tree: format!("{base}+{head}") };
-            Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, result } }
+            Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, checks, result } }
         }
         other => other,
     }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use ao_core::budget::{Budget, BudgetInput, Limits};
 use ao_core::incident::Subject;
 use ao_core::input::SpawnRequest;
+use ao_core::policy::MergeRule;
 use ao_core::pull::{CheckState, Mergeable, PullInput};
-use ao_core::queue::{QueueInput, QueueRules, Update};
+use ao_core::queue::{MergeRequest, QueueInput, QueueRules, Strategy, Update};
 use ao_core::reaction::{Action, ReactionPatch};
 use ao_core::session::{AgentAbilities, Role, SessionInput};
 use ao_core::setup::{PortRange, Setup};
@@ -135,7 +136,13 @@ fn queue(inner: &mut Inner) -> Vec<Input> {
     let of_project = inner.outside.pulls.keys().filter(|pull| pull.project == project);
     let pulls: Vec<PullId> = of_project.cloned().collect();
     let some = pulls[inner.rng.usize(..pulls.len())].clone();
-    match inner.rng.u8(..10) {
+    match inner.rng.u8(..12) {
+        // Ready or not, and whatever is in work.
+        10 | 11 => {
+            let Some(facts) = inner.outside.pulls.get(&some) else { return vec![] };
+            let (head, request) = (facts.head.clone(), merge_request(&mut inner.rng));
+            return vec![say(QueueInput::MergeNow { pull: some, head, request })];
+        }
         0 => return vec![say(QueueInput::Remove { pull: some, why: "not today".into() })],
         1 => {
             let priority = inner.rng.i32(-1..3);
@@ -160,10 +167,24 @@ fn queue(inner: &mut Inner) -> Vec<Input> {
         facts.observed_at = facts.observed_at.max(at);
         let (seen, head) = (facts.clone(), facts.head.clone());
         inputs.push(Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(seen)) });
-        inputs.push(say(QueueInput::Enqueue { pull, head, priority }));
+        inputs.push(say(match inner.rng.u8(..6) {
+            0 => QueueInput::MergeNow { pull, head, request: merge_request(&mut inner.rng) },
+            _ => QueueInput::Enqueue { pull, head, priority },
+        }));
     }
     inputs.push(say(QueueInput::Resume {}));
     inputs
+}
+
+/// A person wants something merged at once, now and then in spite of all rules that yield.
+fn merge_request(rng: &mut Rng) -> MergeRequest {
+    let anyway = rng.u8(..4) == 0;
+    MergeRequest {
+        by: if rng.bool() { "ann".into() } else { "bob".into() },
+        strategy: rng.bool().then_some(Strategy::Rebase),
+        delete_branch: rng.bool().then(|| rng.bool()),
+        over: MergeRule::yielding().filter(|_| anyway).collect(),
+    }
 }
 
 /// An event of the user's own happens to a session or its project, or is over.

@@ -3,6 +3,7 @@
 use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
 use crate::incident::{IncidentKind, Subject};
 use crate::outside::{cut, one_line};
+use crate::policy::MergeRule;
 use crate::pull::{Green, Pull};
 use crate::work::{CheckSummary, Turn, WorkStage, open_pulls};
 
@@ -97,7 +98,8 @@ fn only_thread(known: &Known<'_>, pull: &Pull) -> Option<(String, String)> {
     let verdict = known.state.verdict(pull, known.now);
     let mut against = verdict.against().peekable();
     against.peek()?;
-    let threads_only = against.all(|rule| matches!(rule.rule, "threads" | "changes_requested"));
+    let threads_only =
+        against.all(|rule| matches!(rule.rule, MergeRule::Threads | MergeRule::ChangesRequested));
     let open: Vec<_> = pull.facts.threads.iter().filter(|thread| !thread.resolved).collect();
     let ([thread], true) = (&open[..], threads_only) else { return None };
     let place = match (&thread.path, thread.line) {

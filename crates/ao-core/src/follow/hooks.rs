@@ -84,7 +84,11 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, at: Timestamp) -> Option<
 
 /// The questions about what waits to land, if there are any. Each stays the same question until it is answered.
 fn landing(state: &State, project: &ProjectId, at: Timestamp) -> Vec<Input> {
-    let unheard = state.projects.get(project).into_iter().flat_map(|project| project.queue.awaits_word());
+    let unheard = state
+        .projects
+        .get(project)
+        .into_iter()
+        .flat_map(|project| project.queues().flat_map(|queue| queue.awaits_word()));
     unheard.filter_map(|(pull, head, base)| hook::may_land(state, pull, head, base, at)).collect()
 }
 

@@ -71,13 +71,10 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         }
         PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
         PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {
-            let lands_here = state
-                .projects
-                .get(&id.project)
-                .is_some_and(|known| known.default_branch == pull.facts.base_branch);
-            if lands_here {
-                then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone() }));
-            }
+            let default = state.projects.get(&id.project).map(|known| &known.default_branch);
+            let base_branch = &pull.facts.base_branch;
+            let branch = (default != Some(base_branch)).then(|| base_branch.clone());
+            then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone(), branch }));
             then.extend(claimed_by_its_owner(state, pull));
             base::moved(state, pull, then);
             if let PullEvent::Opened { .. } = event {

@@ -21,7 +21,7 @@ const BETWEEN: usize = TEXT_LIMIT / 2;
 pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, then: &mut VecDeque<Input>) {
     match event {
         QueueEvent::Rejected { pull, head, reason } => rejected(state, pull, head, reason, then),
-        QueueEvent::Landed { pull, head, commit } => {
+        QueueEvent::Landed { pull, head, commit, .. } => {
             let known = state.pulls.get(pull).filter(|known| known.is_open() && known.facts.head == *head);
             then.extend(known.map(|known| {
                 let mut facts = known.facts.clone();
@@ -44,7 +44,7 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
                 channel: None,
             });
         }
-        QueueEvent::BaseMoved { base } => then.extend(updates(state, project, base)),
+        QueueEvent::BaseMoved { base, branch: None } => then.extend(updates(state, project, base)),
         _ => {}
     }
 }
@@ -72,6 +72,9 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
         }
         Rejection::Broken { why } => format!("It could not be tested: {}", one_line(why)),
         Rejection::Vetoed { why } => format!("The hook `before-merge` objects: {}", one_line(why)),
+        Rejection::Held { why } => {
+            format!("It was to be merged at once, and cannot be now: {}", one_line(why))
+        }
     };
     let text = format!("{id} at {head} left the merge queue. {what}");
     // The same head may come back and fall for another reason, or on another base, and that is news.
@@ -102,12 +105,17 @@ fn kind(reason: &Rejection) -> &'static str {
         Rejection::Conflict { .. } => "conflict",
         Rejection::Broken { .. } => "broken",
         Rejection::Vetoed { .. } => "vetoed",
+        Rejection::Held { .. } => "held",
     }
 }
 
 /// A conflict that only the queue has seen yet.
 fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> Option<Input> {
-    let base = state.projects.get(&pull.id.project)?.queue.base.clone()?;
+    let project = state.projects.get(&pull.id.project)?;
+    let base = match pull.facts.base_branch == project.default_branch {
+        true => project.queue.base.clone()?,
+        false => pull.facts.base.clone(),
+    };
     if !pull.is_open() || pull.facts.head != *head {
         return None;
     }
@@ -137,7 +145,7 @@ fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
             && pull.conflict.is_none()
             // Another head would have to be approved again.
             && pull.approvals().is_empty()
-            && project.queue.entry(&pull.id).is_none()
+            && project.queued(&pull.id).is_none()
             && agent_of(state, &Subject::Pull(pull.id.clone()))
                 .is_some_and(|agent| agent.is_live() && !agent.is_at_it())
     });

@@ -1,10 +1,12 @@
 //! The policy of a project as it is in force: what it says of a pull request that is known, and what that makes of it.
 
-use super::{Case, Policy, Verdict, judge};
+use std::collections::BTreeSet;
+
+use super::{Case, MergeRule, Policy, RuleVerdict, Verdict, judge};
 use crate::Timestamp;
 use crate::incident::{IncidentKey, IncidentKind, Problem, Subject};
 use crate::outside::one_line;
-use crate::pull::{Mergeable, Pull};
+use crate::pull::{Mergeable, Pull, PullState};
 use crate::reaction::{Action, Reaction, ReactionPatch};
 use crate::state::State;
 use crate::work;
@@ -25,6 +27,22 @@ impl State {
             Some(project) => judge(&project.policy, &case),
             None => judge(&Policy::default(), &case),
         }
+    }
+
+    /// Returns the rules that keep a person from merging a pull request, except for those that the person overrules.
+    ///
+    /// The default policy says what is merged unasked. It does not bind a person who asks: where no policy is written, only
+    /// the rules that every merge goes by count.
+    pub fn blockers(&self, pull: &Pull, over: &BTreeSet<MergeRule>, now: Timestamp) -> Vec<RuleVerdict> {
+        let stand = self.projects.get(&pull.id.project).map(|project| &project.policy_stand);
+        let written = stand.is_some_and(|stand| stand.written || stand.broken.is_some());
+        let counts = |rule: MergeRule| match &pull.facts.state {
+            PullState::Open => (written || rule.is_basic()) && !(rule.yields() && over.contains(&rule)),
+            PullState::Closed => rule == MergeRule::Open,
+            PullState::Merged { .. } => false,
+        };
+        let verdict = self.verdict(pull, now);
+        verdict.rules.into_iter().filter(|it| !it.holds && counts(it.rule)).collect()
     }
 
     /// The problems of a pull request. It is ready only once its policy holds, so that who merges unasked is asked then; and

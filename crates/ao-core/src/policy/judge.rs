@@ -1,8 +1,10 @@
 //! Whether a policy holds for a pull request: every rule, one after the other, with what it found.
 
+use std::fmt;
+
 use serde::Serialize;
 
-use super::{Policy, people, rules};
+use super::{MergeRule, Policy, people, rules};
 use crate::Timestamp;
 use crate::pull::{Maker, Pull};
 
@@ -32,7 +34,7 @@ pub struct Verdict {
 /// What one rule says, and from what it says so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleVerdict {
-    pub rule: &'static str,
+    pub rule: MergeRule,
     pub holds: bool,
     pub evidence: String,
 }
@@ -48,30 +50,32 @@ impl Verdict {
         self.auto_merge == Some(true) && self.allows()
     }
 
-    /// Returns an error that names everything in the way, where [`Verdict::allows`] would only say no.
-    pub fn require(&self) -> Result<(), String> {
-        named(self.against())
-    }
-
-    /// The same of all but the checks, for who knows better how those went.
-    pub(crate) fn require_but_checks(&self) -> Result<(), String> {
-        named(self.against().filter(|rule| !matches!(rule.rule, "checks" | "required_checks")))
-    }
-
     /// Returns what stands in the way.
     pub fn against(&self) -> impl Iterator<Item = &RuleVerdict> {
         self.rules.iter().filter(|rule| !rule.holds)
     }
 }
 
-fn named<'a>(against: impl Iterator<Item = &'a RuleVerdict>) -> Result<(), String> {
-    let against: Vec<String> = against.map(|rule| format!("{} ({})", rule.rule, rule.evidence)).collect();
-    if against.is_empty() { Ok(()) } else { Err(against.join("; ")) }
+impl fmt::Display for RuleVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.rule, self.evidence)
+    }
 }
 
 impl RuleVerdict {
-    pub(super) fn new(rule: &'static str, holds: bool, evidence: impl Into<String>) -> RuleVerdict {
+    pub(super) fn new(rule: MergeRule, holds: bool, evidence: impl Into<String>) -> RuleVerdict {
         RuleVerdict { rule, holds, evidence: evidence.into() }
+    }
+
+    /// Returns what keeps a pull request from being merged, in words for the person who asks for the merge.
+    pub fn blocker(&self) -> String {
+        match self.rule {
+            MergeRule::Open => format!("it is {}", self.evidence),
+            MergeRule::Mergeable => format!("it {}", self.evidence),
+            MergeRule::Checks => format!("checks: {}", self.evidence),
+            MergeRule::ChangesRequested => self.evidence.clone(),
+            rule => format!("policy, {rule}: {}", self.evidence),
+        }
     }
 
     /// What somebody can do about it, if it does not hold.
@@ -80,24 +84,25 @@ impl RuleVerdict {
             return None;
         }
         Some(match self.rule {
-            "policy" => "mend the policy on the base branch; `ao policy check` shows the place",
-            "open" => "mark it ready for review, or open it again",
-            "mergeable" => "put its branch onto the base and solve the conflict",
-            "checks" => "wait for the checks, or mend what they found; `ao pr checks` tells",
-            "required_checks" if self.evidence.starts_with("not configured") => {
+            MergeRule::Policy => "mend the policy on the base branch; `ao policy check` shows the place",
+            MergeRule::Open => "mark it ready for review, or open it again",
+            MergeRule::Mergeable => "put its branch onto the base and solve the conflict",
+            MergeRule::Checks => "wait for the checks, or mend what they found; `ao pr checks` tells",
+            MergeRule::RequiredChecks if self.evidence.starts_with("not configured") => {
                 "add them to the project's `checks`, or take them out of the policy; until then they cannot pass"
             }
-            "required_checks" => "see to it that these checks run and pass on this head",
-            "approvals" => "ask those who count for a review of this head",
-            "changes_requested" => "answer the objection, and ask for another review",
-            "threads" => "answer the threads, and resolve them",
-            "size" => "take it apart into smaller ones",
-            "labels" => "change its labels",
-            "freeze" => "wait until the freeze is over",
-            "patterns" => "take the lines out; a secret that was pushed has to be changed, too",
-            "human" | "trust" | "policy_file" => "a person has to approve this head",
-            "protected" => "ask one of those who may approve the path",
-            _ => "see what the evidence says",
+            MergeRule::RequiredChecks => "see to it that these checks run and pass on this head",
+            MergeRule::Approvals => "ask those who count for a review of this head",
+            MergeRule::ChangesRequested => "answer the objection, and ask for another review",
+            MergeRule::Threads => "answer the threads, and resolve them",
+            MergeRule::Size => "take it apart into smaller ones",
+            MergeRule::Labels => "change its labels",
+            MergeRule::Freeze => "wait until the freeze is over",
+            MergeRule::Patterns => "take the lines out; a secret that was pushed has to be changed, too",
+            MergeRule::Human | MergeRule::Trust | MergeRule::PolicyFile => {
+                "a person has to approve this head"
+            }
+            MergeRule::Protected => "ask one of those who may approve the path",
         })
     }
 }
@@ -123,8 +128,9 @@ impl Case<'_> {
 /// Judges a pull request by all rules. None stops another, so that a person sees everything that is missing at once.
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Verdict {
     let pull = case.pull;
-    let broken =
-        case.broken.map(|why| RuleVerdict::new("policy", false, format!("it cannot be read: {why}")));
+    let broken = case
+        .broken
+        .map(|why| RuleVerdict::new(MergeRule::Policy, false, format!("it cannot be read: {why}")));
     let mut verdicts: Vec<RuleVerdict> = broken.into_iter().collect();
     verdicts.extend([
         rules::open(pull),

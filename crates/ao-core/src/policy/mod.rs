@@ -21,12 +21,14 @@ pub mod glob;
 mod in_force;
 mod judge;
 mod people;
+mod rule;
 mod rules;
 mod scan;
 mod trust;
 
 pub use freeze::{Freeze, WEEK, Weekly, Zone};
 pub use judge::{Case, RuleVerdict, Verdict, judge};
+pub use rule::MergeRule;
 pub use scan::{Finding, MOST_FINDINGS, Pattern, Scan};
 pub use trust::{Level, Trust};
 

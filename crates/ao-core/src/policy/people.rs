@@ -1,6 +1,6 @@
 //! The rules about people and programs, one function each: who has approved, who must, and what goes without.
 
-use super::{Case, HumanNeed, POLICY_FILE, Policy, ProtectedPath, RuleVerdict, glob};
+use super::{Case, HumanNeed, MergeRule, POLICY_FILE, Policy, ProtectedPath, RuleVerdict, glob};
 use crate::pull::{Pull, ReviewFacts, ThreadFacts};
 
 pub(super) fn approvals(policy: &Policy, pull: &Pull) -> RuleVerdict {
@@ -16,14 +16,18 @@ pub(super) fn approvals(policy: &Policy, pull: &Pull) -> RuleVerdict {
     if !ignored.is_empty() {
         evidence += &format!("; not counted{}", by(&ignored));
     }
-    RuleVerdict::new("approvals", enough, evidence)
+    RuleVerdict::new(MergeRule::Approvals, enough, evidence)
 }
 
 pub(super) fn changes_requested(pull: &Pull) -> RuleVerdict {
     let objections = pull.changes_requested();
-    let evidence =
-        if objections.is_empty() { "by nobody".into() } else { format!("stands{}", by(&objections)) };
-    RuleVerdict::new("changes_requested", objections.is_empty(), evidence)
+    let logins: Vec<&str> = objections.iter().map(|review| review.author.login.as_str()).collect();
+    let evidence = match &logins[..] {
+        [] => "none are asked for".to_owned(),
+        [one] => format!("{one} has asked for changes"),
+        several => format!("{} have asked for changes", several.join(", ")),
+    };
+    RuleVerdict::new(MergeRule::ChangesRequested, objections.is_empty(), evidence)
 }
 
 /// Threads without a path are plain comments, which forges have no way to resolve.
@@ -38,12 +42,12 @@ pub(super) fn threads(policy: &Policy, pull: &Pull) -> RuleVerdict {
         (true, _) => format!("open in {}", open.join(", ")),
         (false, some) => format!("{some} open, which is allowed"),
     };
-    RuleVerdict::new("threads", open.is_empty() || !policy.threads_resolved, evidence)
+    RuleVerdict::new(MergeRule::Threads, open.is_empty() || !policy.threads_resolved, evidence)
 }
 
 /// Whether a person must have approved it, whatever else is enough.
 pub(super) fn human(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
-    let verdict = |holds, evidence: String| RuleVerdict::new("human", holds, evidence);
+    let verdict = |holds, evidence: String| RuleVerdict::new(MergeRule::Human, holds, evidence);
     let always = policy.human_always.then(|| "always".to_owned());
     let Some(why) = always.or_else(|| policy.human.iter().find_map(|need| needs(need, case))) else {
         return verdict(true, "nothing asks for a person".into());
@@ -86,7 +90,7 @@ fn needs(need: &HumanNeed, case: &Case<'_>) -> Option<String> {
 /// Whether the trust in the agents that made it is enough: in each of them, as one that gave it up is not trusted more for
 /// that, nor one that took it on a surety for it. A person's approval is, whatever the agent.
 pub(super) fn trust(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
-    let verdict = |holds, evidence: &str| RuleVerdict::new("trust", holds, evidence);
+    let verdict = |holds, evidence: &str| RuleVerdict::new(MergeRule::Trust, holds, evidence);
     if policy.trust.is_empty() {
         return verdict(true, "no levels are named");
     }
@@ -110,7 +114,7 @@ pub(super) fn trust(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
 
 /// Nobody loosens the rules but a person: even where agents need no approval, a change to the policy itself does.
 pub(super) fn policy_file(case: &Case<'_>) -> RuleVerdict {
-    let verdict = |holds, evidence: String| RuleVerdict::new("policy_file", holds, evidence);
+    let verdict = |holds, evidence: String| RuleVerdict::new(MergeRule::PolicyFile, holds, evidence);
     let files = &case.pull.facts.size.files;
     match (files.iter().any(|file| file == POLICY_FILE), case.person_approved()) {
         (_, false) if files.is_empty() => verdict(false, "the changed files are not known".into()),
@@ -123,7 +127,7 @@ pub(super) fn policy_file(case: &Case<'_>) -> RuleVerdict {
 }
 
 pub(super) fn protected(policy: &Policy, pull: &Pull) -> Vec<RuleVerdict> {
-    let verdict = |holds, evidence: String| RuleVerdict::new("protected", holds, evidence);
+    let verdict = |holds, evidence: String| RuleVerdict::new(MergeRule::Protected, holds, evidence);
     if policy.protected.is_empty() {
         return vec![verdict(true, "no paths are named".into())];
     }

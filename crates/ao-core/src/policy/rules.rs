@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Policy, RuleVerdict};
+use super::{MergeRule, Policy, RuleVerdict};
 use crate::Timestamp;
-use crate::pull::{CheckState, Green, Mergeable, Pull, PullState};
+use crate::pull::{CheckState, Conflict, Green, Mergeable, Pull, PullState};
 
 /// How many findings are named.
 const NAMED: usize = 5;
@@ -13,10 +13,10 @@ pub(super) fn open(pull: &Pull) -> RuleVerdict {
     let (holds, evidence) = match &pull.facts.state {
         PullState::Merged { commit } => (false, format!("merged already as {commit}")),
         PullState::Closed => (false, "closed".into()),
-        PullState::Open if pull.facts.draft => (false, "still a draft".into()),
+        PullState::Open if pull.facts.draft => (false, "a draft".into()),
         PullState::Open => (true, "open, and no draft".into()),
     };
-    RuleVerdict::new("open", holds, evidence)
+    RuleVerdict::new(MergeRule::Open, holds, evidence)
 }
 
 /// Only a known conflict stands in the way: forges forget the answer each time the base moves, and a merge tries
@@ -24,11 +24,14 @@ pub(super) fn open(pull: &Pull) -> RuleVerdict {
 pub(super) fn mergeable(pull: &Pull) -> RuleVerdict {
     let base = &pull.facts.base_branch;
     let (holds, evidence) = match (&pull.conflict, &pull.facts.mergeable) {
-        (Some(conflict), _) => (false, format!("conflicts with {base} in {}", conflict.files.join(", "))),
+        (Some(Conflict { files, .. }), _) | (None, Mergeable::Conflict { files }) => match files.as_slice() {
+            [] => (false, format!("conflicts with `{base}`")),
+            files => (false, format!("conflicts with `{base}` in {}", files.join(", "))),
+        },
         (None, Mergeable::Clean) => (true, format!("merges into {base}")),
-        (None, _) => (true, format!("no conflict with {base} is known")),
+        (None, Mergeable::Unknown) => (true, format!("no conflict with {base} is known")),
     };
-    RuleVerdict::new("mergeable", holds, evidence)
+    RuleVerdict::new(MergeRule::Mergeable, holds, evidence)
 }
 
 pub(super) fn checks(pull: &Pull) -> RuleVerdict {
@@ -37,7 +40,7 @@ pub(super) fn checks(pull: &Pull) -> RuleVerdict {
         Green::Unchecked => (true, "none are configured".to_owned()),
         Green::Waiting { why } | Green::Red { why } => (false, why),
     };
-    RuleVerdict::new("checks", holds, evidence)
+    RuleVerdict::new(MergeRule::Checks, holds, evidence)
 }
 
 pub(super) fn required_checks(policy: &Policy, pull: &Pull) -> RuleVerdict {
@@ -54,19 +57,19 @@ pub(super) fn required_checks(policy: &Policy, pull: &Pull) -> RuleVerdict {
         }
         (_, _) => format!("not passed on {}: {}", pull.facts.head, missing.join(", ")),
     };
-    RuleVerdict::new("required_checks", missing.is_empty(), evidence)
+    RuleVerdict::new(MergeRule::RequiredChecks, missing.is_empty(), evidence)
 }
 
 pub(super) fn size(policy: &Policy, pull: &Pull) -> RuleVerdict {
     let size = &pull.facts.size;
     if size.files.is_empty() && (policy.max_files.is_some() || policy.max_lines.is_some()) {
-        return RuleVerdict::new("size", false, "the changed files are not known");
+        return RuleVerdict::new(MergeRule::Size, false, "the changed files are not known");
     }
     let (files, lines) = (size.files.len() as u64, size.added.saturating_add(size.removed));
     let within = |size: u64, most: Option<u64>| most.is_none_or(|most| size <= most);
     let limit = |most: Option<u64>| most.map(|most| format!(" of at most {most}")).unwrap_or_default();
     RuleVerdict::new(
-        "size",
+        MergeRule::Size,
         within(files, policy.max_files) && within(lines, policy.max_lines),
         format!("{files} files{}, {lines} lines{}", limit(policy.max_files), limit(policy.max_lines)),
     )
@@ -84,12 +87,12 @@ pub(super) fn labels(policy: &Policy, pull: &Pull) -> RuleVerdict {
         (true, false) => format!("forbidden {}", unwanted.join(", ")),
         (false, false) => format!("missing {}; forbidden {}", missing.join(", "), unwanted.join(", ")),
     };
-    RuleVerdict::new("labels", missing.is_empty() && unwanted.is_empty(), evidence)
+    RuleVerdict::new(MergeRule::Labels, missing.is_empty() && unwanted.is_empty(), evidence)
 }
 
 /// What was found in the lines that it adds. What was not looked through, or for something else, is not known.
 pub(super) fn patterns(policy: &Policy, pull: &Pull) -> RuleVerdict {
-    let verdict = |holds, evidence: String| RuleVerdict::new("patterns", holds, evidence);
+    let verdict = |holds, evidence: String| RuleVerdict::new(MergeRule::Patterns, holds, evidence);
     let Some(rules) = policy.looks_for() else { return verdict(true, "none are named".into()) };
     let head = &pull.facts.head;
     let Some(scan) = pull.scan.as_ref().filter(|scan| scan.rules == rules && scan.head == *head) else {
@@ -114,10 +117,10 @@ pub(super) fn patterns(policy: &Policy, pull: &Pull) -> RuleVerdict {
 
 pub(super) fn freeze(policy: &Policy, now: Timestamp) -> RuleVerdict {
     match policy.frozen(now) {
-        None => RuleVerdict::new("freeze", true, "none now"),
+        None => RuleVerdict::new(MergeRule::Freeze, true, "none now"),
         Some(on) => {
             let left = roughly(on.until.since(now));
-            RuleVerdict::new("freeze", false, format!("{}, for another {left}", on.why))
+            RuleVerdict::new(MergeRule::Freeze, false, format!("{}, for another {left}", on.why))
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{RuleVerdict, glob};
+use super::{MergeRule, RuleVerdict, glob};
 use crate::pull::{ChangeSize, Maker};
 
 /// The trust in each agent. Who is not named has the default one.
@@ -67,7 +67,7 @@ impl Trust {
 
     fn judge_by(&self, who: &str, name: &str, size: &ChangeSize) -> RuleVerdict {
         let verdict = |holds, what: String| {
-            RuleVerdict::new("trust", holds, format!("{who} has the trust `{name}`: {what}"))
+            RuleVerdict::new(MergeRule::Trust, holds, format!("{who} has the trust `{name}`: {what}"))
         };
         let Some(level) = self.levels.get(name) else {
             return verdict(false, "no such level is described".into());

@@ -15,8 +15,17 @@ pub(super) fn enqueue(number: u64, head: &str, priority: i32) -> QueueInput {
     QueueInput::Enqueue { pull: pull(number), head: commit(head), priority }
 }
 
+pub(super) fn request(number: u64, head: &str, request: MergeRequest) -> QueueInput {
+    QueueInput::MergeNow { pull: pull(number), head: commit(head), request }
+}
+
+/// A request with nothing special about it.
+pub(super) fn ann() -> MergeRequest {
+    MergeRequest { by: "ann".into(), ..MergeRequest::default() }
+}
+
 pub(super) fn base(base: &str) -> QueueInput {
-    QueueInput::BaseMoved { base: commit(base) }
+    QueueInput::BaseMoved { base: commit(base), branch: None }
 }
 
 pub(super) fn tested(number: u64, head: &str, base: &str, result: TestResult) -> QueueInput {
@@ -32,7 +41,8 @@ pub(super) fn tested_after(
     result: TestResult,
 ) -> QueueInput {
     let ahead = ahead.iter().map(|(number, head)| part(*number, head)).collect();
-    QueueInput::Tested { pull: pull(number), head: commit(head), base: commit(base), ahead, result }
+    let (pull, head, base) = (pull(number), commit(head), commit(base));
+    QueueInput::Tested { pull, head, base, ahead, checks: true, result }
 }
 
 pub(super) fn part(number: u64, head: &str) -> Part {
@@ -52,7 +62,8 @@ pub(super) fn green(tree: &str) -> TestResult {
 }
 
 pub(super) fn landed(number: u64, head: &str, on: &str) -> QueueInput {
-    QueueInput::Landed { pull: pull(number), head: commit(head), commit: commit(on), with: vec![] }
+    let (pull, head, commit) = (pull(number), commit(head), commit(on));
+    QueueInput::Landed { pull, head, commit, head_branch: None, with: vec![] }
 }
 
 pub(super) fn failed(number: u64, head: &str, base: &str, tries: u32) -> QueueInput {
@@ -126,10 +137,11 @@ impl Bench {
     pub(super) fn events(&mut self, input: &QueueInput) -> Result<Vec<QueueEvent>, QueueRefusal> {
         self.now += 1;
         let moment = Moment { at: Timestamp(self.now), seed: 0 };
-        let allowed = |pull: &PullId, _: &Commit| match self.against.contains(&pull.number) {
-            true => Err("not approved".to_owned()),
-            false => Ok(()),
-        };
+        let allowed =
+            |pull: &PullId, _: &Commit, _: Option<&MergeRequest>| match self.against.contains(&pull.number) {
+                true => Err("not approved".to_owned()),
+                false => Ok(()),
+            };
         let over = |pull: &PullId| self.over.contains(&pull.number).then(|| "it was merged".to_owned());
         let (rules, asks) = (self.rules.clone(), self.asks);
         let changes_policy = |pull: &PullId| self.of_policy.contains(&pull.number);
@@ -138,6 +150,7 @@ impl Bench {
             asks,
             allowed: &allowed,
             still_allowed: &allowed,
+            base_of: &|_| None,
             over: &over,
             clash: &|_, _| false,
             changes_policy: &changes_policy,

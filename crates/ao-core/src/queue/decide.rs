@@ -1,7 +1,9 @@
 //! What an input means for the merge queue, and what the queue does next because of it.
 
 use super::steps::Steps;
-use super::{Lane, MergeQueue, Part, QueueEvent, QueueInput, QueueRefusal, QueueRules, Rejection};
+use super::{
+    Lane, MergeQueue, MergeRequest, Part, QueueEvent, QueueInput, QueueRefusal, QueueRules, Rejection,
+};
 use crate::outside::cut;
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Moment, PullId};
@@ -11,10 +13,12 @@ pub(crate) struct Around<'a> {
     pub(crate) rules: QueueRules,
     /// Whether hooks are to be asked before anything lands.
     pub(crate) asks: bool,
-    /// Whether policy holds right now for a pull request at a head.
-    pub(crate) allowed: &'a dyn Fn(&PullId, &Commit) -> Result<(), String>,
-    /// Whether it still does, once what would land was tested.
-    pub(crate) still_allowed: &'a dyn Fn(&PullId, &Commit) -> Result<(), String>,
+    /// Says whether policy holds right now for a pull request at a head, and for the request to merge it, if there is one.
+    pub(crate) allowed: &'a Judge<'a>,
+    /// Says whether it still does, once what would land was tested.
+    pub(crate) still_allowed: &'a Judge<'a>,
+    /// Returns the base of a pull request, as last seen.
+    pub(crate) base_of: &'a dyn Fn(&PullId) -> Option<Commit>,
     /// Why a pull request is no longer open, if so.
     pub(crate) over: &'a dyn Fn(&PullId) -> Option<String>,
     /// Whether two of them conflict with each other, as far as anybody knows.
@@ -22,6 +26,9 @@ pub(crate) struct Around<'a> {
     /// Whether one changes the policy by which all of them are judged.
     pub(crate) changes_policy: &'a dyn Fn(&PullId) -> bool,
 }
+
+/// Says why a pull request may not be merged.
+pub(crate) type Judge<'a> = dyn Fn(&PullId, &Commit, Option<&MergeRequest>) -> Result<(), String> + 'a;
 
 /// Decides what an input means.
 ///
@@ -37,9 +44,19 @@ pub(crate) fn decide(
         |pull: &PullId| queue.entry(pull).ok_or_else(|| QueueRefusal::NotQueued { pull: pull.clone() });
     match input {
         QueueInput::Enqueue { pull, head, priority } => {
-            (around.allowed)(pull, head)
+            (around.allowed)(pull, head, None)
                 .map_err(|why| QueueRefusal::NotAllowed { pull: pull.clone(), why })?;
             steps.enqueue(pull, head, *priority);
+        }
+        QueueInput::MergeNow { pull, head, request } => {
+            (around.allowed)(pull, head, Some(request))
+                .map_err(|why| QueueRefusal::NotAllowed { pull: pull.clone(), why })?;
+            steps.request(pull, head, request);
+            if queue.base.is_none()
+                && let Some(base) = (around.base_of)(pull)
+            {
+                steps.base_moved(&base);
+            }
         }
         QueueInput::Prioritize { pull, priority } => {
             if known(pull)?.priority != *priority {
@@ -61,19 +78,20 @@ pub(crate) fn decide(
             steps.tell(QueueEvent::Removed { pull: pull.clone(), why });
         }
         // A look that was taken before the last landing tells where the base was then.
-        QueueInput::BaseMoved { base } if !queue.past.contains(base) => steps.base_moved(base),
-        QueueInput::Tested { pull, head, base, ahead, result } => {
-            if let Some(lane) = in_test(queue, pull, head, base, ahead) {
+        QueueInput::BaseMoved { base, .. } if !queue.past.contains(base) => steps.base_moved(base),
+        QueueInput::Tested { pull, head, base, ahead, checks, result } => {
+            if let Some(lane) = queue.in_test(pull, head, base, ahead, *checks) {
                 steps.tested(lane, result);
             }
         }
         // True whatever we thought of it meanwhile: the commits are on the base branch.
-        QueueInput::Landed { pull, head, commit, with } => {
+        QueueInput::Landed { pull, head, commit, head_branch, with } => {
             let was_landing = in_landing(queue, pull, head).map(|lane| lane.on.clone());
             let last = (Part { pull: pull.clone(), head: head.clone() }, commit.clone());
-            for (Part { pull, head }, commit) in with.iter().cloned().chain([last]) {
-                if queue.entry(&pull).is_some_and(|entry| entry.head == head) {
-                    steps.tell(QueueEvent::Landed { pull, head, commit });
+            for (Part { pull: landed, head }, commit) in with.iter().cloned().chain([last]) {
+                if queue.entry(&landed).is_some_and(|entry| entry.head == head) {
+                    let head_branch = head_branch.clone().filter(|_| landed == *pull);
+                    steps.tell(QueueEvent::Landed { pull: landed, head, commit, head_branch });
                 }
             }
             // If it was landing no longer, the base was seen to move since and may be further along than this; and it may
@@ -104,7 +122,8 @@ pub(crate) fn decide(
             }
         }
         QueueInput::EffectFailed { pull, head, base, ahead, tries, why } => {
-            let tested = in_test(queue, pull, head, base, ahead);
+            let tested =
+                [true, false].into_iter().find_map(|checks| queue.in_test(pull, head, base, ahead, checks));
             let landed = in_landing(queue, pull, head).filter(|lane| lane.on == *base);
             if let Some(lane) = tested.or(landed).filter(|lane| queue.tries_of(lane) == *tries) {
                 steps.broke(lane, why);
@@ -120,26 +139,8 @@ pub(crate) fn decide(
     Ok(steps.events)
 }
 
-/// The lane whose test this is.
-fn in_test<'a>(
-    queue: &'a MergeQueue,
-    pull: &PullId,
-    head: &Commit,
-    base: &Commit,
-    ahead: &[Part],
-) -> Option<&'a Lane> {
-    led_by(queue, pull, head).filter(|lane| {
-        let is_testing = matches!(lane.state, super::LaneState::Testing {});
-        is_testing && lane.base == *base && lane.before() == ahead
-    })
-}
-
 fn in_landing<'a>(queue: &'a MergeQueue, pull: &PullId, head: &Commit) -> Option<&'a Lane> {
-    led_by(queue, pull, head).filter(|lane| lane.is_landing())
-}
-
-fn led_by<'a>(queue: &'a MergeQueue, pull: &PullId, head: &Commit) -> Option<&'a Lane> {
-    queue.lanes.iter().find(|lane| lane.last().is_some_and(|last| last.pull == *pull && last.head == *head))
+    queue.led_by(pull, head).filter(|lane| lane.is_landing())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::{Commit, PullId, Timestamp};
 /// Folds an event into the queue.
 pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) {
     match event {
-        QueueEvent::Enqueued { pull, head, priority } => {
+        QueueEvent::Enqueued { pull, head, priority, request, .. } => {
             let (pull, head, priority) = (pull.clone(), head.clone(), *priority);
             leave(queue, &pull);
             let entry = Entry {
@@ -22,6 +22,7 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
                 most: None,
                 landings: 0,
                 in_the_way: None,
+                request: request.clone(),
             };
             queue.entries.push(entry);
             sort(queue);
@@ -32,7 +33,7 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         }
         QueueEvent::Paused { why } => queue.paused = Some(why.clone()),
         QueueEvent::Resumed {} => queue.paused = None,
-        QueueEvent::BaseMoved { base } => base_moved(queue, base),
+        QueueEvent::BaseMoved { base, .. } => base_moved(queue, base),
         QueueEvent::TestStarted { pull, head, base, ahead, with, policy } => {
             let last = Part { pull: pull.clone(), head: head.clone() };
             let parts: Vec<Part> = with.iter().cloned().chain([last]).collect();
@@ -81,7 +82,7 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
                 queue.entries.iter_mut().for_each(|entry| entry.most = None);
             }
         }
-        QueueEvent::Landed { pull, head, commit } => {
+        QueueEvent::Landed { pull, head, commit, .. } => {
             landed(queue, &Part { pull: pull.clone(), head: head.clone() }, commit);
         }
     }
@@ -139,9 +140,12 @@ fn change_lane(queue: &mut MergeQueue, pull: &PullId, state: LaneState) {
     }
 }
 
-/// By urgency, then by who came first. The id decides between two of one moment, so that a replay agrees.
+/// Requests first, then by urgency, then by who came first. The id decides between two of one moment, so that a replay
+/// agrees.
 fn sort(queue: &mut MergeQueue) {
-    queue.entries.sort_by_key(|entry| (Reverse(entry.priority), entry.since, entry.pull.clone()));
+    queue.entries.sort_by_key(|entry| {
+        (entry.request.is_none(), Reverse(entry.priority), entry.since, entry.pull.clone())
+    });
 }
 
 #[cfg(test)]
@@ -161,7 +165,8 @@ mod tests {
     fn urgent_ones_go_first_and_among_equals_who_came_first() {
         let mut queue = MergeQueue::default();
         for (number, priority, at) in [(1, 0, 10), (2, 5, 30), (3, 0, 20), (4, 5, 30), (5, -1, 5)] {
-            let enqueued = QueueEvent::Enqueued { pull: pull(number), head: Commit::new("h"), priority };
+            let (pull, head) = (pull(number), Commit::new("h"));
+            let enqueued = QueueEvent::Enqueued { pull, head, priority, request: None, branch: None };
             evolve(&mut queue, &enqueued, Timestamp(at));
         }
         assert_eq!(order(&queue), [2, 4, 1, 3, 5]);

@@ -11,6 +11,8 @@
 //!
 //! A lane is tested on the base and everything in the lanes before it, so several are under way at a time. A result counts
 //! for exactly those heads on that base: when a lane lands, those behind it keep theirs, and when it falls, theirs is void.
+//! A [`MergeRequest`] of a person goes before all others, has the queue to itself, and is rejected where others would wait.
+//!
 //! What the queue wants done is derived from its state by [`MergeQueue::work`], so after a crash the same work is simply
 //! wanted again.
 
@@ -22,19 +24,24 @@ use crate::{Commit, PullId, Timestamp};
 
 #[cfg(test)]
 mod bench;
+mod branches;
 mod decide;
 mod evolve;
 mod lane;
+mod of_project;
 mod order;
 #[cfg(test)]
 mod props;
+mod request;
 mod rules;
 mod settle;
 mod steps;
 
-pub(crate) use decide::{Around, decide};
+use decide::{Around, decide};
 pub(crate) use evolve::evolve;
 pub use lane::{Lane, LaneState, Part};
+pub(crate) use of_project::decide_in_project;
+pub use request::{HeadBranch, MergeRequest, Strategy};
 pub use rules::{QueueRules, Update};
 
 /// How often an entry may break for reasons that are not its own before it is given up.
@@ -50,7 +57,10 @@ const BASES_KEPT: usize = 32;
 /// The pull requests that want to land on one base branch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MergeQueue {
-    /// By urgency, then by who came first. Those that are in no lane wait.
+    /// The branch that its entries land on, if that is not the default branch of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Requests first, then by urgency, then by who came first. Those that are in no lane wait.
     pub entries: Vec<Entry>,
     /// What is in work, in the order in which it will land.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,6 +102,9 @@ pub struct Entry {
     /// What keeps it from landing although it is green.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_the_way: Option<InTheWay>,
+    /// The request of the person who wants it merged at once, if that is how it came here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<MergeRequest>,
 }
 
 /// Something that keeps the base from being moved, whatever is to land: nobody's fault who is in the queue.
@@ -130,6 +143,12 @@ pub enum QueueInput {
         head: Commit,
         priority: i32,
     },
+    /// A person wants it merged at once. One that is in the queue already is taken to its front.
+    MergeNow {
+        pull: PullId,
+        head: Commit,
+        request: MergeRequest,
+    },
     Prioritize {
         pull: PullId,
         priority: i32,
@@ -150,6 +169,8 @@ pub enum QueueInput {
     },
     BaseMoved {
         base: Commit,
+        /// The branch that moved, if that is not the default branch of the project.
+        branch: Option<String>,
     },
     Tested {
         pull: PullId,
@@ -157,12 +178,15 @@ pub enum QueueInput {
         base: Commit,
         /// What was merged before it, in order.
         ahead: Vec<Part>,
+        /// The checks were run. Without them, it was only worked out what would land.
+        checks: bool,
         result: TestResult,
     },
     Landed {
         pull: PullId,
         head: Commit,
         commit: Commit,
+        head_branch: Option<HeadBranch>,
         /// Those that have landed with it, before it, each with its own commit.
         with: Vec<(Part, Commit)>,
     },
@@ -225,6 +249,11 @@ pub enum QueueEvent {
         pull: PullId,
         head: Commit,
         priority: i32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<MergeRequest>,
+        /// The branch that it lands on, if that is not the default branch of the project.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
     },
     Reprioritized {
         pull: PullId,
@@ -240,6 +269,8 @@ pub enum QueueEvent {
     Resumed {},
     BaseMoved {
         base: Commit,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
     },
     /// A lane is begun: these heads, one after another, on what is ahead of them.
     TestStarted {
@@ -319,6 +350,8 @@ pub enum QueueEvent {
         pull: PullId,
         head: Commit,
         commit: Commit,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head_branch: Option<HeadBranch>,
     },
 }
 
@@ -344,6 +377,10 @@ pub enum Rejection {
     Vetoed {
         why: String,
     },
+    /// It was requested to land at once, and something keeps it from that.
+    Held {
+        why: String,
+    },
 }
 
 /// Why a request to the queue was refused.
@@ -365,12 +402,20 @@ impl MergeQueue {
         self.lanes.iter().find(|lane| lane.has(pull))
     }
 
-    /// What is wanted now; nothing while paused.
+    /// Returns the work that is wanted now; while paused, only that of a request.
     pub fn work(&self) -> Vec<Work> {
-        match self.paused {
-            Some(_) => vec![],
-            None => self.lanes.iter().filter_map(|lane| lane.work(self.tries_of(lane))).collect(),
-        }
+        let wanted =
+            self.lanes.iter().filter(|lane| self.paused.is_none() || self.request_of(lane).is_some());
+        wanted.filter_map(|lane| lane.work(self.tries_of(lane))).collect()
+    }
+
+    /// The request that a lane is for.
+    pub fn request_of(&self, lane: &Lane) -> Option<&MergeRequest> {
+        self.entry(&lane.last()?.pull)?.request.as_ref()
+    }
+
+    fn runs_checks(&self, lane: &Lane) -> bool {
+        self.request_of(lane).is_none_or(MergeRequest::runs_checks)
     }
 
     /// What is green and first and waits for the word of hooks, if there are any: head, and the base that it stands on.
@@ -387,12 +432,35 @@ impl MergeQueue {
     }
 
     /// Whether a test still says something: also while nothing new is begun.
-    pub fn is_testing(&self, pull: &PullId, head: &Commit, base: &Commit, ahead: &[Part]) -> bool {
-        self.lanes.iter().any(|lane| {
-            let last = lane.last().is_some_and(|last| last.pull == *pull && last.head == *head);
+    pub fn is_testing(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+        ahead: &[Part],
+        checks: bool,
+    ) -> bool {
+        self.in_test(pull, head, base, ahead, checks).is_some()
+    }
+
+    /// The lane whose test this is.
+    fn in_test(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+        ahead: &[Part],
+        checks: bool,
+    ) -> Option<&Lane> {
+        self.led_by(pull, head).filter(|lane| {
             let testing = matches!(lane.state, LaneState::Testing {});
-            last && testing && lane.base == *base && lane.before() == ahead
+            testing && lane.base == *base && lane.before() == ahead && self.runs_checks(lane) == checks
         })
+    }
+
+    fn led_by(&self, pull: &PullId, head: &Commit) -> Option<&Lane> {
+        let leads = |last: &Part| last.pull == *pull && last.head == *head;
+        self.lanes.iter().find(|lane| lane.last().is_some_and(leads))
     }
 
     /// When a landing is tried again that something was in the way of.

@@ -1,4 +1,4 @@
-//! Who is next: by urgency, then in the order that conflicts least, then by who came first.
+//! Who is next: requests first, then by urgency, then in the order that conflicts least, then by who came first.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl MergeQueue {
             .map(|entry| (self.clashes(entry, now, clash), entry))
             .collect();
         waiting.sort_by_key(|(clashes, entry)| {
-            (Reverse(entry.priority), *clashes, entry.since, entry.pull.clone())
+            (entry.request.is_none(), Reverse(entry.priority), *clashes, entry.since, entry.pull.clone())
         });
         waiting.into_iter().map(|(_, entry)| entry).collect()
     }
@@ -36,14 +36,16 @@ impl MergeQueue {
 }
 
 impl State {
-    /// What is in the queue of a project, in the order in which it would land if all went well now.
+    /// Returns all that is in the queues of a project, in the order in which it would land if all went well now.
     pub fn merge_order(&self, project: &ProjectId) -> Vec<PullId> {
         let Some(project) = self.projects.get(project) else { return vec![] };
-        let in_work =
-            project.queue.lanes.iter().flat_map(|lane| lane.parts.iter().map(|part| part.pull.clone()));
         let clash = |a: &PullId, b: &PullId| self.may_clash(a, b);
-        let waiting = project.queue.waiting(self.at, &clash).into_iter().map(|entry| entry.pull.clone());
-        in_work.chain(waiting).collect()
+        let in_order = |queue: &MergeQueue| -> Vec<PullId> {
+            let in_work = queue.lanes.iter().flat_map(|lane| lane.parts.iter().map(|part| part.pull.clone()));
+            let waiting = queue.waiting(self.at, &clash).into_iter().map(|entry| entry.pull.clone());
+            in_work.chain(waiting).collect()
+        };
+        project.queues().flat_map(in_order).collect()
     }
 
     /// Whether two pull requests conflict, as it was foreseen.

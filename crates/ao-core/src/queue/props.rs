@@ -12,6 +12,7 @@ fn an_input() -> impl Strategy<Value = QueueInput> {
     let on = || select(vec!["b1", "b2", "b3"]);
     prop_oneof![
         4 => (number(), head(), -1..2).prop_map(|(number, head, priority)| enqueue(number, head, priority)),
+        1 => (number(), head()).prop_map(|(number, head)| request(number, head, ann())),
         1 => number().prop_map(|number| QueueInput::Remove { pull: pull(number), why: String::new() }),
         1 => (number(), -1..2).prop_map(|(n, priority)| QueueInput::Prioritize { pull: pull(n), priority }),
         1 => Just(QueueInput::Pause { why: "x".into() }),
@@ -63,7 +64,7 @@ proptest! {
             if let (true, Some(work)) = (does, wanted.get(which % wanted.len().max(1))) {
                 input = match work.clone() {
                     Work::Test { pull, head, base, ahead, .. } => {
-                        QueueInput::Tested { pull, head, base, ahead, result }
+                        QueueInput::Tested { pull, head, base, ahead, checks: true, result }
                     }
                     Work::Land { pull, head, base, tries, .. } if how == 0 => {
                         let (ahead, why) = (vec![], "no disk".into());
@@ -77,11 +78,11 @@ proptest! {
                             with.iter().cloned().chain([Part { pull: pull.clone(), head: head.clone() }]).collect();
                         let at = |many: usize| commit(&tree(base.as_str(), &grown[..many]));
                         let with = with.into_iter().enumerate().map(|(place, part)| (part, at(place + 1))).collect();
-                        QueueInput::Landed { pull, head, commit: at(grown.len()), with }
+                        QueueInput::Landed { pull, head, commit: at(grown.len()), head_branch: None, with }
                     }
                 };
             }
-            if let QueueInput::Tested { pull, head, base, ahead, result: TestResult::Green { tree: told } } =
+            if let QueueInput::Tested { pull, head, base, ahead, result: TestResult::Green { tree: told }, .. } =
                 &mut input
             {
                 let own = Part { pull: pull.clone(), head: head.clone() };
@@ -139,12 +140,12 @@ proptest! {
                         true => red("E1"),
                         false => green(&whole),
                     };
-                    QueueInput::Tested { pull, head, base, ahead, result }
+                    QueueInput::Tested { pull, head, base, ahead, checks: true, result }
                 }
                 Work::Land { pull, head, base, with, tree: whole, .. } => {
                     let commits = (1..=with.len()).map(|many| commit(&tree(base.as_str(), &with[..many])));
                     let with = with.iter().cloned().zip(commits).collect();
-                    QueueInput::Landed { pull, head, commit: commit(&whole), with }
+                    QueueInput::Landed { pull, head, commit: commit(&whole), head_branch: None, with }
                 }
             };
             bench.events(&input).unwrap();

@@ -81,7 +81,7 @@ mod tests {
                         true => red(&format!("{tree} is broken")),
                         false => green(&tree),
                     };
-                    QueueInput::Tested { pull, head, base, ahead, result }
+                    QueueInput::Tested { pull, head, base, ahead, checks: true, result }
                 }
                 Work::Land { pull, head, base, with, tree, .. } => {
                     assert!(!red_tree(&tree), "main is never red");
@@ -94,7 +94,7 @@ mod tests {
                         with.into_iter().map(|part| (part.clone(), grown(part.head.as_str()))).collect();
                     let landed = grown(head.as_str());
                     assert_eq!(landed.as_str(), tree, "what lands is what was tested");
-                    QueueInput::Landed { pull, head, commit: landed, with }
+                    QueueInput::Landed { pull, head, commit: landed, head_branch: None, with }
                 }
             };
             for event in bench.events(&input).unwrap() {
@@ -197,6 +197,7 @@ mod tests {
             pull: pull(2),
             head: commit("b"),
             commit: commit("m2"),
+            head_branch: None,
             with: vec![(part(1, "a"), commit("m1"))],
         };
         assert_eq!(bench.step(&landed), "landed landed => test 3 c on main after 1,2");

@@ -1,8 +1,8 @@
 //! What the queue does because of an input, step by step, up to what is due next.
 
 use super::{
-    AGAIN, AGAIN_AT_MOST, Around, Lane, LaneState, MAX_TRIES, MergeQueue, Part, QueueEvent, Rejection,
-    TestResult, evolve,
+    AGAIN, AGAIN_AT_MOST, Around, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part,
+    QueueEvent, Rejection, TestResult, evolve,
 };
 use crate::outside::{Kind, bounded};
 use crate::pull::TEXT_LIMIT;
@@ -31,15 +31,34 @@ impl Steps {
             Some((false, _)) => {
                 let why = format!("{head} was enqueued instead");
                 self.tell(QueueEvent::Removed { pull: pull.clone(), why });
-                self.tell(QueueEvent::Enqueued { pull, head, priority });
+                self.enter(pull, head, priority, None);
             }
-            None => self.tell(QueueEvent::Enqueued { pull, head, priority }),
+            None => self.enter(pull, head, priority, None),
         }
+    }
+
+    /// Takes a request in. The same request again changes nothing, nor does another one for what lands this moment.
+    pub(super) fn request(&mut self, pull: &PullId, head: &Commit, request: &MergeRequest) {
+        if let Some(known) = self.queue.entry(pull) {
+            let landing = self.queue.lane_of(pull).is_some_and(Lane::is_landing);
+            if known.head == *head && (landing || known.request.as_ref() == Some(request)) {
+                return;
+            }
+            let why = format!("{} wants {head} merged at once instead", request.by);
+            self.tell(QueueEvent::Removed { pull: pull.clone(), why });
+        }
+        self.enter(pull.clone(), head.clone(), 0, Some(request.clone()));
+    }
+
+    fn enter(&mut self, pull: PullId, head: Commit, priority: i32, request: Option<MergeRequest>) {
+        let branch = self.queue.branch.clone();
+        self.tell(QueueEvent::Enqueued { pull, head, priority, request, branch });
     }
 
     pub(super) fn base_moved(&mut self, base: &Commit) {
         if self.queue.base.as_ref() != Some(base) {
-            self.tell(QueueEvent::BaseMoved { base: base.clone() });
+            let branch = self.queue.branch.clone();
+            self.tell(QueueEvent::BaseMoved { base: base.clone(), branch });
         }
     }
 
@@ -82,6 +101,9 @@ impl Steps {
     /// Nobody in the queue is to blame, so all stays as it is, and it is tried again later.
     pub(super) fn wait_for_it(&mut self, lane: &Lane, why: &str) {
         let Some(Part { pull, .. }) = lane.last().cloned() else { return };
+        if self.queue.request_of(lane).is_some() {
+            return self.hold(&pull, bounded(Kind::Log, why, TEXT_LIMIT));
+        }
         let times = self.queue.in_the_way_of(lane).map_or(0, |known| known.times).saturating_add(1);
         let after = AGAIN.saturating_mul(1 << (times - 1).min(8)).min(AGAIN_AT_MOST);
         let (why, again_at) = (bounded(Kind::Log, why, TEXT_LIMIT), self.at + after);
@@ -111,9 +133,14 @@ impl Steps {
         }
     }
 
+    /// Has an entry wait for what is in its way. A request does not wait: it is rejected.
     fn hold(&mut self, pull: &PullId, why: String) {
-        if self.queue.entry(pull).is_some_and(|entry| entry.held.is_none()) {
-            self.tell(QueueEvent::Held { pull: pull.clone(), why });
+        let Some(entry) = self.queue.entry(pull) else { return };
+        let (pull, head) = (entry.pull.clone(), entry.head.clone());
+        if entry.request.is_some() {
+            self.tell(QueueEvent::Rejected { pull, head, reason: Rejection::Held { why } });
+        } else if entry.held.is_none() {
+            self.tell(QueueEvent::Held { pull, why });
         }
     }
 
@@ -122,7 +149,7 @@ impl Steps {
         self.let_go(around);
         // Each round takes a lane away, so this comes to an end.
         while self.take_back(around) {}
-        if self.queue.paused.is_none() && !self.queue.policy_due {
+        if !self.queue.policy_due {
             self.land(around);
             while self.begin(around) {}
         }
@@ -158,11 +185,14 @@ impl Steps {
                 }
                 LaneState::Tested { .. } | LaneState::Landing { .. } => {
                     let against = |part: &Part| {
-                        let why = (around.still_allowed)(&part.pull, &part.head).err()?;
+                        let request = self.queue.request_of(&lane);
+                        let why = (around.still_allowed)(&part.pull, &part.head, request).err()?;
                         Some((part.pull.clone(), why))
                     };
                     if let Some((pull, why)) = lane.parts.iter().find_map(against) {
-                        self.void(&lane, "policy no longer holds");
+                        if self.queue.request_of(&lane).is_none() {
+                            self.void(&lane, "policy no longer holds");
+                        }
                         self.hold(&pull, why);
                         return true;
                     }
@@ -179,6 +209,9 @@ impl Steps {
 
     fn land(&mut self, around: &Around<'_>) {
         let Some(lane) = self.queue.lanes.first() else { return };
+        if self.queue.paused.is_some() && self.queue.request_of(lane).is_none() {
+            return;
+        }
         let due = self.queue.again_at();
         if due.is_some_and(|again_at| again_at > self.at) {
             return;
@@ -200,8 +233,13 @@ impl Steps {
     /// the last one: those behind it are judged by what it says.
     fn begin(&mut self, around: &Around<'_>) -> bool {
         let Some(base) = self.queue.anchor().cloned() else { return false };
+        let waits = |entry: &&Entry| entry.request.is_some() && self.queue.lane_of(&entry.pull).is_none();
+        if let Some(entry) = self.queue.entries.iter().find(waits).cloned() {
+            return self.begin_request(&entry, around);
+        }
         let full = self.queue.lanes.len() >= around.rules.parallel.max(1) as usize;
-        if full || self.queue.policy_due || self.queue.lanes.iter().any(|lane| lane.policy) {
+        let alone = |lane: &Lane| lane.policy || self.queue.request_of(lane).is_some();
+        if full || self.queue.paused.is_some() || self.queue.lanes.iter().any(alone) {
             return false;
         }
         let mut policy = false;
@@ -212,7 +250,7 @@ impl Steps {
             if parts.len() as u32 >= most {
                 break;
             }
-            match (around.allowed)(&entry.pull, &entry.head) {
+            match (around.allowed)(&entry.pull, &entry.head, None) {
                 Ok(()) if (around.changes_policy)(&entry.pull) => {
                     if parts.is_empty() {
                         policy = true;
@@ -232,6 +270,27 @@ impl Steps {
         let sound = self.queue.lanes.iter().filter(|lane| !lane.has_failed());
         let ahead = sound.flat_map(|lane| lane.parts.clone()).collect();
         self.tell(QueueEvent::TestStarted { pull, head, base, ahead, with: parts, policy });
+        true
+    }
+
+    /// Begins the lane of a request, which has the queue to itself: it lands in a way of its own, and by rules of its own.
+    /// Lanes that are only being tested make way for it, and one that is landing is waited for.
+    fn begin_request(&mut self, entry: &Entry, around: &Around<'_>) -> bool {
+        let Entry { pull, head, request, .. } = entry.clone();
+        if let Err(why) = (around.allowed)(&pull, &head, request.as_ref()) {
+            self.hold(&pull, why);
+            return true;
+        }
+        for lane in self.queue.lanes.clone() {
+            if !lane.is_landing() && self.queue.request_of(&lane).is_none() {
+                self.void(&lane, &format!("{pull} is merged first, so it has to be tested again"));
+            }
+        }
+        let Some(base) = self.queue.base.clone().filter(|_| self.queue.lanes.is_empty()) else {
+            return false;
+        };
+        let policy = (around.changes_policy)(&pull);
+        self.tell(QueueEvent::TestStarted { pull, head, base, ahead: vec![], with: vec![], policy });
         true
     }
 }

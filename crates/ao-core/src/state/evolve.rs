@@ -15,7 +15,6 @@ use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
 use crate::notice::{self, NoticeEvent};
 use crate::project::{PolicyStand, Project, ProjectEvent, StoppedWork};
 use crate::pull::{self, PullEvent};
-use crate::queue;
 use crate::session::{self, Session, SessionEvent};
 use crate::task::TaskEvent;
 use crate::{ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
@@ -78,7 +77,7 @@ impl State {
             }
             Event::Queue(id, event) => {
                 if let Some(project) = self.projects.get_mut(id) {
-                    queue::evolve(&mut project.queue, event, at);
+                    project.evolve_queue(event, at);
                     self.index.timers.set(Timer::Queue(id.clone()), project.queue.again_at());
                 }
             }

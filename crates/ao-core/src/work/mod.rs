@@ -171,7 +171,8 @@ impl<'a> WorkView<'a> {
             checks: checks(pull),
             review: review(pull, &step),
             queued: self.state.projects.get(&pull.id.project).and_then(|project| {
-                let place = project.queue.entries.iter().position(|entry| entry.pull == pull.id)?;
+                let queue = project.queue_with(&pull.id)?;
+                let place = queue.entries.iter().position(|entry| entry.pull == pull.id)?;
                 u32::try_from(place + 1).ok()
             }),
             step,

@@ -5,16 +5,13 @@ use crate::Timestamp;
 use crate::decide::agent_of;
 use crate::incident::{Doubt, Incident, IncidentKey, IncidentKind, Rung, Subject};
 use crate::outside::{cut, one_line};
-use crate::policy::{RuleVerdict, Verdict};
+use crate::policy::{MergeRule, RuleVerdict, Verdict};
 use crate::pull::{CheckState, Green, Pull, PullState, Standing, ThreadFacts};
 use crate::reaction::Action;
 use crate::state::State;
 
 /// How much of what a rule or a check says is told.
 const SAID: usize = 160;
-
-/// Rules that a person fulfils by a review.
-const BY_REVIEW: [&str; 5] = ["approvals", "human", "trust", "policy_file", "protected"];
 
 /// What has to happen next for a pull request, and by whom.
 ///
@@ -69,9 +66,12 @@ impl Place<'_> {
 
     /// In the merge queue, and nothing keeps it there.
     fn queued(&self, verdict: &Verdict) -> Option<NextStep> {
-        let queue = &self.state.projects.get(&self.pull.id.project)?.queue;
+        let queue = self.state.projects.get(&self.pull.id.project)?.queue_with(&self.pull.id)?;
         let place = queue.entries.iter().position(|entry| entry.pull == self.pull.id)?;
         let entry = &queue.entries[place];
+        if entry.request.is_some() {
+            return Some(self.step(Turn::Queue, WorkStage::MergeQueue, "is being merged"));
+        }
         if let Some(way) = &entry.in_the_way {
             let says = format!("is tested and cannot land: {}", said(&way.why));
             let step = self.step(Turn::You, WorkStage::Decision, says);
@@ -202,23 +202,22 @@ impl Place<'_> {
     /// What its policy is still against: a person reviews it or decides, or a freeze has to end.
     fn for_a_person(&self, verdict: &Verdict) -> Option<NextStep> {
         // Told before, and of checks that do not exist no one waits.
-        const DONE: [&str; 5] = ["open", "mergeable", "checks", "changes_requested", "threads"];
         let against: Vec<&RuleVerdict> =
-            verdict.against().filter(|rule| !DONE.contains(&rule.rule)).collect();
+            verdict.against().filter(|it| !it.rule.is_basic() && it.rule != MergeRule::Threads).collect();
         let unread = |rule: &&&RuleVerdict| {
             let known = self.pull.scan.as_ref().is_some_and(|scan| scan.head == self.pull.facts.head);
-            rule.rule == "patterns" && !known
+            rule.rule == MergeRule::Patterns && !known
         };
         if against.iter().any(|rule| unread(&rule)) {
             let says = "waits for the policy scan of its added lines";
             return Some(self.step(Turn::Checks, WorkStage::ChecksPending, says));
         }
-        let decides = |rule: &&&RuleVerdict| !BY_REVIEW.contains(&rule.rule) && rule.rule != "freeze";
+        let decides = |it: &&&RuleVerdict| !it.rule.is_met_by_review() && it.rule != MergeRule::Freeze;
         if let Some(rule) = against.iter().find(decides) {
             let says = format!("is held by the policy: {} ({})", rule.rule, said(&rule.evidence));
             return Some(self.you(WorkStage::Decision, says, "policy explain"));
         }
-        if against.iter().any(|rule| BY_REVIEW.contains(&rule.rule)) {
+        if against.iter().any(|it| it.rule.is_met_by_review()) {
             let pull = self.pull;
             let says = if !pull.approvals().is_empty() {
                 "needs another review".to_owned()

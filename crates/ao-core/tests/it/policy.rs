@@ -1,10 +1,14 @@
 //! A policy in force, step by step: what is ready, what is merged unasked, and what time and a broken file change.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use ao_core::incident::{IncidentKind, Rung};
 use ao_core::policy::{Finding, Freeze, HumanNeed, Policy, Scan, Trust};
 use ao_core::project::{ProjectInput, Suspicion};
 use ao_core::pull::{
-    Author, ChangeSize, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing,
+    Author, ChangeSize, CheckState, Mergeable, PullFacts, PullInput, PullState, ReviewFacts, ReviewVerdict,
+    Standing,
 };
 use ao_core::session::{AgentAbilities, AgentChoice};
 use ao_core::{Commit, Event, Input, Timestamp};
@@ -192,7 +196,7 @@ fn an_agent_that_gives_its_pull_request_up_is_trusted_no_more_and_nobody_lends_i
     seen(&mut desk, |_| {});
     let against = |desk: &Desk| -> Vec<&'static str> {
         let verdict = desk.state.verdict(&desk.state.pulls[&pull()], desk.now);
-        verdict.against().map(|rule| rule.rule).collect()
+        verdict.against().map(|rule| rule.rule.name()).collect()
     };
     assert_eq!(against(&desk), ["human", "trust"]);
     desk.take(Input::Pull { pull: pull(), input: PullInput::Release { session: maker } });
@@ -235,4 +239,36 @@ fn a_repository_that_was_changed_is_a_persons_matter_until_it_is_confirmed() {
     assert_eq!(desk.state.incidents, before.incidents, "the same again is no news");
     seen(&mut desk, vec![]);
     assert_eq!(open(&desk), None);
+}
+
+/// The default policy binds only what is merged unasked, and of a closed one nothing else is said.
+#[test]
+fn a_person_hears_all_that_stands_in_the_way_of_a_merge_and_what_yields() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    let mut blockers = |change: &dyn Fn(&mut PullFacts)| -> Vec<String> {
+        desk.now = desk.now + Duration::from_secs(1);
+        seen(&mut desk, change);
+        let found = desk.state.blockers(&desk.state.pulls[&pull()], &BTreeSet::new(), desk.now);
+        let word = |yields| if yields { "?" } else { "!" };
+        found.iter().map(|it| format!("{}{}", it.blocker(), word(it.rule.yields()))).collect()
+    };
+    assert_eq!(blockers(&|_| {}), [""; 0]);
+    assert_eq!(blockers(&|look| look.draft = true), ["it is a draft!"]);
+    let files = || vec!["a.rs".to_owned(), "b c.rs".to_owned()];
+    assert_eq!(
+        blockers(&|look| look.mergeable = Mergeable::Conflict { files: files() }),
+        ["it conflicts with `main` in a.rs, b c.rs!"]
+    );
+    assert_eq!(
+        blockers(&|look| look.checks[0].state = CheckState::Pending),
+        ["checks: still running on c1: test?"]
+    );
+    let objects = |look: &mut PullFacts| {
+        look.reviews = approved_by(&["ann", "bob"]);
+        look.reviews.iter_mut().for_each(|review| review.verdict = ReviewVerdict::ChangesRequested);
+    };
+    assert_eq!(blockers(&objects), ["ann, bob have asked for changes?"]);
+    let closed = |look: &mut PullFacts| (look.state, look.draft) = (PullState::Closed, true);
+    assert_eq!(blockers(&closed), ["it is closed!"]);
 }

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use ao_core::errand::Order;
+use ao_core::policy::{MergeRule, Policy};
+use ao_core::project::ProjectInput;
 use ao_core::pull::{
     Author, CheckState, Mergeable, PullInput, PullState, ReviewFacts, ReviewVerdict, Standing,
 };
-use ao_core::queue::{QueueInput, QueueRules, TestResult, Update};
-use ao_core::{Commit, Effect, Input, Scope, SessionId, wants};
+use ao_core::queue::{MergeRequest, QueueInput, QueueRules, Strategy, TestResult, Update};
+use ao_core::{Commit, Effect, Event, Input, Refusal, Scope, SessionId, wants};
 
 use crate::desk::{Desk, app};
 use crate::incidents::{facts, listen, pull, with_pull};
@@ -41,7 +43,7 @@ fn say(desk: &mut Desk, input: QueueInput) {
 
 fn tested(desk: &mut Desk, result: TestResult) {
     let (head, base) = (Commit::new("c1"), Commit::new("b0"));
-    say(desk, QueueInput::Tested { pull: pull(), head, base, ahead: vec![], result });
+    say(desk, QueueInput::Tested { pull: pull(), head, base, ahead: vec![], checks: true, result });
 }
 
 /// Everything that an agent was told, in the order in which it was to hear it.
@@ -134,11 +136,11 @@ fn a_head_that_is_rejected_again_on_another_base_is_told_of_again() {
     let red = TestResult::Red { output: "error: one".into(), between: String::new() };
     tested(&mut desk, red);
     let base = Commit::new("b1");
-    say(&mut desk, QueueInput::BaseMoved { base: base.clone() });
+    say(&mut desk, QueueInput::BaseMoved { base: base.clone(), branch: None });
     let head = Commit::new("c1");
     say(&mut desk, QueueInput::Enqueue { pull: pull(), head: head.clone(), priority: 0 });
     let result = TestResult::Red { output: "error: two".into(), between: String::new() };
-    say(&mut desk, QueueInput::Tested { pull: pull(), head, base, ahead: vec![], result });
+    say(&mut desk, QueueInput::Tested { pull: pull(), head, base, ahead: vec![], checks: true, result });
     let told = said(&desk, session);
     assert!(told.contains("error: one") && told.contains("error: two"), "{told}");
 }
@@ -181,7 +183,13 @@ fn what_has_landed_is_merged_at_once_and_not_queued_again() {
     let (head, commit) = (Commit::new("c1"), Commit::new("m1"));
     say(
         &mut desk,
-        QueueInput::Landed { pull: pull(), head: head.clone(), commit: commit.clone(), with: vec![] },
+        QueueInput::Landed {
+            pull: pull(),
+            head: head.clone(),
+            commit: commit.clone(),
+            head_branch: None,
+            with: vec![],
+        },
     );
     assert!(desk.session(session).status(desk.now).reason.contains("merged"));
     let known = desk.state.pulls.get(&pull()).map(|known| known.facts.state.clone());
@@ -196,7 +204,10 @@ fn branches_that_are_behind_are_rebased_if_that_is_wanted_and_their_agents_are_i
         let mut desk = Desk::new();
         keep_up(&mut desk, update);
         with_pull(&mut desk);
-        desk.take(Input::Queue { project: app(), input: QueueInput::BaseMoved { base: Commit::new("b1") } });
+        desk.take(Input::Queue {
+            project: app(),
+            input: QueueInput::BaseMoved { base: Commit::new("b1"), branch: None },
+        });
         assert_eq!(desk.state.errands.len(), orders);
     }
 }
@@ -224,7 +235,7 @@ fn what_is_approved_or_not_known_to_merge_cleanly_is_not_rebased() {
         let mut now = facts(&desk, "c1", CheckState::Pending);
         (now.mergeable, now.reviews) = (mergeable.clone(), reviews);
         desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(now)) });
-        say(&mut desk, QueueInput::BaseMoved { base: Commit::new("b1") });
+        say(&mut desk, QueueInput::BaseMoved { base: Commit::new("b1"), branch: None });
         let rebases = desk.state.errands.values();
         let rebases = rebases.filter(|errand| matches!(errand.order, Order::Rebase { .. }));
         assert_eq!(rebases.count(), orders, "{mergeable:?}");
@@ -262,7 +273,10 @@ fn after_a_change_of_the_policy_the_queue_goes_on_once_that_was_read() {
     let head = Commit::new("c1");
     say(&mut desk, QueueInput::Enqueue { pull: pull(), head: head.clone(), priority: 0 });
     tested(&mut desk, TestResult::Green { tree: "t1".into() });
-    say(&mut desk, QueueInput::Landed { pull: pull(), head, commit: Commit::new("m1"), with: vec![] });
+    say(
+        &mut desk,
+        QueueInput::Landed { pull: pull(), head, commit: Commit::new("m1"), head_branch: None, with: vec![] },
+    );
     let due = |desk: &Desk| desk.state.projects[&app()].queue.policy_due;
     assert!(due(&desk));
     // The same as before, because the change was of a comment: that it was read counts.
@@ -282,4 +296,97 @@ fn what_is_for_another_branch_is_not_queued() {
     let enqueue = QueueInput::Enqueue { pull: pull(), head: Commit::new("c1"), priority: 0 };
     let refusal = desk.try_take(Input::Queue { project: app(), input: enqueue }).unwrap_err();
     assert!(refusal.to_string().contains("into `release`"), "{refusal}");
+}
+
+fn request(desk: &mut Desk, request: MergeRequest) -> Result<Vec<Event>, Refusal> {
+    let input = QueueInput::MergeNow { pull: pull(), head: Commit::new("c1"), request };
+    desk.try_take(Input::Queue { project: app(), input })
+}
+
+fn by_ann() -> MergeRequest {
+    MergeRequest { by: "ann".into(), ..MergeRequest::default() }
+}
+
+fn wanted(desk: &Desk) -> Vec<Effect> {
+    wants(&desk.state, &Scope::Project(app()))
+}
+
+#[test]
+fn a_person_merges_what_the_default_policy_would_not_merge_unasked() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    desk.now = desk.now + Duration::from_secs(1);
+    let green = facts(&desk, "c1", CheckState::Passed);
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(green)) });
+    let terms = MergeRequest { strategy: Some(Strategy::Rebase), delete_branch: Some(true), ..by_ann() };
+    request(&mut desk, terms.clone()).unwrap();
+    assert!(matches!(&wanted(&desk)[..], [Effect::TestMerge { request: Some(it), .. }] if *it == terms));
+    tested(&mut desk, TestResult::Green { tree: "t1".into() });
+    assert!(matches!(&wanted(&desk)[..], [Effect::Merge { request: Some(it), .. }] if *it == terms));
+}
+
+#[test]
+fn a_written_policy_binds_a_person_who_does_not_overrule_it() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    desk.now = desk.now + Duration::from_secs(1);
+    let red = CheckState::Failed {
+        certain: true,
+        files: vec![],
+        signature: "E1".into(),
+        excerpt: String::new(),
+        url: String::new(),
+        log: None,
+    };
+    let look = facts(&desk, "c1", red);
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(look)) });
+    let policy = Policy { threads_resolved: false, ..Policy::default() };
+    let seen = ProjectInput::PolicySeen(Some(Box::new(policy)));
+    desk.take(Input::Project { project: app(), input: seen });
+    let refusal = request(&mut desk, by_ann()).unwrap_err().to_string();
+    for what in ["checks: failed on c1: test", "policy, approvals: 0 of 1 on c1"] {
+        assert!(refusal.contains(what), "{refusal}");
+    }
+    let over = MergeRule::yielding().collect();
+    request(&mut desk, MergeRequest { over, ..by_ann() }).unwrap();
+    let wanted = wanted(&desk);
+    let [Effect::TestMerge { request: Some(it), .. }] = &wanted[..] else { panic!("{wanted:?}") };
+    assert!(!it.runs_checks());
+}
+
+#[test]
+fn a_request_lands_on_another_branch_than_the_default_one_beside_the_queue() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    desk.now = desk.now + Duration::from_secs(1);
+    let mut stacked = facts(&desk, "c1", CheckState::Passed);
+    (stacked.base_branch, stacked.base) = ("release".into(), Commit::new("r0"));
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(stacked.clone())) });
+    request(&mut desk, by_ann()).unwrap();
+    let bases = |desk: &Desk| -> Vec<String> {
+        let base = |effect: &Effect| match effect {
+            Effect::TestMerge { base, .. } => format!("test on {base}"),
+            Effect::Merge { base, .. } => format!("merge on {base}"),
+            other => format!("{other:?}"),
+        };
+        wanted(desk).iter().map(base).collect()
+    };
+    assert_eq!(bases(&desk), ["test on r0"]);
+    desk.now = desk.now + Duration::from_secs(1);
+    (stacked.base, stacked.observed_at) = (Commit::new("r1"), desk.now);
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(stacked)) });
+    assert_eq!(bases(&desk), ["test on r1"], "the branch has moved");
+    let (head, base, ahead) = (Commit::new("c1"), Commit::new("r1"), vec![]);
+    let result = TestResult::Green { tree: "t1".into() };
+    say(
+        &mut desk,
+        QueueInput::Tested { pull: pull(), head: head.clone(), base, ahead, checks: true, result },
+    );
+    assert_eq!(bases(&desk), ["merge on r1"]);
+    let main = desk.state.projects[&app()].queue.clone();
+    let commit = Commit::new("r2");
+    say(&mut desk, QueueInput::Landed { pull: pull(), head, commit, head_branch: None, with: vec![] });
+    let project = &desk.state.projects[&app()];
+    assert!(project.other_queues.is_empty() && project.queue == main, "{project:?}");
+    assert!(desk.state.pulls[&pull()].is_merged());
 }

@@ -6,7 +6,7 @@ use ao_core::advise::{AdviceKind, advise};
 use ao_core::evidence::{Reading, Source};
 use ao_core::incident::IncidentKind;
 use ao_core::notice::NoticeInput;
-use ao_core::policy::Policy;
+use ao_core::policy::{MergeRule, Policy};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{
     Author, ChangeSize, CheckState, CommentFacts, Mergeable, PullFacts, PullInput, PullState, ReviewFacts,
@@ -578,7 +578,8 @@ fn checks_that_a_conflict_keeps_from_running_are_not_said_to_run() {
     let work = of_pull(&desk);
     assert_eq!((work.checks, work.step.stage), (CheckSummary::Blocked, WorkStage::Conflict));
     let verdict = desk.state.verdict(&desk.state.pulls[&pull()], desk.now);
-    let checks = verdict.against().find(|rule| rule.rule == "checks").map(|rule| rule.evidence.clone());
+    let checks =
+        verdict.against().find(|rule| rule.rule == MergeRule::Checks).map(|rule| rule.evidence.clone());
     assert_eq!(checks.as_deref(), Some("cannot run while it conflicts with `main`"));
 }
 

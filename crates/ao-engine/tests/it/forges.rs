@@ -62,7 +62,7 @@ async fn a_test_that_no_longer_counts_is_broken_off() {
     pause(QueueInput::Pause { why: "release".into() }).await.unwrap();
     assert_eq!(slow.under_way(), 1, "a pause begins nothing and ends nothing");
     pause(QueueInput::Resume {}).await.unwrap();
-    pause(QueueInput::BaseMoved { base: Commit::new("b2") }).await.unwrap();
+    pause(QueueInput::BaseMoved { base: Commit::new("b2"), branch: None }).await.unwrap();
     slow.until(|slow| slow.under_way() == 0).await;
     house.until_event(|event| codec::encode(event).kind == "queue.landed").await;
     house.stop().await.unwrap();

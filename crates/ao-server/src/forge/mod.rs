@@ -1,7 +1,6 @@
 //! What the calls about issues, pull requests and checks have in common: whose projects they are about, in whose name things
 //! are said, and that the engine hears of a change before whoever made it does.
 
-mod blockers;
 mod meant;
 mod thread;
 
@@ -11,7 +10,6 @@ use ao_core::session::Role;
 use ao_core::{Input, ProjectId, PullId, SessionId, TaskId};
 use ao_ports::{PullDetail, Scm, TaskSeen, Tracker, TrackerError};
 
-pub(crate) use self::blockers::{Blocker, blockers};
 pub(crate) use self::meant::{issue_key, issue_meant, pull_meant};
 pub(crate) use self::thread::{answer_place, thread_meant};
 use crate::app::App;

@@ -1,17 +1,21 @@
 //! What becomes of a pull request: who answers for it, and that it lands.
 //!
 //! ```text
-//!  look ─► what stands in the way? ─► test what would land ─► does a hook object? ─► merge exactly that ─► look
-//!    ▲                                                                                     │
-//!    └────────────── the base has moved in the meantime ◄──────────────────────────────────┘   (a few times)
+//!  look ─► blockers? 409 ─► request in the merge queue ─► its outcome on the feed: landed, or rejected with the reason
 //! ```
+//!
+//! Nothing is merged here. The request is on disk once it is in the queue, so a daemon that is killed goes on with it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ao_api::{Claim, MergeDone, MergeWish, Problem, PullDetail};
-use ao_core::pull::{Pull, PullInput, PullState};
-use ao_core::{Commit, Input, PullId, SessionId};
-use ao_ports::{MergeOrder, MergeOutcome, Scm, Strategy, TestOrder, TestOutcome};
+use ao_core::policy::MergeRule;
+use ao_core::pull::{Pull, PullFacts, PullInput, PullState};
+use ao_core::queue::{HeadBranch, MergeRequest, QueueEvent, QueueInput, Rejection, Strategy};
+use ao_core::{Commit, Event, Input, PullId, Refusal, SessionId};
+use ao_engine::{AskError, Receipt};
+use ao_ports::{MergeOrder, MergeOutcome, Scm};
 use axum::Json;
 use axum::extract::State;
 
@@ -19,13 +23,8 @@ use super::pulls::{Within, is_over, told};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, find};
-use crate::forge::{Blocker, allow, blockers, invalid, one_of, owner, pull_meant, see};
-use crate::problem::{Failure, forbidden};
-
-/// How often a merge is begun anew because another one came before it.
-const TRIES: u32 = 3;
-/// How much of a failed test is told.
-const OUTPUT: usize = 8 * 1024;
+use crate::forge::{allow, invalid, one_of, owner, pull_meant, see};
+use crate::problem::{Failure, forbidden, stopping};
 
 /// Says which session answers for a pull request, or that none does any more.
 #[utoipa::path(
@@ -124,166 +123,178 @@ pub(super) async fn merge(
     allow(&caller, Deed::Decide)?;
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     let strategy = match wish.strategy.as_deref() {
-        Some(word) => one_of("way to merge", word, STRATEGIES)?,
-        None => app.host.strategy(&id.project),
+        Some(word) => Some(one_of("way to merge", word, STRATEGIES)?),
+        None => None,
     };
     let scm = app.host.scm(&id.project)?;
     if !scm.abilities().pinned_merge {
         let title = "this forge cannot merge exactly what was judged, so nothing is merged there from here";
         return Err(Problem::new(501, "unsupported", title).into());
     }
-    let merging = app.clone();
-    app.to_the_end(async move {
-        let (commit, branch) = land(&merging, &*scm, &id, &wish, strategy).await?;
-        let pull = told(&merging, &*scm, &id).await?;
-        let (branch_deleted, branch_left) = match branch {
-            Branch::Kept => (false, None),
-            Branch::Deleted => (true, None),
-            Branch::Left(why) => (false, Some(why)),
-        };
-        Ok(Json(MergeDone { pull, commit: commit.to_string(), branch_deleted, branch_left }))
-    })
-    .await
+    let facts = see(&app, &id).await?;
+    let is_meant = wish.head.as_ref().is_none_or(|meant| **meant == *facts.head.as_str());
+    let (commit, head_branch) = match &facts.state {
+        // It is asked again because the first answer was lost, or because the branch is to go after all.
+        PullState::Merged { commit } if is_meant => match wish.delete_branch {
+            Some(true) => (commit.clone(), Some(delete_branch(&*scm, &id, &facts).await?)),
+            Some(false) | None => (commit.clone(), None),
+        },
+        _ => {
+            let over = MergeRule::yielding().filter(|_| wish.anyway).collect();
+            let mut found = blockers(&app, &id, &facts, &over).await?;
+            if let Some(meant) = wish.head.filter(|_| !is_meant) {
+                found.push(Blocker::firm(format!("its head is {}, not {meant}", facts.head)));
+            }
+            if !found.is_empty() {
+                return Err(not_mergeable(&id, &found, None));
+            }
+            let (by, delete_branch) = (app.owner.clone(), wish.delete_branch);
+            land(&app, &id, &facts, MergeRequest { by, strategy, delete_branch, over }).await?
+        }
+    };
+    let pull = told(&app, &*scm, &id).await?;
+    let (branch_deleted, branch_left) = match head_branch {
+        None => (false, None),
+        Some(HeadBranch::Deleted {}) => (true, None),
+        Some(HeadBranch::Left { why }) => (false, Some(why)),
+    };
+    Ok(Json(MergeDone { pull, commit: commit.to_string(), branch_deleted, branch_left }))
 }
 
 const STRATEGIES: &[(&str, Strategy)] =
     &[("squash", Strategy::Squash), ("merge", Strategy::Merge), ("rebase", Strategy::Rebase)];
 
-/// What became of the branch of a change that has landed.
-enum Branch {
-    /// Nobody wanted it to go.
-    Kept,
-    Deleted,
-    Left(String),
+/// A reason not to merge.
+struct Blocker {
+    what: String,
+    /// A person may merge all the same.
+    yields: bool,
 }
 
-impl Branch {
-    fn told(was_to_go: bool, left: Option<String>) -> Branch {
-        match (was_to_go, left) {
-            (false, _) => Branch::Kept,
-            (true, None) => Branch::Deleted,
-            (true, Some(why)) => Branch::Left(why),
-        }
+impl Blocker {
+    fn firm(what: String) -> Blocker {
+        Blocker { what, yields: false }
     }
 }
 
+/// Returns the rules that are against a merge.
+async fn blockers(
+    app: &App,
+    id: &PullId,
+    facts: &PullFacts,
+    over: &BTreeSet<MergeRule>,
+) -> Result<Vec<Blocker>, Failure> {
+    // One that was over before the engine heard of it is judged by the look alone.
+    let (looked, over, now) = (Pull::at_a_look(id, facts), over.clone(), app.clock.now());
+    let against = app.handle.view(move |state| {
+        let pull = state.pulls.get(&looked.id).map_or(&looked, |known| &**known);
+        state.blockers(pull, &over, now)
+    });
+    let against = against.await?.into_iter();
+    Ok(against.map(|it| Blocker { what: it.blocker(), yields: it.rule.yields() }).collect())
+}
+
+/// Requests a merge, and waits until it has landed or is rejected.
 async fn land(
     app: &App,
-    scm: &dyn Scm,
     id: &PullId,
-    wish: &MergeWish,
-    strategy: Strategy,
-) -> Result<(Commit, Branch), Failure> {
-    let mut tries = 0;
-    // The head that the hooks did not object to.
-    let mut cleared: Option<Commit> = None;
+    facts: &PullFacts,
+    request: MergeRequest,
+) -> Result<(Commit, Option<HeadBranch>), Failure> {
+    let (pull, head) = (id.clone(), facts.head.clone());
+    let input =
+        Input::Queue { project: id.project.clone(), input: QueueInput::MergeNow { pull, head, request } };
+    let Receipt { seq, events } = match app.handle.ask(input).await {
+        Ok(receipt) => receipt,
+        Err(AskError::Refused(Refusal::Invalid { what })) => return merged_meanwhile(app, id, what).await,
+        Err(err) => return Err(err.into()),
+    };
+    // What left the queue to make room for the request is not its outcome.
+    let entered =
+        |event: &Event| matches!(event, Event::Queue(_, QueueEvent::Enqueued { pull, .. }) if pull == id);
+    let after = events.iter().rposition(|stamped| entered(&stamped.event)).map_or(0, |place| place + 1);
+    let mut at_once = events.into_iter().skip(after).map(|stamped| stamped.event);
+    let mut feed = app.handle.subscribe(seq);
+    let mut base = facts.base.clone();
     loop {
-        tries += 1;
-        let facts = see(app, id).await?;
-        let by = Some(app.owner.clone());
-        let delete_branch = wish.delete_branch.unwrap_or_else(|| app.host.deletes_branch(&id.project));
-        // Whoever asks again because the first answer was lost is told what came of it, and what was left to do is done.
-        if let PullState::Merged { commit } = &facts.state
-            && wish.head.as_ref().is_none_or(|meant| **meant == *facts.head.as_str())
-        {
-            if !delete_branch {
-                return Ok((commit.clone(), Branch::Kept));
-            }
-            let (head, base, tree) = (facts.head.clone(), facts.base.clone(), String::new());
-            let with = vec![];
-            let order = MergeOrder { pull: id.clone(), head, base, with, tree, strategy, by, delete_branch };
-            return match scm.merge(&order).await? {
-                MergeOutcome::Merged { commit, branch_left, .. } => {
-                    Ok((commit, Branch::told(true, branch_left)))
+        let event = match at_once.next() {
+            Some(event) => event,
+            None => {
+                let next = tokio::select! {
+                    next = feed.next() => next,
+                    () = app.stop.cancelled() => Ok(None),
+                };
+                match next {
+                    Ok(Some(published)) => published.event.clone(),
+                    Ok(None) => {
+                        return Err(stopping().hint("the merge goes on once ao is started again").into());
+                    }
+                    Err(err) => return Err(Problem::new(503, "not-watched", err.to_string()).into()),
                 }
-                MergeOutcome::Refused { why, .. } => Ok((commit.clone(), Branch::Left(why))),
-            };
-        }
-        let mut found = blockers(&Pull::at_a_look(id, &facts));
-        if let Some(meant) = wish.head.as_ref().filter(|meant| **meant != *facts.head.as_str()) {
-            let what = format!("its head is {}, not {meant}", facts.head);
-            found.push(Blocker { what, yields: false });
-        }
-        found.extend(by_policy(app, id).await?);
-        found.retain(|blocker| !(blocker.yields && wish.anyway));
-        if !found.is_empty() {
-            return Err(not_mergeable(id, &found, None));
-        }
-        let (head, base) = (facts.head, facts.base);
-        let test = TestOrder {
-            pull: id.clone(),
-            head: head.clone(),
-            base: base.clone(),
-            ahead: vec![],
-            strategy,
-            required: required_checks(app, id).await?,
-            checks: !wish.anyway,
-        };
-        let tree = match scm.test(&test).await? {
-            TestOutcome::Green { tree } => tree,
-            TestOutcome::Red { output, .. } => {
-                let what = format!("the checks fail on what would land: {head} on {base}");
-                return Err(not_mergeable(id, &[Blocker { what, yields: true }], Some(&output)));
-            }
-            TestOutcome::Conflict { files, .. } => {
-                let what = format!("it conflicts with `{}` in {}", facts.base_branch, files.join(", "));
-                return Err(not_mergeable(id, &[Blocker { what, yields: false }], None));
             }
         };
-        if cleared.as_ref() != Some(&head) {
-            if let Some(why) = app.host.before_merge(id, &head, &base).await? {
-                let what = format!("the hook `before-merge` objects: {why}");
-                return Err(not_mergeable(id, &[Blocker { what, yields: false }], None));
+        let Event::Queue(_, event) = event else { continue };
+        match event {
+            QueueEvent::TestStarted { pull, base: on, .. } if pull == *id => base = on,
+            QueueEvent::Landed { pull, commit, head_branch, .. } if pull == *id => {
+                return Ok((commit, head_branch));
             }
-            cleared = Some(head.clone());
-        }
-        let with = vec![];
-        let order = MergeOrder { pull: id.clone(), head, base, with, tree, strategy, by, delete_branch };
-        match scm.merge(&order).await? {
-            MergeOutcome::Merged { commit, branch_left, .. } => {
-                see(app, id).await?;
-                return Ok((commit, Branch::told(delete_branch, branch_left)));
+            QueueEvent::Rejected { pull, reason, .. } if pull == *id => {
+                return Err(rejected(id, facts, &base, reason));
             }
-            // Another one has landed meanwhile. What was tested would not be what lands, so it is all done again.
-            MergeOutcome::Refused { tip: Some(_), .. } if tries < TRIES => {}
-            MergeOutcome::Refused { why, .. } => {
-                see(app, id).await?;
-                return Err(not_mergeable(id, &[Blocker { what: why, yields: false }], None));
-            }
+            QueueEvent::Removed { pull, why } if pull == *id => return merged_meanwhile(app, id, why).await,
+            _ => {}
         }
     }
 }
 
-/// The checks that the policy of its project requires.
-async fn required_checks(app: &App, id: &PullId) -> Result<Vec<String>, Failure> {
-    let project = id.project.clone();
-    let named = app.handle.view(move |state| {
-        state.projects.get(&project).map(|project| project.policy.required_checks.clone())
-    });
-    Ok(named.await?.unwrap_or_default())
+/// Answers for one that was refused or taken out: it may have been merged by another hand.
+async fn merged_meanwhile(
+    app: &App,
+    id: &PullId,
+    why: String,
+) -> Result<(Commit, Option<HeadBranch>), Failure> {
+    match see(app, id).await?.state {
+        PullState::Merged { commit } => Ok((commit, None)),
+        PullState::Open | PullState::Closed => Err(not_mergeable(id, &[Blocker::firm(why)], None)),
+    }
 }
 
-/// What a policy that somebody has written is against. The rules that every merge goes by are told already. A person may
-/// merge all the same: who may call this may push to the branch as well, and says so here where it can be seen.
-async fn by_policy(app: &App, id: &PullId) -> Result<Vec<Blocker>, Failure> {
-    const TOLD: [&str; 4] = ["open", "mergeable", "checks", "changes_requested"];
-    let (id, now) = (id.clone(), app.clock.now());
-    let against = app.handle.view(move |state| {
-        let stand = state.projects.get(&id.project).map(|project| &project.policy_stand);
-        if !stand.is_some_and(|stand| stand.written || stand.broken.is_some()) {
-            return vec![];
+fn rejected(id: &PullId, facts: &PullFacts, base: &Commit, reason: Rejection) -> Failure {
+    let PullFacts { head, base_branch, .. } = facts;
+    let what = match reason {
+        Rejection::Red { output, .. } => {
+            let what = format!("the checks fail on what would land: {head} on {base}");
+            return not_mergeable(id, &[Blocker { what, yields: true }], Some(output));
         }
-        let verdict = state.pulls.get(&id).map(|pull| state.verdict(pull, now));
-        let against = verdict.iter().flat_map(|verdict| verdict.against());
-        against
-            .filter(|rule| !TOLD.contains(&rule.rule))
-            .map(|rule| format!("policy, {}: {}", rule.rule, rule.evidence))
-            .collect()
-    });
-    Ok(against.await?.into_iter().map(|what| Blocker { what, yields: true }).collect())
+        Rejection::Conflict { files } => format!("it conflicts with `{base_branch}` in {}", files.join(", ")),
+        Rejection::Vetoed { why } => format!("the hook `before-merge` objects: {why}"),
+        Rejection::Broken { why } | Rejection::Held { why } => why,
+    };
+    not_mergeable(id, &[Blocker::firm(what)], None)
 }
 
-fn not_mergeable(id: &PullId, found: &[Blocker], output: Option<&str>) -> Failure {
+/// Deletes the branch of one that is merged. Asked to merge it again, the forge only does what is left to do.
+async fn delete_branch(scm: &dyn Scm, id: &PullId, facts: &PullFacts) -> Result<HeadBranch, Failure> {
+    let order = MergeOrder {
+        pull: id.clone(),
+        head: facts.head.clone(),
+        base: facts.base.clone(),
+        with: vec![],
+        tree: String::new(),
+        strategy: Strategy::default(),
+        by: None,
+        delete_branch: true,
+    };
+    Ok(match scm.merge(&order).await? {
+        MergeOutcome::Merged { branch_left: None, .. } => HeadBranch::Deleted {},
+        MergeOutcome::Merged { branch_left: Some(why), .. } | MergeOutcome::Refused { why, .. } => {
+            HeadBranch::Left { why }
+        }
+    })
+}
+
+fn not_mergeable(id: &PullId, found: &[Blocker], output: Option<String>) -> Failure {
     let what: Vec<String> = found.iter().map(|blocker| blocker.what.clone()).collect();
     let title = format!("{id} is not merged: {}", what.join("; "));
     let mut problem = Problem::new(409, "not-mergeable", title);
@@ -293,15 +304,6 @@ fn not_mergeable(id: &PullId, found: &[Blocker], output: Option<&str>) -> Failur
         problem = problem.hint(format!("`ao pr show {id}` tells where it stands"));
     }
     problem.blockers = what;
-    problem.detail = output.map(end_of);
+    problem.detail = output;
     problem.into()
-}
-
-/// The end of an output, which says how it went.
-fn end_of(output: &str) -> String {
-    let mut from = output.len().saturating_sub(OUTPUT);
-    while !output.is_char_boundary(from) {
-        from += 1;
-    }
-    output[from..].to_owned()
 }

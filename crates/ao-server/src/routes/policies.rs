@@ -75,7 +75,7 @@ fn is_written(state: &ao_core::State, id: &PullId) -> bool {
 
 fn rule(verdict: &RuleVerdict) -> PolicyRule {
     PolicyRule {
-        rule: verdict.rule.to_owned(),
+        rule: verdict.rule.to_string(),
         holds: verdict.holds,
         evidence: verdict.evidence.clone(),
         next: verdict.next().map(str::to_owned),

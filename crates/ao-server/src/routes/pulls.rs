@@ -258,7 +258,8 @@ fn cut(mut diff: String, limit: usize) -> Diff {
 /// A pull request as it is now, in the words of the wire.
 pub(super) async fn told(app: &App, scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Failure> {
     let detail = detail(scm, id).await?;
-    Ok(app.handle.view(move |state| tell::pull_detail(state, &detail)).await?)
+    let now = app.clock.now();
+    Ok(app.handle.view(move |state| tell::pull_detail(state, &detail, now)).await?)
 }
 
 pub(super) fn labels(given: Option<&str>) -> BTreeSet<String> {

@@ -1,11 +1,13 @@
 //! Pull requests in the words of the wire. What checks and reviewers say is summed up by the core, here and everywhere.
 
+use std::collections::BTreeSet;
+
+use ao_core::policy::RuleVerdict;
 use ao_core::pull::{Author, CommentFacts, Green, Mergeable, Pull, PullState, ReviewFacts, ThreadFacts};
-use ao_core::{Commit, SessionId, State};
+use ao_core::{Commit, SessionId, State, Timestamp};
 use ao_ports::{PullDetail, PullRow, Side, ThreadDetail};
 
 use super::{check_run, time, word};
-use crate::forge::blockers;
 
 /// One that the engine knows.
 pub(crate) fn pull(state: &State, pull: &Pull) -> ao_api::Pull {
@@ -57,10 +59,15 @@ pub(crate) fn pull_row(state: &State, row: &PullRow) -> ao_api::Pull {
 }
 
 /// One with everything that can be read of it.
-pub(crate) fn pull_detail(state: &State, detail: &PullDetail) -> ao_api::PullDetail {
+pub(crate) fn pull_detail(state: &State, detail: &PullDetail, now: Timestamp) -> ao_api::PullDetail {
     let facts = &detail.facts;
     let mut seen = Pull::at_a_look(&detail.pull, facts);
-    seen.owner = state.pulls.get(&detail.pull).and_then(|known| known.owner);
+    // A look shows neither who made it nor what was found in its added lines.
+    if let Some(known) = state.pulls.get(&detail.pull) {
+        let Pull { facts, failures, runs, conflict, changed_at, .. } = seen;
+        seen = Pull { facts, failures, runs, conflict, changed_at, ..(**known).clone() };
+    }
+    let blockers = state.blockers(&seen, &BTreeSet::new(), now);
     let summary = ao_api::Pull { updated_at: time(detail.updated_at), ..pull(state, &seen) };
     ao_api::PullDetail {
         body: detail.body.clone(),
@@ -94,7 +101,7 @@ pub(crate) fn pull_detail(state: &State, detail: &PullDetail) -> ao_api::PullDet
         check_runs: detail.checks.iter().map(check_run).collect(),
         reviews: facts.reviews.iter().map(|given| review(detail, &facts.head, given)).collect(),
         threads: facts.threads.iter().map(|it| thread(it, detail.threads.get(&it.id))).collect(),
-        blockers: blockers(&seen).into_iter().map(|blocker| blocker.what).collect(),
+        blockers: blockers.iter().map(RuleVerdict::blocker).collect(),
         pull: summary,
     }
 }

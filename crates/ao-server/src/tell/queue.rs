@@ -1,8 +1,9 @@
 //! Merge queues as they are told: in the order of landing, each with what it waits for.
 
 use ao_api::{MergeQueue, QueuedPull};
+use ao_core::project::Project;
 use ao_core::pull::Green;
-use ao_core::queue::{Entry, InTheWay, Lane, LaneState, Part};
+use ao_core::queue::{Entry, InTheWay, Lane, LaneState, MergeQueue as Queue, Part};
 use ao_core::{ProjectId, PullId, State};
 
 use super::time;
@@ -12,7 +13,7 @@ pub(crate) fn merge_queue(state: &State, id: &ProjectId) -> Option<MergeQueue> {
     let project = state.projects.get(id)?;
     let (queue, rules) = (&project.queue, project.merge_queue.clone().unwrap_or_default());
     let order = state.merge_order(id);
-    let entries = order.iter().filter_map(|pull| queue.entry(pull));
+    let entries = order.iter().filter_map(|pull| project.queued(pull));
     Some(MergeQueue {
         project_id: id.to_string(),
         branch: project.default_branch.clone(),
@@ -21,18 +22,20 @@ pub(crate) fn merge_queue(state: &State, id: &ProjectId) -> Option<MergeQueue> {
         configured: project.merge_queue.is_some(),
         parallel: rules.parallel,
         batch: rules.batch,
-        entries: entries.map(|entry| told(state, id, entry)).collect(),
+        entries: entries.map(|entry| told(state, project, entry)).collect(),
     })
 }
 
-fn told(state: &State, project: &ProjectId, entry: &Entry) -> QueuedPull {
-    let queue = &state.projects[project].queue;
+fn told(state: &State, project: &Project, entry: &Entry) -> QueuedPull {
+    let queue = project.queue_with(&entry.pull).unwrap_or(&project.queue);
+    // A pause does not hold a request up.
+    let paused = queue.paused.as_deref().filter(|_| entry.request.is_none());
     let lane = queue.lane_of(&entry.pull);
     let known = state.pulls.get(&entry.pull);
     let owner = known.and_then(|known| known.owner).and_then(|owner| state.sessions.get(&owner));
     let in_the_way = lane.and_then(|lane| queue.in_the_way_of(lane));
-    let waits = match (lane, &entry.held, &queue.paused) {
-        (Some(lane), ..) => of_lane(lane, queue.paused.as_deref(), state, &entry.pull),
+    let waits = match (lane, &entry.held, paused) {
+        (Some(lane), ..) => of_lane(lane, paused, state, queue, &entry.pull),
         (None, Some(why), _) => why.clone(),
         (None, None, Some(why)) => format!("the queue is paused: {why}"),
         (None, None, None) if queue.policy_due => "the new policy to be read".to_owned(),
@@ -45,6 +48,7 @@ fn told(state: &State, project: &ProjectId, entry: &Entry) -> QueuedPull {
         title: known.map(|known| known.facts.title.clone()).unwrap_or_default(),
         head: entry.head.to_string(),
         priority: entry.priority,
+        requested_by: entry.request.as_ref().map(|request| request.by.clone()),
         since: time(entry.since),
         state: word(lane, entry, in_the_way).to_owned(),
         waits,
@@ -68,7 +72,7 @@ fn word(lane: Option<&Lane>, entry: &Entry, in_the_way: Option<&InTheWay>) -> &'
     }
 }
 
-fn of_lane(lane: &Lane, paused: Option<&str>, state: &State, pull: &PullId) -> String {
+fn of_lane(lane: &Lane, paused: Option<&str>, state: &State, queue: &Queue, pull: &PullId) -> String {
     let ahead = || names(&lane.left).join(", ");
     match (&lane.state, paused) {
         (LaneState::Failed { .. }, _) => format!("{} to land, which may be why it failed", ahead()),
@@ -78,7 +82,6 @@ fn of_lane(lane: &Lane, paused: Option<&str>, state: &State, pull: &PullId) -> S
         (LaneState::Testing {}, None) => "its checks".to_owned(),
         (LaneState::Tested { .. }, None) if !lane.left.is_empty() => format!("{} to land", ahead()),
         (LaneState::Tested { .. }, None) => {
-            let queue = &state.projects[&pull.project].queue;
             if let Some(InTheWay { why, .. }) = queue.in_the_way_of(lane) {
                 return why.clone();
             }

@@ -32,6 +32,8 @@ pub(crate) struct Inside {
     pub(crate) test: Option<TestOutcome>,
     /// How often another one lands just before a merge.
     pub(crate) overtaken: u32,
+    /// The obstacle that keeps the base from being moved.
+    pub(crate) in_the_way: Option<String>,
     /// What was asked, a word each.
     pub(crate) asked: Vec<String>,
     /// What every call fails with.
@@ -204,6 +206,9 @@ impl Scm for Forge {
             inside.pull(&order.pull)?.base = tip.clone();
             let why = "the base has moved".into();
             return Ok(MergeOutcome::Refused { tip: Some(tip), why, in_the_way: false });
+        }
+        if let Some(why) = inside.in_the_way.clone() {
+            return Ok(MergeOutcome::Refused { tip: None, why, in_the_way: true });
         }
         let commit = Commit::new("m1");
         inside.pull(&order.pull)?.state = PullState::Merged { commit: commit.clone() };

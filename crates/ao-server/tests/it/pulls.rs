@@ -328,6 +328,7 @@ async fn the_client_speaks_of_pull_requests() {
     use ao_api::{MergeWish, NewComment, NewPull, NewReview, PullEdit, ReviewerWish};
 
     let house = House::new().await;
+    house.plug_forge().await;
     let running = house.serve().await;
     let client = house.client();
     house.spawn("one").await;

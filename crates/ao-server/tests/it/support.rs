@@ -43,7 +43,7 @@ use tower::ServiceExt;
 
 use crate::forge::Forge;
 
-/// What ships, except that nothing is done about what the state wants.
+/// What ships, except that of what the state wants only merges are done, at a forge that is plugged in.
 struct Still;
 
 impl Rules for Still {
@@ -51,8 +51,10 @@ impl Rules for Still {
         Core.step(state, moment, input)
     }
 
-    fn wants(&self, _: &State, _: &Scope) -> Vec<Effect> {
-        vec![]
+    fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
+        let mut wanted = Core.wants(state, scope);
+        wanted.retain(|effect| matches!(effect, Effect::TestMerge { .. } | Effect::Merge { .. }));
+        wanted
     }
 }
 
@@ -676,6 +678,13 @@ impl House {
         self.host.forge.lock().pulls.insert(id.clone(), facts.clone());
         let input = PullInput::Seen(Box::new(facts));
         self.handle.ask(Input::Pull { pull: id.clone(), input }).await.unwrap();
+    }
+
+    /// Lets the engine merge at the forge.
+    pub(crate) async fn plug_forge(&self) {
+        let forge: Arc<dyn Scm> = self.host.forge.clone();
+        let scms = [(ProjectId::new("my-app"), forge)].into();
+        self.handle.plug(Slots { scms, ..Slots::default() }).await.unwrap();
     }
 
     /// A session takes responsibility for it.

@@ -40,6 +40,8 @@ pub(crate) struct Outside {
     pub(crate) trees_of: BTreeMap<Commit, String>,
     /// What was tested, and works.
     pub(crate) green: BTreeSet<String>,
+    /// Trees that a person has merged without their checks.
+    pub(crate) unchecked: BTreeSet<String>,
     /// Heads that do not work together.
     pub(crate) breaks: Vec<BTreeSet<Commit>>,
     /// Whether, besides those, every so many pairs of heads do not.

@@ -2,6 +2,7 @@
 
 use ao_core::evidence::Activity;
 use ao_core::incident::Rung;
+use ao_core::queue::Entry;
 use ao_core::schedule::{obstacle, would_yield};
 use ao_core::session::{Phase, Session};
 use ao_core::{SessionId, Stamped, State, codec};
@@ -106,9 +107,11 @@ pub(crate) fn at_rest(inner: &mut Inner) {
     if let Some(errand) = shadow.errands.values().next() {
         broken.push((NoDeadEnds, format!("an errand was neither done nor given up: {errand:?}")));
     }
-    for (id, project) in shadow.projects.iter().filter(|(_, project)| project.queue.paused.is_none()) {
-        let queue = &project.queue;
-        let forgotten = queue.entries.iter().find(|entry| entry.held.is_none());
+    let queues =
+        shadow.projects.iter().flat_map(|(id, project)| project.queues().map(move |queue| (id, queue)));
+    for (id, queue) in queues {
+        let moves = |entry: &&Entry| queue.paused.is_none() || entry.request.is_some();
+        let forgotten = queue.entries.iter().filter(moves).find(|entry| entry.held.is_none());
         if let Some(entry) = forgotten.filter(|_| queue.base.is_some()) {
             let pull = &entry.pull;
             broken.push((

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::incident::{IncidentKey, Rung};
+use ao_core::queue::MergeRequest;
 use ao_core::{Attempt, ErrandId, PullId, SessionId, Timestamp};
 
 use super::alarm::Alarms;
@@ -16,6 +17,8 @@ pub(crate) struct Ledger {
     pub(super) removals: BTreeSet<SessionId>,
     pub(super) deliveries: BTreeSet<(SessionId, u32)>,
     pub(super) landing: BTreeSet<PullId>,
+    /// The requests to merge something at once.
+    pub(super) requests: Vec<(PullId, MergeRequest)>,
     pub(super) messages: BTreeMap<SessionId, BTreeMap<u32, Place>>,
     pub(super) problems: BTreeMap<IncidentKey, Told>,
     pub(super) notices: BTreeMap<String, Notice>,
@@ -88,6 +91,16 @@ impl Ledger {
 
     pub(crate) fn was_landing(&self, pull: &PullId) -> bool {
         self.landing.contains(pull)
+    }
+
+    /// Returns whether a person has asked for a pull request to be merged at once.
+    pub(crate) fn has_asked(&self, by: &str, pull: &PullId) -> bool {
+        self.requests.iter().any(|(of, request)| of == pull && request.by == by)
+    }
+
+    /// Returns whether a person has asked for a pull request to be merged without its checks.
+    pub(crate) fn may_skip_checks(&self, pull: &PullId) -> bool {
+        self.requests.iter().any(|(of, request)| of == pull && !request.runs_checks())
     }
 
     pub(crate) fn was_ordered(&self, errand: ErrandId) -> bool {

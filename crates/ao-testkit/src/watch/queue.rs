@@ -1,6 +1,6 @@
 //! What must hold of each event of a merge queue.
 
-use ao_core::queue::{Lane, QueueEvent, Rejection};
+use ao_core::queue::{Entry, Lane, MergeQueue, QueueEvent, Rejection};
 use ao_core::{ProjectId, PullId};
 
 use super::Invariant::{FairlyJudged, LandsInOrder};
@@ -10,7 +10,18 @@ use crate::universe::Inner;
 pub(super) fn queue(inner: &mut Inner, project: &ProjectId, event: &QueueEvent) {
     let Some(known) = inner.log.shadow.projects.get(project) else { return };
     let queue = &known.queue;
+    let requested = |pull: &PullId| queue.entry(pull).is_some_and(|entry| entry.request.is_some());
     let broken = match event {
+        QueueEvent::Enqueued { pull, request: Some(request), .. } => {
+            inner.log.ledger.requests.push((pull.clone(), request.clone()));
+            None
+        }
+        // A request has the queue to itself: it lands by rules of its own.
+        QueueEvent::TestStarted { pull, .. }
+            if !queue.lanes.is_empty() && (requested(pull) || has_request(queue)) =>
+        {
+            Some((LandsInOrder, format!("{pull} is begun, and a request is not alone: {:?}", queue.lanes)))
+        }
         QueueEvent::LandStarted { pull, .. } => {
             let first = queue.lanes.first().is_some_and(|lane| lane.has(pull));
             inner.log.ledger.landing.insert(pull.clone());
@@ -18,10 +29,10 @@ pub(super) fn queue(inner: &mut Inner, project: &ProjectId, event: &QueueEvent) 
         }
         QueueEvent::TestStarted { pull, with, .. } => {
             let begun: Vec<&PullId> = with.iter().map(|part| &part.pull).chain([pull]).collect();
-            let urgency = begun.iter().filter_map(|pull| queue.entry(pull)).map(|entry| entry.priority).min();
+            let least = begun.iter().filter_map(|pull| queue.entry(pull)).map(urgency).min();
             let passed_over = queue.entries.iter().find(|entry| {
                 let waits = queue.lane_of(&entry.pull).is_none() && !begun.contains(&&entry.pull);
-                waits && entry.held.is_none() && urgency.is_some_and(|urgency| entry.priority > urgency)
+                waits && entry.held.is_none() && least.is_some_and(|least| urgency(entry) > least)
             });
             passed_over.map(|entry| (LandsInOrder, format!("{begun:?} are begun, and {} waits", entry.pull)))
         }
@@ -33,6 +44,7 @@ pub(super) fn queue(inner: &mut Inner, project: &ProjectId, event: &QueueEvent) 
                     lane.is_some_and(|lane| lane.parts[0].pull == *pull && is_first(lane))
                 }
                 Rejection::Broken { .. } | Rejection::Vetoed { .. } => true,
+                Rejection::Held { .. } => requested(pull),
             };
             (!fair).then(|| (FairlyJudged, format!("{pull} is sent back, and its test was {lane:?}")))
         }
@@ -41,6 +53,15 @@ pub(super) fn queue(inner: &mut Inner, project: &ProjectId, event: &QueueEvent) 
     if let Some((invariant, what)) = broken {
         inner.broken(invariant, what);
     }
+}
+
+/// Returns how urgent an entry is: a request comes before every number.
+fn urgency(entry: &Entry) -> (bool, i32) {
+    (entry.request.is_some(), entry.priority)
+}
+
+fn has_request(queue: &MergeQueue) -> bool {
+    queue.lanes.iter().any(|lane| queue.request_of(lane).is_some())
 }
 
 /// Whether nothing is ahead of it that could be why it failed.

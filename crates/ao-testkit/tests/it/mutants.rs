@@ -64,6 +64,7 @@ caught! {
     a_start_on_a_refused_account_is_noticed: LimitsHeeded within 32, rules(Mutant::IgnoresLimits);
     a_session_that_goes_on_out_of_turn_is_noticed: LimitsHeeded within 32, rules(Mutant::GoesOnBackwards);
     an_act_without_a_decision_is_noticed: CommitFirst within 32, rules(Mutant::TidiesUp);
+    a_merge_past_the_checks_is_noticed: CommitFirst within 32, rules(Mutant::SkipsChecks);
     a_missed_timer_is_noticed: TimeMoves within 32, rules(Mutant::Sleeps);
     a_failure_kept_from_people_is_noticed: PersonsTold within 32, rules(Mutant::Hushes);
     an_agent_out_of_reach_is_noticed: NobodyDeaf within 32, rules(Mutant::BlindToLostHolders);

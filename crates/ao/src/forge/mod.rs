@@ -141,16 +141,6 @@ impl Forges {
         }
     }
 
-    /// How the changes of a project land, if nobody says otherwise.
-    pub(crate) fn strategy(&self, project: &ProjectId) -> Strategy {
-        self.projects().get(project).map(|known| known.wanted.strategy).unwrap_or_default()
-    }
-
-    /// Whether the branch of a change goes once that has landed, if nobody says otherwise.
-    pub(crate) fn deletes_branch(&self, project: &ProjectId) -> bool {
-        self.projects().get(project).is_some_and(|known| known.wanted.delete_branch)
-    }
-
     /// How the changes of each project land, and whether their branches go then.
     pub(crate) fn landings(&self) -> BTreeMap<ProjectId, (Strategy, bool)> {
         let landing = |wanted: &Wanted| (wanted.strategy, wanted.delete_branch);

@@ -2,36 +2,13 @@
 
 use ao_api::{Hook, HookLog, HookResult, HookTested, Hooks, Problem, Timestamp};
 use ao_core::hook::{About, HookPoint, Landing, document};
-use ao_core::{Commit, ProjectId, PullId, SessionId};
+use ao_core::{ProjectId, SessionId};
 use ao_ports::ErrandError;
 
 use super::{TheHost, on_disk, stopping};
 use crate::errands::{self, Asked, HookRan};
 
 impl TheHost {
-    /// Asks the hooks that may object to a merge by hand, as the merge queue asks them.
-    pub(super) async fn objection_to(
-        &self,
-        pull: &PullId,
-        head: &Commit,
-        base: &Commit,
-    ) -> Result<Option<String>, Problem> {
-        let (id, on, onto, at) = (pull.clone(), head.clone(), base.clone(), self.now());
-        let asked = self.daemon.handle.view(move |state| {
-            let (project, point) = (id.project.clone(), HookPoint::BeforeMerge);
-            let hooks = state.hooks(&project, point);
-            let session = state.pulls.get(&id).and_then(|pull| pull.owner);
-            let merge = Some(Landing { head: &on, base: Some(&onto), commit: None });
-            let about = About { session, pull: Some(&id), merge, ..About::default() };
-            let name = format!("{point}/{id}/{on}/{at}");
-            let document = document(state, &project, point, at, &name, about);
-            Asked { project, session, point, hooks, document }
-        });
-        let asked = asked.await.map_err(stopping)?;
-        let ran = self.ask(&asked).await?;
-        Ok(ran.into_iter().find_map(|ran| ran.objection))
-    }
-
     pub(super) async fn hooks_of(&self, project: Option<&ProjectId>) -> Result<Hooks, Problem> {
         let only = project.cloned();
         let hooks = self.daemon.handle.view(move |state| {

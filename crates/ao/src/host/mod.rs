@@ -26,9 +26,9 @@ use ao_core::input::SpawnRequest;
 use ao_core::project::ProjectInput;
 use ao_core::pull::{Author, PullFacts};
 use ao_core::session::{AgentAbilities, Session};
-use ao_core::{Attempt, Commit, Input, ProjectId, PullId, Refusal, SessionId};
+use ao_core::{Attempt, Input, ProjectId, PullId, Refusal, SessionId};
 use ao_engine::AskError;
-use ao_ports::{Io, PullDetail, Scm, Strategy, Tracker};
+use ao_ports::{Io, PullDetail, Scm, Tracker};
 use ao_server::{Host, Look, View};
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -207,14 +207,6 @@ impl Host for TheHost {
     fn default_branch(&self, project: &ProjectId) -> Option<String> {
         let projects = self.configs().projects();
         projects.get(project).map(|known| known.effective().project.default_branch.clone())
-    }
-
-    fn strategy(&self, project: &ProjectId) -> Strategy {
-        self.daemon.forges.strategy(project)
-    }
-
-    fn deletes_branch(&self, project: &ProjectId) -> bool {
-        self.daemon.forges.deletes_branch(project)
     }
 
     fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
@@ -423,15 +415,6 @@ impl Host for TheHost {
         let attempt = session.running_attempt()?;
         let (_, proof) = self.daemon.spool.token(session.id, attempt);
         Some(format!("{}/{attempt}/{proof}", session.id))
-    }
-
-    async fn before_merge(
-        &self,
-        pull: &PullId,
-        head: &Commit,
-        base: &Commit,
-    ) -> Result<Option<String>, Problem> {
-        self.objection_to(pull, head, base).await
     }
 
     async fn hooks(&self, project: Option<&ProjectId>) -> Result<Hooks, Problem> {

@@ -261,7 +261,10 @@ fn check(it: Fields<'_>) -> String {
 fn queue(word: &str, it: Fields<'_>) -> Option<String> {
     let pull = it.text("pull");
     Some(match word {
-        "enqueued" => format!("{pull} is in the merge queue"),
+        "enqueued" => match it.text("request.by") {
+            by if by.is_empty() => format!("{pull} is in the merge queue"),
+            by => format!("{by} wants {pull} merged at once"),
+        },
         "cleared" => format!("{pull} may be merged: no hook objects"),
         "reprioritized" => format!("{pull} has the priority {}", it.text("priority")),
         "base_moved" => format!("the base is at {}", short(&it.text("base"))),

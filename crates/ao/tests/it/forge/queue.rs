@@ -158,3 +158,34 @@ fn a_daemon_that_is_killed_in_the_middle_lands_everything_once() {
         assert_eq!(titles.matches(&format!("Add {file}")).count(), 1, "{titles}");
     }
 }
+
+/// Killed between a person's request and its landing, the daemon takes the request up again and merges it once, in the way
+/// that was asked for.
+#[test]
+fn a_merge_that_a_person_asked_for_outlives_a_killed_daemon_and_lands_once() {
+    let house = House::new();
+    let (gate, repository) = (house.path("gate"), house.repository());
+    let hook = format!("until test -e '{}'; do sleep 0.05; done", gate.display());
+    // No `mergeQueue` is configured: a merge is on disk all the same.
+    house.configure_project("", &format!("hooks: {{ before-merge: {} }}\n", serde_json::json!(hook)));
+    house.start();
+    super::branch(&repository, "feature", &[("a", b"x")]);
+    let number = house.propose("feature", "Add a");
+    let merge = ["pr", "merge", &number, "--merge", "--delete-branch"];
+    let mut asking = house.command(&repository, &merge).spawn().unwrap();
+    let is_asked = || house.queue().iter().any(|entry| entry["state"] == "tested");
+    until("the hook to be asked", is_asked);
+    let pid = rustix::process::Pid::from_raw(house.daemon_pid()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    until("it to be gone", || rustix::process::test_kill_process(pid).is_err());
+    assert!(!asking.wait().unwrap().success(), "it has heard nothing");
+    house.start();
+    until("the hook to be asked again", is_asked);
+    fs::write(&gate, "").unwrap();
+    until("it to land", || house.pull(&number)["state"] == "merged");
+    assert!(house.queue().is_empty());
+    assert_eq!(git(&repository, &["rev-list", "--merges", "--count", "main"]), "1");
+    assert_eq!(git(&repository, &["branch", "--format=%(refname:short)"]), "main");
+    assert!(house.pull(&number)["mergedBy"].is_string(), "in the name of the one who asked");
+    house.ao(&merge).succeeds().says("is merged");
+}
