@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::{ProjectId, SessionId, Timestamp};
 
 /// A session's workspace as the log tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -53,6 +53,19 @@ pub enum WorkspaceState {
 pub struct Tree {
     pub path: String,
     pub base: String,
+}
+
+/// Identifies a session's workspace, to ask about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeRef {
+    pub session: SessionId,
+    pub project: ProjectId,
+    /// The repository's own folder.
+    pub repository: String,
+    /// Its path and base as recorded. Absent if its creation failed and it is not known what that left; then the adapter
+    /// searches by session.
+    pub recorded: Option<Tree>,
+    pub branch: String,
 }
 
 impl Workspace {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ao_core::effect::{Effect, Place};
 use ao_core::errand::ErrandInput;
@@ -15,7 +14,7 @@ use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder, LookOrder, Made,
     MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec,
-    TestOrder, TestOutcome, Whereabouts, WorkspaceError,
+    TestOrder, TestOutcome, TreeRef, Whereabouts, WorkspaceError,
 };
 
 use crate::notify;
@@ -218,17 +217,8 @@ async fn perform(
             timeout,
             discard,
         } => {
-            let order = RemoveOrder {
-                session,
-                project,
-                repository,
-                tree,
-                branch,
-                teardown,
-                environment,
-                timeout,
-                discard,
-            };
+            let tree = TreeRef { session, project, repository, recorded: tree, branch };
+            let order = RemoveOrder { tree, teardown, environment, timeout, discard };
             let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
             Ok(tell(
                 session,
@@ -327,18 +317,8 @@ async fn whereabouts(
     else {
         return (None, None);
     };
-    let order = RemoveOrder {
-        session,
-        project,
-        repository,
-        tree,
-        branch,
-        teardown: vec![],
-        environment: Environment::default(),
-        timeout: Duration::ZERO,
-        discard: false,
-    };
-    let Whereabouts { stand, mut wrong } = workspace.whereabouts(&order).await;
+    let tree = TreeRef { session, project, repository, recorded: tree, branch };
+    let Whereabouts { stand, mut wrong } = workspace.whereabouts(&tree).await;
     if let Some(process) = process
         && let Ok(runtime) = slots.runtime(runtime)
         && let Some(folder) = runtime.folder(process).await

@@ -35,6 +35,7 @@ pub use agent::{
 };
 pub use ao_core::queue::Strategy;
 pub use ao_core::session::ProcessRef;
+pub use ao_core::workspace::TreeRef;
 pub use check::{
     CheckOrder, CheckRun, CheckSpec, CheckWhat, Failure, FailureItem, FailureKind, LogPart, RunFilter,
     RunState,
@@ -60,6 +61,6 @@ pub use tracker::{
     TrackerAbilities, TrackerError, Webhook,
 };
 pub use workspace::{
-    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, WorkFound, Workspace,
-    WorkspaceError,
+    Captured, Cleaned, Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, Surveyed, Whereabouts,
+    WorkFound, Workspace, WorkspaceError,
 };

@@ -212,7 +212,7 @@ impl Daemon {
         .await?;
         // Before anybody can have one run: what runs then is not left over.
         errands.sweep().await;
-        errands.begin(handle.clone(), worktrees.clone());
+        errands.begin(handle.clone(), workspaces.clone());
         if !plugged.scms.is_empty() {
             errands.plug(plugged.scms.clone());
         }
@@ -454,6 +454,7 @@ fn workspaces(
             data_dir: Some(data_dir.into()),
             ..provision::Options::new(data_dir.join("logs"))
         }),
+        scratch: Some(data_dir.join("forecast").join("captures").into()),
         queues: queues.clone(),
         ..ao_workspace::Options::default()
     };

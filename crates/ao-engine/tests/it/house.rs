@@ -17,8 +17,8 @@ use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Slots};
 use ao_ports::{
     Agent, AgentError, AnswerOrder, Answered, Cleaned, Clock, Command, DeliverOrder, Delivered, EndOrder,
     EventStore, FollowOrder, Io, LookOrder, Made, Notifier, Output, Prepared, Removal, RemoveOrder, Report,
-    Reporter, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, Surveyed, Whereabouts, Workspace,
-    WorkspaceError, WriteOrder, WriteOutcome,
+    Reporter, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, Surveyed, TreeRef, Whereabouts,
+    Workspace, WorkspaceError, WriteOrder, WriteOutcome,
 };
 use ao_store::Store;
 use async_trait::async_trait;
@@ -260,15 +260,15 @@ impl Workspace for World {
         Ok(())
     }
 
-    async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
+    async fn whereabouts(&self, _: &TreeRef) -> Whereabouts {
         Whereabouts::default()
     }
 
-    async fn survey(&self, _: &str, _: &[RemoveOrder]) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn survey(&self, _: &str, _: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
         Ok(vec![])
     }
 
-    async fn clean(&self, _: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
+    async fn clean(&self, _: &TreeRef) -> Result<Cleaned, WorkspaceError> {
         Ok(Cleaned { bytes: 0, paths: 0 })
     }
 
@@ -276,7 +276,7 @@ impl Workspace for World {
         Ok(0)
     }
 
-    async fn inspect(&self, _: &RemoveOrder) -> TreeFacts {
+    async fn inspect(&self, _: &TreeRef) -> TreeFacts {
         TreeFacts::default()
     }
 

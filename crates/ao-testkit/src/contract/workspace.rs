@@ -4,6 +4,7 @@
 //! panics if the promise is broken.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -12,8 +13,8 @@ use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::session::Stand;
 use ao_core::setup::{Environment, Origin, Setup};
 use ao_core::workspace::{KeepReason, Tree};
-use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
-use ao_ports::{Made, Removal, RemoveOrder, Workspace};
+use ao_core::{Attempt, Commit, ProjectId, SessionId, Timestamp};
+use ao_ports::{Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, TreeRef, Workspace};
 
 const SESSION: SessionId = SessionId(0x4f);
 const OTHER: SessionId = SessionId(0x50);
@@ -38,7 +39,7 @@ pub async fn a_new_one_is_on_its_branch_at_the_base(site: &Site<'_>) {
     assert_eq!(git(made.path.as_ref(), &["rev-parse", "HEAD"]), made.base);
     assert_eq!(git(made.path.as_ref(), &["status", "--porcelain"]), "");
     assert!(!made.as_found);
-    let facts = site.workspace.inspect(&site.order(SESSION, "fix", Some(&made))).await;
+    let facts = site.workspace.inspect(&site.tree(SESSION, "fix", Some(&made))).await;
     assert_eq!((facts.ours, facts.main_worktree), (Some(true), Some(false)));
 }
 
@@ -137,7 +138,7 @@ pub async fn what_is_gone_is_removed_twice(site: &Site<'_>) {
 pub async fn it_is_found_by_its_session(site: &Site<'_>) {
     let made = site.worked(SESSION, "fix").await;
     let order = site.order(SESSION, "fix", None);
-    assert_eq!(site.workspace.inspect(&order).await.ours, Some(true));
+    assert_eq!(site.workspace.inspect(&order.tree).await.ours, Some(true));
     assert_eq!(
         site.workspace.remove(&order).await.unwrap(),
         Removal::Kept { reasons: vec![KeepReason::Unpushed] }
@@ -150,10 +151,11 @@ pub async fn it_is_found_by_its_session(site: &Site<'_>) {
 /// The main checkout is never removed, whatever an order says.
 pub async fn the_main_checkout_is_never_removed(site: &Site<'_>) {
     let main = Made { path: site.repository.display().to_string(), base: String::new(), as_found: false };
-    let order = RemoveOrder { branch: "main".into(), ..site.order(SESSION, "fix", Some(&main)) };
+    let mut order = site.order(SESSION, "fix", Some(&main));
+    order.tree.branch = "main".into();
     let Removal::Kept { reasons } = site.workspace.remove(&order).await.unwrap() else { panic!("removed") };
     assert!(reasons.contains(&KeepReason::NotOurs), "{reasons:?}");
-    site.workspace.clean(&order).await.unwrap_err();
+    site.workspace.clean(&order.tree).await.unwrap_err();
     assert_eq!(git(site.repository, &["status", "--porcelain"]), "");
 }
 
@@ -166,16 +168,18 @@ pub async fn a_survey_says_what_a_removal_would_do(site: &Site<'_>) {
     fs::write(target.join("large"), vec![1; 1 << 20]).unwrap();
     let stranger = Path::new(&made.path).parent().unwrap().join("stranger");
     fs::create_dir(&stranger).unwrap();
-    let orders = [site.order(SESSION, "fix", Some(&made)), site.order(OTHER, "other", Some(&kept))];
+    let trees = [site.tree(SESSION, "fix", Some(&made)), site.tree(OTHER, "other", Some(&kept))];
     let repository = site.repository.display().to_string();
-    let surveyed = site.workspace.survey(&repository, &orders).await.unwrap();
+    let surveyed = site.workspace.survey(&repository, &trees).await.unwrap();
     let of =
         |path: &str| surveyed.iter().find(|it| it.path == path).unwrap_or_else(|| panic!("{surveyed:?}"));
     assert_eq!(of(&made.path).reasons, []);
     assert!(of(&made.path).ignored_bytes >= 1 << 20 && of(&made.path).bytes >= of(&made.path).ignored_bytes);
     assert_eq!(of(&kept.path).reasons, [KeepReason::Unpushed]);
+    assert_eq!(of(&kept.path).reasons_against_discard, []);
     let stranger = of(&stranger.display().to_string());
     assert_eq!((stranger.session, &stranger.reasons[..]), (None, &[KeepReason::NotOurs][..]));
+    assert_eq!(stranger.reasons_against_discard, stranger.reasons);
     assert!(target.join("large").exists(), "a survey changes nothing");
 }
 
@@ -186,13 +190,13 @@ pub async fn cleaning_takes_only_what_is_ignored(site: &Site<'_>) {
     fs::create_dir(path.join("target")).unwrap();
     fs::write(path.join("target/large"), vec![1; 1 << 20]).unwrap();
     fs::write(path.join("draft.txt"), "mine\n").unwrap();
-    let order = site.order(SESSION, "fix", Some(&made));
-    let cleaned = site.workspace.clean(&order).await.unwrap();
+    let tree = site.tree(SESSION, "fix", Some(&made));
+    let cleaned = site.workspace.clean(&tree).await.unwrap();
     assert!(cleaned.bytes >= 1 << 20 && cleaned.paths == 2, "{cleaned:?}");
     assert!(
         !path.join("target").exists() && path.join("draft.txt").exists() && path.join("fix.txt").exists()
     );
-    assert_eq!(site.workspace.clean(&order).await.unwrap().paths, 0);
+    assert_eq!(site.workspace.clean(&tree).await.unwrap().paths, 0);
 }
 
 /// Rescue refs are forgotten by when they were left.
@@ -211,31 +215,104 @@ pub async fn old_rescues_are_forgotten(site: &Site<'_>) {
 /// Whereabouts are right until the branch or the folder is another one.
 pub async fn whereabouts_tell_when_it_strays(site: &Site<'_>) {
     let made = site.create(SESSION, "fix").await;
-    let order = site.order(SESSION, "fix", Some(&made));
-    let right = site.workspace.whereabouts(&order).await;
+    let tree = site.tree(SESSION, "fix", Some(&made));
+    let right = site.workspace.whereabouts(&tree).await;
     let branch = |stand: Option<Stand>| stand.and_then(|stand| stand.branch);
     let head = right.stand.as_ref().and_then(|stand| stand.head.clone());
     assert_eq!(head.unwrap().as_str(), git(made.path.as_ref(), &["rev-parse", "HEAD"]));
     assert_eq!((branch(right.stand).as_deref(), &right.wrong[..]), (Some("agent/fix"), &[][..]));
     git(made.path.as_ref(), &["branch", "-m", "agent/better"]);
-    let renamed = site.workspace.whereabouts(&order).await;
+    let renamed = site.workspace.whereabouts(&tree).await;
     assert_eq!((branch(renamed.stand).as_deref(), &renamed.wrong[..]), (Some("agent/better"), &[][..]));
     git(made.path.as_ref(), &["branch", "-m", "agent/fix"]);
     git(made.path.as_ref(), &["switch", "--quiet", "-c", "elsewhere"]);
-    let strayed = site.workspace.whereabouts(&order).await;
+    let strayed = site.workspace.whereabouts(&tree).await;
     assert_eq!(branch(strayed.stand).as_deref(), Some("elsewhere"));
     assert_eq!(strayed.wrong, ["the branch `elsewhere` is checked out instead of `agent/fix`"]);
     git(made.path.as_ref(), &["switch", "--quiet", "--detach"]);
-    let detached = site.workspace.whereabouts(&order).await;
+    let detached = site.workspace.whereabouts(&tree).await;
     assert_eq!(detached.wrong, ["its head is on no branch instead of on `agent/fix`"]);
     fs::remove_dir_all(&made.path).unwrap();
-    let gone = site.workspace.whereabouts(&order).await;
+    let gone = site.workspace.whereabouts(&tree).await;
     let [wrong] = &gone.wrong[..] else { panic!("one thing is wrong, and not {:?}", gone.wrong) };
     assert!(gone.stand.is_none() && wrong.starts_with("its folder is gone"), "{wrong}");
     assert!(
         wrong.contains("restore the session") && wrong.contains("`agent/fix`"),
         "the way back is told: {wrong}"
     );
+}
+
+/// A capture has what is not committed, in a pack that needs nothing but the repository, and changes neither the
+/// workspace nor the repository.
+pub async fn a_capture_is_whole_and_leaves_no_trace(site: &Site<'_>) {
+    let made = site.worked(SESSION, "fix").await;
+    let tree = site.tree(SESSION, "fix", Some(&made));
+    fs::write(Path::new(&made.path).join("draft.txt"), "not yet\n").unwrap();
+    fs::write(Path::new(&made.path).join(".gitignore"), "target\nhidden\n").unwrap();
+    fs::write(Path::new(&made.path).join("hidden"), "secret\n").unwrap();
+    let index = git(made.path.as_ref(), &["rev-parse", "--path-format=absolute", "--git-path", "index"]);
+    let state = || {
+        let objects = [site.repository, made.path.as_ref()].map(|at| git(at, &["count-objects", "-v"]));
+        (objects, fs::read(&index).unwrap(), git(site.repository, &["for-each-ref"]))
+    };
+    git(made.path.as_ref(), &["status", "--porcelain"]);
+    let before = state();
+    let captured = site.workspace.capture(&tree).await.unwrap();
+    assert_eq!(site.workspace.capture(&tree).await.unwrap().commit, captured.commit);
+    assert!(state() == before, "a capture leaves no trace");
+    let elsewhere = tempfile::tempdir().unwrap();
+    git(site.repository, &["clone", "--quiet", "--bare", ".", elsewhere.path().to_str().unwrap()]);
+    let mut unpack = Command::new("git")
+        .args(["unpack-objects", "-q"])
+        .current_dir(elsewhere.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    unpack.stdin.take().unwrap().write_all(&captured.pack).unwrap();
+    assert!(unpack.wait().unwrap().success());
+    let files = git(elsewhere.path(), &["ls-tree", "-r", "--name-only", captured.commit.as_str()]);
+    assert_eq!(files.lines().filter(|file| ["draft.txt", "fix.txt", "hidden"].contains(file)).count(), 2);
+    git(elsewhere.path(), &["fsck", "--connectivity-only", captured.commit.as_str()]);
+    let parent = git(elsewhere.path(), &["rev-parse", &format!("{}^", captured.commit)]);
+    assert_eq!(parent, git(made.path.as_ref(), &["rev-parse", "HEAD"]));
+}
+
+/// A rebase moves the branch onto the base, keeps the old one in a rescue ref, and changes nothing on a conflict.
+pub async fn a_rebase_is_whole_or_not_at_all(site: &Site<'_>) {
+    let made = site.worked(SESSION, "fix").await;
+    let path: &Path = made.path.as_ref();
+    git(path, &["push", "--quiet"]);
+    let advance = |file: &str| {
+        fs::write(site.repository.join(file), "of a colleague\n").unwrap();
+        git(site.repository, &["add", "."]);
+        git(site.repository, &["commit", "--quiet", "-m", file]);
+        Commit::new(&git(site.repository, &["rev-parse", "main"]))
+    };
+    let head = Commit::new(&git(path, &["rev-parse", "HEAD"]));
+    let base = advance("other.txt");
+    let tree = site.tree(SESSION, "fix", Some(&made));
+    let order = RebaseOrder { tree, branch: "agent/fix".into(), head: head.clone(), base: base.clone() };
+    let RebaseOutcome::Rebased { head: now, .. } = site.workspace.rebase(&order).await.unwrap() else {
+        panic!("it was not rebased")
+    };
+    assert_eq!(git(path, &["rev-parse", "agent/fix"]), now.as_str());
+    assert_eq!(git(path, &["rev-parse", "agent/fix^"]), base.as_str());
+    assert_eq!(git(path, &["status", "--porcelain"]), "");
+    assert_eq!(git(site.repository, &["rev-parse", "refs/heads/agent/fix"]), now.as_str(), "it is published");
+    let rescues = git(site.repository, &["for-each-ref", "--format=%(*objectname)", "refs/ao/rescue"]);
+    assert_eq!(rescues, head.as_str());
+    assert_eq!(site.workspace.rebase(&order).await.unwrap(), RebaseOutcome::Moved);
+    let again = RebaseOrder { head: now.clone(), ..order };
+    assert_eq!(site.workspace.rebase(&again).await.unwrap(), RebaseOutcome::UpToDate);
+
+    let conflict = RebaseOrder { base: advance("fix.txt"), ..again };
+    fs::write(path.join("fix.txt"), "not yet\n").unwrap();
+    assert!(matches!(site.workspace.rebase(&conflict).await.unwrap(), RebaseOutcome::Busy { .. }));
+    git(path, &["checkout", "--quiet", "--", "."]);
+    let files = vec!["fix.txt".to_owned()];
+    assert_eq!(site.workspace.rebase(&conflict).await.unwrap(), RebaseOutcome::Conflict { files });
+    assert_eq!(git(path, &["rev-parse", "HEAD"]), now.as_str());
+    assert_eq!(git(path, &["status", "--porcelain"]), "");
 }
 
 /// `git push` without a word more succeeds, with a remote and without one, whatever the branch is called by then; and the
@@ -303,13 +380,19 @@ impl Site<'_> {
         }
     }
 
-    fn order(&self, session: SessionId, name: &str, made: Option<&Made>) -> RemoveOrder {
-        RemoveOrder {
+    fn tree(&self, session: SessionId, name: &str, made: Option<&Made>) -> TreeRef {
+        TreeRef {
             session,
             project: ProjectId::new("app"),
             repository: self.repository.display().to_string(),
-            tree: made.map(|made| Tree { path: made.path.clone(), base: made.base.clone() }),
+            recorded: made.map(|made| Tree { path: made.path.clone(), base: made.base.clone() }),
             branch: format!("agent/{name}"),
+        }
+    }
+
+    fn order(&self, session: SessionId, name: &str, made: Option<&Made>) -> RemoveOrder {
+        RemoveOrder {
+            tree: self.tree(session, name, made),
             teardown: vec![],
             environment: Default::default(),
             timeout: Duration::from_secs(60),

@@ -3,7 +3,9 @@
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
+use ao_ports::{
+    Cleaned, Made, Removal, RemoveOrder, Surveyed, TreeRef, Whereabouts, Workspace, WorkspaceError,
+};
 use async_trait::async_trait;
 
 use super::Fake;
@@ -36,15 +38,15 @@ impl Workspace for Fake {
         Ok(())
     }
 
-    async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
+    async fn whereabouts(&self, _: &TreeRef) -> Whereabouts {
         Whereabouts::default()
     }
 
-    async fn survey(&self, _: &str, _: &[RemoveOrder]) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn survey(&self, _: &str, _: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
         Ok(vec![])
     }
 
-    async fn clean(&self, _: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
+    async fn clean(&self, _: &TreeRef) -> Result<Cleaned, WorkspaceError> {
         Ok(Cleaned { bytes: 0, paths: 0 })
     }
 
@@ -52,9 +54,9 @@ impl Workspace for Fake {
         Ok(0)
     }
 
-    async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
+    async fn inspect(&self, tree: &TreeRef) -> TreeFacts {
         let inner = self.universe.lock();
-        place(&inner, order).map(|path| inner.outside.tree_facts(&path)).unwrap_or_default()
+        place(&inner, tree).map(|path| inner.outside.tree_facts(&path)).unwrap_or_default()
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
@@ -121,12 +123,13 @@ fn set_up(inner: &mut Inner, session: SessionId, plan: &SetUpPlan) -> Result<(),
 }
 
 fn remove(inner: &mut Inner, order: &RemoveOrder) -> Removal {
-    let wanted = inner.log.ledger.removal_wanted(order.session);
+    let session = order.tree.session;
+    let wanted = inner.log.ledger.removal_wanted(session);
     inner.must(wanted, Invariant::CommitFirst, || {
-        format!("the tree of {} is removed, and no wish for that is in the log", order.session)
+        format!("the tree of {session} is removed, and no wish for that is in the log")
     });
-    let gone = Removal::Removed { rescue: Some(format!("refs/rescue/{}", order.session)) };
-    let Some(path) = place(inner, order) else { return gone };
+    let gone = Removal::Removed { rescue: Some(format!("refs/rescue/{session}")) };
+    let Some(path) = place(inner, &order.tree) else { return gone };
     let reasons = order.reasons(&inner.outside.tree_facts(&path));
     if !reasons.is_empty() && inner.careless != Careless::Workspace {
         return Removal::Kept { reasons };
@@ -139,10 +142,10 @@ fn remove(inner: &mut Inner, order: &RemoveOrder) -> Removal {
 }
 
 /// Where the tree is, if there is one: where the daemon says, or, if it does not know, what bears the session's mark.
-fn place(inner: &Inner, order: &RemoveOrder) -> Option<String> {
+fn place(inner: &Inner, tree: &TreeRef) -> Option<String> {
     let trees = &inner.outside.trees;
-    match &order.tree {
-        Some(tree) => trees.contains_key(&tree.path).then(|| tree.path.clone()),
-        None => trees.iter().find(|(_, tree)| tree.session == order.session).map(|(path, _)| path.clone()),
+    match &tree.recorded {
+        Some(recorded) => trees.contains_key(&recorded.path).then(|| recorded.path.clone()),
+        None => trees.iter().find(|(_, known)| known.session == tree.session).map(|(path, _)| path.clone()),
     }
 }

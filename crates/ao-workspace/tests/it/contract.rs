@@ -51,6 +51,8 @@ kept! {
     whereabouts_tell_when_it_strays
     what_a_set_up_left_running_ends
     a_plain_push_succeeds
+    a_capture_is_whole_and_leaves_no_trace
+    a_rebase_is_whole_or_not_at_all
 }
 
 fn options(logs: &Path) -> Options {

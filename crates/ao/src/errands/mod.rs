@@ -30,11 +30,10 @@ use std::time::Duration;
 use ao_core::ProjectId;
 use ao_core::errand::{Errand, ErrandOutcome, Order};
 use ao_engine::Handle;
-use ao_ports::{Clock, ErrandError, Errands, Scm};
+use ao_ports::{Clock, ErrandError, Errands, Scm, Workspace};
 use ao_process::Keeper;
 use ao_runtime::Families;
 use ao_server::Host;
-use ao_workspace::Worktrees;
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::sync::{Semaphore, watch};
@@ -76,7 +75,7 @@ pub(crate) struct Errander {
 #[derive(Clone)]
 struct Engine {
     handle: Handle,
-    worktrees: Arc<Worktrees>,
+    workspaces: BTreeMap<String, Arc<dyn Workspace>>,
 }
 
 impl Errander {
@@ -104,8 +103,8 @@ impl Errander {
     }
 
     /// The engine runs; errands can be.
-    pub(crate) fn begin(&self, handle: Handle, worktrees: Arc<Worktrees>) {
-        self.engine.send_replace(Some(Engine { handle, worktrees }));
+    pub(crate) fn begin(&self, handle: Handle, workspaces: BTreeMap<String, Arc<dyn Workspace>>) {
+        self.engine.send_replace(Some(Engine { handle, workspaces }));
     }
 
     pub(crate) fn plug(&self, scms: BTreeMap<ProjectId, Arc<dyn Scm>>) {

@@ -3,9 +3,9 @@
 use ao_core::forecast::Side;
 use ao_core::session::{Role, Session};
 use ao_core::{ProjectId, State};
-use ao_ports::RemoveOrder;
+use ao_ports::TreeRef;
 
-use crate::host::cleanup::order_of;
+use crate::host::cleanup::tree_of;
 
 /// A project with its lines of work.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub(super) enum From {
     /// A tree that somebody works in: the kind of workspace, which one, and the commit that it was last seen on.
     Tree {
         kind: String,
-        order: Box<RemoveOrder>,
+        tree: Box<TreeRef>,
         head: Option<String>,
     },
 }
@@ -67,7 +67,7 @@ pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
         session: Some(session.spec.name.clone()),
         from: From::Tree {
             kind: session.spec.workspace.clone(),
-            order: Box::new(order_of(project, session)),
+            tree: Box::new(tree_of(project, session)),
             head: session.stand.head.as_ref().map(ToString::to_string),
         },
     });

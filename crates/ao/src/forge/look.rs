@@ -12,7 +12,7 @@ use ao_ports::{Hint, Hints as _, TaskFilter, TaskSeen, Tracker, TrackerError};
 use tokio::task::{Id, JoinSet};
 
 use super::Forges;
-use crate::host::cleanup::order_of;
+use crate::host::cleanup::tree_of;
 
 /// How many open tasks of a project are known at a time; whoever has more gets the ones that changed last.
 const OPEN_TASKS: usize = 5_000;
@@ -262,18 +262,18 @@ impl Forges {
     /// An agent may have renamed its branch, or gone on to another one. That tells whose pull request is whose.
     pub(crate) async fn see_where_sessions_stand(&self, project: &ProjectId) {
         let of = project.clone();
-        let orders = self.handle.view(move |state| {
+        let trees = self.handle.view(move |state| {
             let Some(project) = state.projects.get(&of) else { return vec![] };
             let with_trees = state.live_in(&of).filter(|session| session.workspace.tree.is_some());
-            let order = |session: &Session| (session.spec.workspace.clone(), order_of(project, session));
-            with_trees.map(order).collect::<Vec<_>>()
+            let tree = |session: &Session| (session.spec.workspace.clone(), tree_of(project, session));
+            with_trees.map(tree).collect::<Vec<_>>()
         });
-        for (kind, order) in orders.await.unwrap_or_default() {
+        for (kind, tree) in trees.await.unwrap_or_default() {
             let Some(workspace) = self.workspaces.get(&kind) else { continue };
-            if let Some(stand) = workspace.whereabouts(&order).await.stand {
+            if let Some(stand) = workspace.whereabouts(&tree).await.stand {
                 let input = SessionInput::Stands { stand };
                 // It may have ended meanwhile.
-                self.handle.ask(Input::Session { session: order.session, input }).await.ok();
+                self.handle.ask(Input::Session { session: tree.session, input }).await.ok();
             }
         }
     }

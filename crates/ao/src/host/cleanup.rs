@@ -8,12 +8,12 @@ use ao_core::session::{Session, SessionInput};
 use ao_core::workspace::{KeepReason, WorkspaceState};
 use ao_core::{Event, Input, SessionId, State};
 use ao_engine::Handle;
-use ao_ports::{RemoveOrder, Surveyed, WorkFound, Workspace};
+use ao_ports::{Surveyed, TreeRef, WorkFound, Workspace};
 
 use crate::daemon::Daemon;
 
 /// A repository with those of our trees in it that are asked about, and what kind they are.
-type Asked = BTreeMap<(String, String, String), Vec<(RemoveOrder, String, bool)>>;
+type Asked = BTreeMap<(String, String, String), Vec<(TreeRef, String, bool)>>;
 
 pub(super) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cleanup, Problem> {
     let wish = order.clone();
@@ -25,8 +25,7 @@ pub(super) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
         if orders.is_empty() && order.session.is_some() {
             continue;
         }
-        let mut only: Vec<RemoveOrder> = orders.iter().map(|(order, ..)| order.clone()).collect();
-        only.iter_mut().for_each(|one| one.discard = order.discard);
+        let only: Vec<TreeRef> = orders.iter().map(|(tree, ..)| tree.clone()).collect();
         let found = match workspace.survey(&repository, &only).await {
             Ok(found) => found,
             // One broken repository is told of, and keeps nobody from looking at the others.
@@ -35,8 +34,11 @@ pub(super) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
                 continue;
             }
         };
-        for tree in found {
-            let known = orders.iter().find(|(order, ..)| Some(order.session) == tree.session);
+        for mut tree in found {
+            if order.discard {
+                tree.reasons = std::mem::take(&mut tree.reasons_against_discard);
+            }
+            let known = orders.iter().find(|(known, ..)| Some(known.session) == tree.session);
             // Others' folders are told of when everything is asked about, and never touched.
             if known.is_none() && order.session.is_some() {
                 continue;
@@ -57,12 +59,12 @@ pub(super) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
 fn unreadable(
     project: &str,
     repository: &str,
-    orders: &[(RemoveOrder, String, bool)],
+    trees: &[(TreeRef, String, bool)],
     why: &str,
     told: &[TreeReport],
 ) -> Vec<TreeReport> {
-    let kept = |path: &str, session: Option<(&RemoveOrder, &String)>| TreeReport {
-        session_id: session.map(|(order, _)| order.session.to_string()),
+    let kept = |path: &str, session: Option<(&TreeRef, &String)>| TreeReport {
+        session_id: session.map(|(tree, _)| tree.session.to_string()),
         session_name: session.map(|(_, name)| name.clone()),
         project_id: project.to_owned(),
         path: path.to_owned(),
@@ -74,14 +76,14 @@ fn unreadable(
         work: None,
         rescue: None,
     };
-    if orders.is_empty() {
+    if trees.is_empty() {
         let is_told =
             told.iter().any(|tree| tree.project_id == project && tree.bytes == 0 && tree.path == repository);
         return if is_told { vec![] } else { vec![kept(repository, None)] };
     }
     let path =
-        |order: &RemoveOrder| order.tree.as_ref().map_or(repository.to_owned(), |tree| tree.path.clone());
-    orders.iter().map(|(order, name, _)| kept(&path(order), Some((order, name)))).collect()
+        |tree: &TreeRef| tree.recorded.as_ref().map_or(repository.to_owned(), |found| found.path.clone());
+    trees.iter().map(|(tree, name, _)| kept(&path(tree), Some((tree, name)))).collect()
 }
 
 /// Those whose removal is asked for: of ended sessions, or of the one that was named.
@@ -106,25 +108,20 @@ fn asked(state: &State, order: &CleanupOrder) -> Asked {
             continue;
         }
         if let Some(line) = asked.get_mut(&key) {
-            let order = order_of(project, session);
-            line.push((order, session.spec.name.clone(), session.is_live()));
+            line.push((tree_of(project, session), session.spec.name.clone(), session.is_live()));
         }
     }
     asked
 }
 
-/// What it takes to ask about a session's workspace: nothing is run in it.
-pub(crate) fn order_of(project: &Project, session: &Session) -> RemoveOrder {
-    RemoveOrder {
+/// Returns the reference to a session's workspace.
+pub(crate) fn tree_of(project: &Project, session: &Session) -> TreeRef {
+    TreeRef {
         session: session.id,
         project: session.spec.project.clone(),
         repository: project.path.clone(),
-        tree: session.workspace.tree.clone(),
+        recorded: session.workspace.tree.clone(),
         branch: session.spec.branch.clone(),
-        teardown: vec![],
-        environment: Default::default(),
-        timeout: std::time::Duration::ZERO,
-        discard: false,
     }
 }
 
@@ -139,7 +136,7 @@ async fn judge(
     order: &CleanupOrder,
     project: &str,
     tree: Surveyed,
-    known: Option<&(RemoveOrder, String, bool)>,
+    known: Option<&(TreeRef, String, bool)>,
 ) -> Result<TreeReport, Problem> {
     let mut reasons: Vec<String> = tree.reasons.iter().map(ToString::to_string).collect();
     let can_discard =

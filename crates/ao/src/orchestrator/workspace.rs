@@ -6,7 +6,7 @@ use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
 use ao_core::workspace::Tree;
 use ao_core::{Attempt, ProjectId, SessionId};
-use ao_ports::{Removal, RemoveOrder, Workspace};
+use ao_ports::{Removal, RemoveOrder, TreeRef, Workspace};
 use camino::Utf8Path;
 
 use super::{Orchestrator, OrchestratorError};
@@ -107,12 +107,15 @@ impl WorkspaceHandle {
             return Err(OrchestratorError::Failed(why));
         }
         let project = orchestrator.project(self.project.as_str()).await?;
-        let order = RemoveOrder {
+        let tree = TreeRef {
             session: self.maker,
             project: self.project.clone(),
             repository: self.repository.clone(),
-            tree: Some(self.tree.clone()),
+            recorded: Some(self.tree.clone()),
             branch: self.branch.clone(),
+        };
+        let order = RemoveOrder {
+            tree,
             teardown: project.setup.teardown.clone(),
             environment: project.environment.clone(),
             timeout: project.setup.timeout.max(Duration::from_secs(1)),
