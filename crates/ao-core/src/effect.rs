@@ -224,6 +224,8 @@ pub struct SetUpPlan {
     pub setup: Setup,
     pub environment: Environment,
     pub ports: BTreeMap<String, u16>,
+    /// The runtime that the session's agent will live in.
+    pub runtime: String,
 }
 
 impl Effect {

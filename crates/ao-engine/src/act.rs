@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use ao_core::effect::{Effect, Place};
 use ao_core::errand::ErrandInput;
-use ao_core::input::Census;
+use ao_core::input::{Census, Counted};
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{HeadBranch, MergeRequest, QueueInput, TestResult};
 use ao_core::session::{SessionInput, Stand};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
-    AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder, LookOrder, Made,
-    MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec,
-    TestOrder, TestOutcome, TreeRef, Whereabouts, WorkspaceError,
+    AnswerOrder, Answered, CensusEntry, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder,
+    LookOrder, Made, MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter,
+    RuntimeError, StartSpec, TestOrder, TestOutcome, TreeRef, Whereabouts, WorkspaceError,
 };
 
 use crate::notify;
+use crate::set_up::set_up_elsewhere;
 use crate::slots::Slots;
 
 /// What went wrong, in words; the key says with what.
@@ -77,9 +78,14 @@ async fn perform(
         }
         Effect::SetUp { session, attempt, plan, .. } => {
             let workspace = slots.workspace(&plan.kind).map_err(text)?;
+            let runtime = slots.runtime(&plan.runtime).map_err(text)?;
+            let done = match runtime.abilities().shares_files {
+                true => workspace.set_up(session, attempt, &plan).await,
+                false => set_up_elsewhere(workspace, runtime, (session, attempt), plan).await,
+            };
             Ok(tell(
                 session,
-                match workspace.set_up(session, attempt, &plan).await {
+                match done {
                     Ok(()) => SessionInput::SetUp { attempt },
                     Err(err @ WorkspaceError::SetupFailed { .. }) => {
                         SessionInput::SetupFailed { attempt, why: err.to_string() }
@@ -218,7 +224,9 @@ async fn perform(
             discard,
         } => {
             let tree = TreeRef { session, project, repository, recorded: tree, branch };
-            let order = RemoveOrder { tree, teardown, environment, timeout, discard };
+            // Just before: a process may have been started there since the removal was ordered.
+            let lived_in = slots.runtimes.live_in(&tree).await.map_err(text)?;
+            let order = RemoveOrder { tree, teardown, environment, timeout, lived_in, discard };
             let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
             Ok(tell(
                 session,
@@ -299,6 +307,12 @@ async fn perform(
         }
         Effect::Census { runtime } => {
             let seen = slots.runtime(&runtime).map_err(text)?.census().await.map_err(text)?;
+            let counted = |entry: CensusEntry| Counted {
+                session: entry.session,
+                attempt: entry.attempt,
+                life: entry.life,
+            };
+            let seen = seen.into_iter().map(counted).collect();
             Ok(vec![Input::Census(Census { runtime, began: now, seen })])
         }
     }
@@ -321,6 +335,8 @@ async fn whereabouts(
     let Whereabouts { stand, mut wrong } = workspace.whereabouts(&tree).await;
     if let Some(process) = process
         && let Ok(runtime) = slots.runtime(runtime)
+        // Otherwise it names a folder of a container, which the workspace knows nothing of.
+        && runtime.abilities().shares_files
         && let Some(folder) = runtime.folder(process).await
         && !Path::new(&folder).starts_with(&path)
     {

@@ -19,6 +19,7 @@ mod load;
 mod notify;
 mod rules;
 mod running;
+mod set_up;
 mod slots;
 mod timekeeper;
 

@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_ports::{Agent, Errands, Notifier, Runtime, Scm, Strategy, Workspace};
+use ao_ports::{Agent, Errands, Notifier, Runtime, RuntimeError, Runtimes, Scm, Strategy, Workspace};
 
 /// The adapters that effects run on.
 #[derive(Clone, Default)]
 pub struct Slots {
-    pub runtimes: BTreeMap<String, Arc<dyn Runtime>>,
+    pub runtimes: Runtimes,
     pub agents: BTreeMap<String, Arc<dyn Agent>>,
     pub workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     /// All of them are told; each keeps its own pace.
@@ -33,8 +33,8 @@ pub struct NoSuchSlot {
 }
 
 impl Slots {
-    pub fn runtime(&self, name: &str) -> Result<&dyn Runtime, NoSuchSlot> {
-        find("runtime", &self.runtimes, name)
+    pub fn runtime(&self, name: &str) -> Result<&dyn Runtime, RuntimeError> {
+        self.runtimes.get(name)
     }
 
     pub fn agent(&self, name: &str) -> Result<&dyn Agent, NoSuchSlot> {
@@ -74,7 +74,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 impl fmt::Debug for Slots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slots")
-            .field("runtimes", &self.runtimes.keys())
+            .field("runtimes", &self.runtimes)
             .field("agents", &self.agents.keys())
             .field("workspaces", &self.workspaces.keys())
             .field("notifiers", &self.notifiers.keys())

@@ -26,7 +26,43 @@ pub struct Command {
     pub pass: Vec<String>,
     /// Secrets that the runtime resolves and puts into the environment; the values never pass through here.
     pub secrets: Vec<Secret>,
+    /// Files that the runtime places for the process, private to it. They are gone when the process is ended.
+    pub files: Vec<CommandFile>,
     pub io: Io,
+}
+
+/// A file for a process, such as its task.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandFile {
+    /// A plain name, without folders.
+    pub name: String,
+    pub contents: String,
+}
+
+impl CommandFile {
+    /// Returns the text that stands for the path of this file in the arguments of its command.
+    pub fn placeholder(&self) -> String {
+        format!("{{ao-file:{}}}", self.name)
+    }
+}
+
+/// Without its contents, which may be long and a secret.
+impl fmt::Debug for CommandFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandFile").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Command {
+    /// Returns the arguments with the paths of the files, which the runtime has placed in this folder.
+    pub fn args_with_files_in(&self, folder: &str) -> Vec<String> {
+        let place = |arg: &String| {
+            self.files.iter().fold(arg.clone(), |arg, file| {
+                arg.replace(&file.placeholder(), &format!("{folder}/{}", file.name))
+            })
+        };
+        self.args.iter().map(place).collect()
+    }
 }
 
 /// Without the values of its environment, which may hold a token.
@@ -38,6 +74,7 @@ impl fmt::Debug for Command {
             .field("env", &self.env.keys())
             .field("pass", &self.pass)
             .field("secrets", &self.secrets)
+            .field("files", &self.files)
             .field("io", &self.io)
             .finish()
     }

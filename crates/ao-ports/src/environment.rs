@@ -16,6 +16,8 @@ pub const ATTEMPT: &str = "AO_ATTEMPT";
 /// What a set-up command has in its environment besides, and an agent never: its programs belong to the session, and not to
 /// one attempt.
 pub const SETUP: &str = "AO_SETUP";
+/// Marks the processes of a command that runs beside an agent, by an id of that command.
+pub const EXEC: &str = "AO_EXEC";
 /// Where the daemon is that a program of ours belongs to.
 pub const DATA_DIR: &str = "AO_DATA_DIR";
 /// What a check has in its environment: its name, its project, and the run, by which whatever it starts is known.

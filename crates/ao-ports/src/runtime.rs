@@ -2,30 +2,32 @@
 
 use std::time::Duration;
 
-use ao_core::input::{Counted, Life};
+use ao_core::input::Life;
 use ao_core::session::ProcessRef;
+use ao_core::setup::Environment;
 use ao_core::{Attempt, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Command, Io};
+use crate::view::{TerminalView, ViewOptions};
 
-/// What a runtime declares it can do.
+/// The declared abilities of a runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RuntimeAbilities {
-    /// Its processes go on when the daemon ends.
-    pub outlives_daemon: bool,
     /// Gives the process a terminal.
     pub terminal: bool,
     /// Gives the process plain pipes, for agents that speak a protocol.
     pub pipes: bool,
     /// Runs a process without input and keeps what it puts out, for agents that run for one turn.
-    #[serde(default)]
     pub output: bool,
     /// Knows which writes it has made, so that a repeated one is not made twice.
     pub remembers_writes: bool,
-    /// The workspace's path means the same inside as outside.
+    /// Its processes see the files of this machine under the same paths. Without it, no path, `PATH` or home folder of
+    /// this machine means anything to them.
     pub shares_files: bool,
+    /// Places the [`files`](Command::files) of a command where the process can read them.
+    pub places_files: bool,
 }
 
 /// What is to be started.
@@ -88,6 +90,47 @@ pub struct Screen {
     pub typed: Option<Timestamp>,
 }
 
+/// A command that runs where agents live, in the user's shell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    /// The folder of the workspace.
+    pub path: String,
+    pub command: String,
+    pub environment: Environment,
+    pub timeout: Duration,
+}
+
+/// The outcome of a command that was run to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecOutcome {
+    pub end: ExecEnd,
+    /// The end of what it has put out, both streams as one, with known secrets masked.
+    pub output: String,
+}
+
+/// The end of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecEnd {
+    /// There is no code if a signal ended it.
+    Exited { code: Option<i32> },
+    /// It was ended because its time was over.
+    TimedOut,
+}
+
+/// One process in a census.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CensusEntry {
+    pub process: ProcessRef,
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub life: Life,
+    /// The folder that it works in now, in the files that it sees; absent if that is unknown.
+    pub folder: Option<String>,
+}
+
 /// What is to be ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndOrder {
@@ -114,13 +157,24 @@ impl RuntimeAbilities {
 /// the adapter was given.
 #[async_trait]
 pub trait Runtime: Send + Sync {
+    /// Returns the name of the runtime, which is in every reference that it makes.
+    fn name(&self) -> &str;
+
     fn abilities(&self) -> RuntimeAbilities;
 
-    /// Starts the process. Idempotent per session and attempt: a second call returns the same process, alive or not.
+    /// Starts the process, which outlives the daemon. Idempotent per session and attempt: a second call returns the same process, alive or not.
     ///
     /// The environment carries `AO_SESSION` and `AO_ATTEMPT`, by which hooks are attributed. An error means that it
     /// cannot be told whether something runs; the caller calls again, or ends the attempt.
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError>;
+
+    /// Returns the reference to the process of an attempt, alive or ended; `None` if none was started here, or if it was
+    /// forgotten long after its end. The same that [`start`](Runtime::start) has returned.
+    async fn reference(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+    ) -> Result<Option<ProcessRef>, RuntimeError>;
 
     /// Writes to the process's terminal or stdin. With `remembers_writes`, idempotent per number. An error for a process
     /// without input, [`Io::Output`](crate::Io).
@@ -156,14 +210,35 @@ pub trait Runtime: Send + Sync {
     /// What the terminal shows now. [`RuntimeError::Unable`] for a process that has none.
     async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError>;
 
+    /// Attaches a viewer to the terminal of a process, beside other viewers. For an ended one, the recorded output is
+    /// shown. [`RuntimeError::Unable`] if the runtime shows none.
+    async fn attach(
+        &self,
+        process: &ProcessRef,
+        options: ViewOptions,
+    ) -> Result<Box<dyn TerminalView>, RuntimeError> {
+        let _ = (process, options);
+        Err(RuntimeError::Unable { runtime: self.name().to_owned(), wish: "show its terminals".to_owned() })
+    }
+
+    /// Runs a command to its end where the session's agent lives, or will live: in its container, or on this host.
+    ///
+    /// Everything that the command has started ends with it, also if the call is dropped. An error means that it did not
+    /// run; a command that fails is an [`ExecOutcome`].
+    async fn exec(&self, order: &ExecOrder) -> Result<ExecOutcome, RuntimeError> {
+        let _ = order;
+        Err(RuntimeError::Unable { runtime: self.name().to_owned(), wish: "run commands".to_owned() })
+    }
+
     /// Whether the process lives. A look that fails is [`Life::Unknown`], never a death.
     async fn look(&self, process: &ProcessRef) -> Life;
 
     /// The folder that the process works in now, if that can be told.
     async fn folder(&self, process: &ProcessRef) -> Option<String>;
 
-    /// Everything of ours that this runtime knows, living or dead. The reconciler asks this, in one call for all.
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError>;
+    /// Lists all processes of ours that this runtime knows, living or dead, with the folders that they work in. The
+    /// reconciler and the deletion gate ask this, in one call for all.
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError>;
 
     /// Ends the whole process tree, daemonised children included: asks first, then kills.
     ///
@@ -178,6 +253,12 @@ pub trait Runtime: Send + Sync {
 pub enum RuntimeError {
     #[error("the runtime `{runtime}` cannot {wish}")]
     Unable { runtime: String, wish: String },
+    #[error("there is no runtime `{name}`; there is {}", list(.known))]
+    NoRuntime { name: String, known: Vec<String> },
+    #[error("only a viewer with control can type; take control of the terminal first")]
+    NoControl,
+    #[error("the program has ended and reads nothing any more")]
+    Ended,
     #[error("the program `{program}` was not found; install it, or name another")]
     NoProgram { program: String },
     /// Nothing was started.
@@ -191,4 +272,8 @@ pub enum RuntimeError {
     NoSecret { name: String, from: String, why: String },
     #[error("{0}")]
     Failed(String),
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

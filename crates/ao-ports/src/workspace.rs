@@ -29,6 +29,8 @@ pub struct RemoveOrder {
     /// The environment of these commands.
     pub environment: Environment,
     pub timeout: Duration,
+    /// True if a process of a runtime lives in it, as the caller has found out just before; absent if that is unknown.
+    pub lived_in: Option<bool>,
     /// Work that is nowhere else is no reason to keep it: a person throws it away. A rescue ref keeps its last state.
     pub discard: bool,
 }
@@ -66,9 +68,16 @@ pub enum RebaseOutcome {
 }
 
 impl RemoveOrder {
-    /// Returns the reasons to keep the workspace by the deletion gate, none if it may go.
+    /// Returns the reasons to keep the workspace by the deletion gate, none if it may go. Both what the adapter has found
+    /// and what the runtimes have reported can keep it.
     pub fn reasons(&self, facts: &TreeFacts) -> Vec<KeepReason> {
-        if self.discard { reasons_against_discard(facts) } else { reasons_to_keep(facts) }
+        let process_inside = match (facts.process_inside, self.lived_in) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        };
+        let facts = TreeFacts { process_inside, ..facts.clone() };
+        if self.discard { reasons_against_discard(&facts) } else { reasons_to_keep(&facts) }
     }
 }
 
@@ -218,8 +227,13 @@ pub enum WorkspaceError {
     )]
     BranchInUse { branch: String, other: String },
     /// The agent is not to be started.
-    #[error("setting it up failed: {why}; the log is `{log}`\n{tail}")]
-    SetupFailed { why: String, log: String, tail: String },
+    #[error("setting it up failed: {why}{}\n{tail}", .log.as_ref().map_or_else(String::new, |log| format!("; the log is `{log}`")))]
+    SetupFailed {
+        why: String,
+        /// The whole log, if it is a file of this machine.
+        log: Option<String>,
+        tail: String,
+    },
     #[error("{0}")]
     Failed(String),
 }

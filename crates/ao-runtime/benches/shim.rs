@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{Clock, EndOrder, Io, Runtime, StartSpec, WriteOrder};
-use ao_runtime::{AttachOptions, Frame, Options, Processes, Shim};
+use ao_ports::{Clock, EndOrder, Frame, Io, Runtime, StartSpec, ViewOptions, WriteOrder};
+use ao_runtime::{Options, Processes, Shim};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use tempfile::TempDir;
@@ -115,7 +115,7 @@ fn bare_terminal(script: &str) -> Duration {
 async fn through_a_shim(script: &str) -> (Duration, f64) {
     let bench = BenchRuntime::new(own_shim());
     let process = bench.start(Io::Terminal, script).await;
-    let mut view = bench.runtime.attach(&process, AttachOptions::default()).await.unwrap();
+    let mut view = bench.runtime.connect(&process, ViewOptions::default()).await.unwrap();
     assert!(matches!(view.next().await, Ok(Some(Frame::Keyframe { .. }))));
     let start = Instant::now();
     let order = WriteOrder { process, number: 1, bytes: b"go\n".to_vec() };
@@ -195,6 +195,7 @@ impl BenchRuntime {
             env: BTreeMap::new(),
             pass: vec![],
             secrets: vec![],
+            files: vec![],
             io,
         };
         let path = self.dir.path().display().to_string();

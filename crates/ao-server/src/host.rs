@@ -14,7 +14,7 @@ use ao_core::input::SpawnRequest;
 use ao_core::pull::{Author, PullFacts};
 use ao_core::session::Session;
 use ao_core::{Attempt, ProjectId, PullId, SessionId};
-use ao_ports::{PullDetail, Scm, Tracker};
+use ao_ports::{PullDetail, Scm, TerminalView, Tracker, ViewOptions};
 use async_trait::async_trait;
 use axum::http::HeaderMap;
 
@@ -55,7 +55,8 @@ pub trait Host: Send + Sync + 'static {
     async fn setup_log(&self, session: &Session) -> Result<String, Problem>;
 
     /// Opens a view of a session's terminal.
-    async fn attach(&self, session: &Session, look: Look) -> Result<Box<dyn View>, Problem>;
+    async fn attach(&self, session: &Session, options: ViewOptions)
+    -> Result<Box<dyn TerminalView>, Problem>;
 
     /// Removes, or cleans, what the deletion gate allows; only reports with `dry_run`. `order.session` is an id here.
     async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem>;
@@ -197,47 +198,4 @@ pub trait Host: Send + Sync + 'static {
 
     /// Wants the daemon to end; returns at once. Agents go on.
     fn stop(&self);
-}
-
-/// How somebody wants to look.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Look {
-    /// Columns and rows of the viewer's window.
-    pub size: Option<(u16, u16)>,
-    /// Whether the viewer says how large the terminal is, and may type.
-    pub control: bool,
-    /// How many bytes of earlier output are wanted.
-    pub history: u64,
-}
-
-/// What a view shows next.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Frame {
-    /// The whole state of the terminal at this offset, for a terminal of this size.
-    Keyframe {
-        size: (u16, u16),
-        from: u64,
-        bytes: Vec<u8>,
-    },
-    Output {
-        from: u64,
-        bytes: Vec<u8>,
-    },
-    Control {
-        yours: bool,
-    },
-    Ended {
-        code: Option<i32>,
-    },
-}
-
-/// A view of a terminal. It never waits for its viewer: who does not ask for the next frame in time misses output, and then
-/// gets a keyframe.
-#[async_trait]
-pub trait View: Send {
-    /// What comes next; nothing behind the end. Can be dropped and called again.
-    async fn next(&mut self) -> Result<Option<Frame>, Problem>;
-    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), Problem>;
-    async fn resize(&mut self, size: (u16, u16)) -> Result<(), Problem>;
-    async fn control(&mut self, take: bool) -> Result<(), Problem>;
 }

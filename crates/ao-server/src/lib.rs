@@ -32,7 +32,7 @@ mod tell;
 
 pub use app::{App, Parts, app};
 pub use auth::{Auth, AuthError, Peer};
-pub use host::{Frame, Host, Look, View};
+pub use host::Host;
 pub use limits::Limits;
 pub use listen::Listener;
 pub use listen::is_private;

@@ -10,11 +10,11 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ao_core::Timestamp;
-use ao_core::input::{Counted, Life};
+use ao_core::input::Life;
+use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Clock, EndOrder, Output, ProcessRef, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec,
-    WriteOrder, WriteOutcome, environment,
+    CensusEntry, Clock, EndOrder, Output, ProcessRef, Runtime, RuntimeAbilities, RuntimeError, Screen,
+    StartSpec, WriteOrder, WriteOutcome, environment,
 };
 use async_trait::async_trait;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -26,7 +26,7 @@ pub const SIZE: (u16, u16) = (100, 40);
 /// Processes on pseudo-terminals.
 #[derive(Default)]
 pub struct PtyRuntime {
-    processes: Mutex<HashMap<String, Arc<Process>>>,
+    processes: Mutex<HashMap<ProcessRef, Arc<Process>>>,
     forgets_writes: bool,
 }
 
@@ -84,8 +84,8 @@ impl PtyRuntime {
     }
 
     fn process(&self, process: &ProcessRef) -> Result<Arc<Process>, RuntimeError> {
-        let known = lock(&self.processes).get(&process.0).cloned();
-        known.ok_or_else(|| RuntimeError::Failed(format!("there is no process {}", process.0)))
+        let known = lock(&self.processes).get(process).cloned();
+        known.ok_or_else(|| RuntimeError::Failed(format!("there is no process {process}")))
     }
 }
 
@@ -187,6 +187,10 @@ fn read(mut from: Box<dyn Read + Send>, into: &Mutex<Shown>, told: &watch::Sende
 
 #[async_trait]
 impl Runtime for PtyRuntime {
+    fn name(&self) -> &str {
+        "pty"
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
         RuntimeAbilities {
             terminal: true,
@@ -197,12 +201,21 @@ impl Runtime for PtyRuntime {
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
-        let process = ProcessRef(format!("{}/{}", spec.session, spec.attempt));
+        let process = reference(spec.session, spec.attempt);
         let mut processes = lock(&self.processes);
-        if !processes.contains_key(&process.0) {
-            processes.insert(process.0.clone(), Arc::new(Process::start(spec)?));
+        if !processes.contains_key(&process) {
+            processes.insert(process.clone(), Arc::new(Process::start(spec)?));
         }
         Ok(process)
+    }
+
+    async fn reference(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+    ) -> Result<Option<ProcessRef>, RuntimeError> {
+        let process = reference(session, attempt);
+        Ok(lock(&self.processes).contains_key(&process).then_some(process))
     }
 
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
@@ -242,17 +255,21 @@ impl Runtime for PtyRuntime {
         None
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
         Ok(vec![])
     }
 
     async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError> {
-        let process = ProcessRef(format!("{}/{}", order.session, order.attempt));
+        let process = reference(order.session, order.attempt);
         if let Ok(process) = self.process(&process) {
             process.end();
         }
         Ok(())
     }
+}
+
+fn reference(session: SessionId, attempt: Attempt) -> ProcessRef {
+    ProcessRef::new("pty", format!("{session}/{attempt}"))
 }
 
 impl Process {

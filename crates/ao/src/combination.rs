@@ -6,7 +6,7 @@
 
 use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
 use ao_config::{ConfigError, Effective, Loaded, Problem, Warning, names};
-use ao_ports::{Io, RuntimeAbilities};
+use ao_ports::RuntimeAbilities;
 use ao_runtime::Processes;
 use ao_runtime::tmux::Tmux;
 
@@ -45,20 +45,16 @@ pub(crate) fn missing_runtime(name: &str) -> Unfit {
     }
 }
 
-/// Whether a runtime holds agents in the way that this one needs.
-pub(crate) fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit> {
-    if runtime(runtime_name)?.holds(io) {
-        return Ok(());
-    }
-    let needs = match io {
-        Io::Terminal => "needs a terminal",
-        Io::Pipes => "needs pipes for stdin and stdout",
-        Io::Output => "runs without input",
-    };
-    let others: Vec<&str> =
-        names::RUNTIMES.iter().copied().filter(|name| runtime(name).is_ok_and(|can| can.holds(io))).collect();
+/// Returns an error if a runtime cannot hold this agent: in the way that it needs, with its files and its reports.
+pub(crate) fn holds(agent: &ao_agent::Options, runtime_name: &str) -> Result<(), Unfit> {
+    let Some(needs) = agent.unfit_for(runtime(runtime_name)?) else { return Ok(()) };
+    let agent_name = &agent.name;
+    let fits = |name: &&str| runtime(name).is_ok_and(|abilities| agent.unfit_for(abilities).is_none());
+    let others: Vec<&str> = names::RUNTIMES.iter().copied().filter(fits).collect();
     Err(Unfit {
-        what: format!("the agent `{agent}` {needs}, which the runtime `{runtime_name}` does not support"),
+        what: format!(
+            "the agent `{agent_name}` {needs}, which the runtime `{runtime_name}` does not support"
+        ),
         hint: format!(
             "run it in `{}`: `ao config set defaults.runtime {}`, or `--runtime {}` for one session",
             others.join("` or `"),
@@ -206,7 +202,7 @@ impl Search<'_> {
         let name = runtime.plugin.as_str();
         let unfit = match self.agents.get(agent) {
             _ if self::runtime(name).is_err() => self::runtime(name).err(),
-            Some(options) => holds(agent, options.io(), name).err(),
+            Some(options) => holds(options, name).err(),
             // What `tools` describes and makes no sense is told of by whoever reads that.
             None if self.loaded.config.tools.contains_key(agent) => None,
             None => Some(Unfit {

@@ -24,11 +24,12 @@ use ao_core::ProjectId;
 use ao_engine::{Engine, EngineError, Handle, Slots};
 use ao_git::Queues;
 use ao_ports::{
-    Agent, Clock, EventStore, Notifier, Records, Reporter, Scm, Seq, StoreError, Strategy, Workspace,
+    Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Runtimes, Scm, Seq, StoreError, Strategy,
+    Workspace,
 };
 use ao_process::Keeper;
 use ao_runtime::tmux::Tmux;
-use ao_runtime::{Families, Processes, Runtimes, Shim, tmux};
+use ao_runtime::{Families, Processes, Shim, tmux};
 use ao_scm::checks::{self, Runner};
 use ao_store::{DirLock, Store};
 use ao_workspace::{Clones, Worktrees, provision};
@@ -102,7 +103,7 @@ struct Plugged {
 #[derive(Clone)]
 struct GroundFor {
     data_dir: Utf8PathBuf,
-    runtimes: Arc<Runtimes>,
+    runtimes: Runtimes,
     clock: Arc<dyn Clock>,
     spool: Arc<Spool>,
     environment: BTreeMap<String, String>,
@@ -113,8 +114,7 @@ struct GroundFor {
 pub struct Daemon {
     pub handle: Handle,
     pub store: Store,
-    /// All runtimes as one, for whoever has a process and does not know where it runs.
-    pub runtimes: Arc<Runtimes>,
+    pub runtimes: Runtimes,
     pub processes: Arc<Processes>,
     pub tmux: Arc<Tmux>,
     /// Tells which agent a program descends from.
@@ -158,24 +158,25 @@ impl Daemon {
         let store = Store::open_locked(lock, ao_store::Options::default())?;
         let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
         let families = Arc::new(Families::new(&data_dir));
+        let keeper = Keeper::new(program.clone(), KEEPER);
         let held = ao_runtime::Options {
             families: families.clone(),
+            keeper: keeper.clone(),
             ..ao_runtime::Options::new(data_dir.join("processes"), shim)
         };
         let processes = Arc::new(Processes::new(held, clock.clone()));
         let helper = vec![program.to_string_lossy().into_owned(), TMUX_HELPER.to_owned()];
-        let panes =
-            tmux::Options { families: families.clone(), ..tmux::Options::new(data_dir.join("tmux"), helper) };
+        let panes = tmux::Options {
+            families: families.clone(),
+            keeper: keeper.clone(),
+            ..tmux::Options::new(data_dir.join("tmux"), helper)
+        };
         let tmux = Arc::new(Tmux::new(panes, clock.clone()));
-        let mut runtimes = Runtimes::default();
-        runtimes.add("process", processes.clone());
-        runtimes.add("tmux", tmux.clone());
-        let runtimes = Arc::new(runtimes);
+        let runtimes = Runtimes::from_iter([processes.clone() as Arc<dyn Runtime>, tmux.clone()]);
 
         let spool = Spool::open(data_dir.as_std_path(), clock.clone()).map_err(CommandError::environment)?;
         let spool = Arc::new(spool);
         let queues = Arc::new(Queues::default());
-        let keeper = Keeper::new(program.clone(), KEEPER);
         let checks = checks::Options {
             cap: max_parallel_checks,
             keeper: keeper.clone(),
@@ -399,7 +400,7 @@ fn owned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
 impl GroundFor {
     fn of(&self, agent: &str) -> Ground {
         Ground {
-            runtime: self.runtimes.clone(),
+            runtimes: self.runtimes.clone(),
             clock: self.clock.clone(),
             state: self.data_dir.join("agents").join(agent).into(),
             hooks: Some(self.spool.clone()),
@@ -409,7 +410,8 @@ impl GroundFor {
     }
 }
 
-/// What lets an agent run `ao`, and lets that find this daemon, wherever the two are.
+/// Returns the variables by which an agent on this machine runs `ao`, and `ao` finds this daemon. Agents that do not share
+/// our files get none of them.
 fn way_home(data_dir: &Utf8PathBuf, program: &Path) -> BTreeMap<String, String> {
     let mut environment = BTreeMap::from([("AO_DATA_DIR".to_owned(), data_dir.to_string())]);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -434,7 +436,7 @@ fn slots(
 ) -> Slots {
     Slots {
         errands: Some(errands.clone()),
-        runtimes: runtimes.by_name(),
+        runtimes: runtimes.clone(),
         agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),
         workspaces: workspaces.clone(),
         notifiers: plugged.notifiers.clone(),

@@ -5,9 +5,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_ports::{Clock, ProcessRef, Runtime};
+use ao_ports::{Clock, ProcessRef, Runtime, ViewOptions};
 use ao_runtime::tmux::Tmux;
-use ao_runtime::{AttachOptions, Attachment, Processes, Shim};
+use ao_runtime::{Attachment, Processes, Shim};
 use ao_testkit::Person;
 use ao_testkit::pty::{PtyRuntime, WallClock};
 use ao_testkit::scripted::program;
@@ -114,7 +114,7 @@ impl Place {
             Place::Shim(runtime, viewer) => {
                 let mut viewer = viewer.lock().await;
                 if viewer.is_none() {
-                    *viewer = runtime.attach(process, AttachOptions::default()).await.ok();
+                    *viewer = runtime.connect(process, ViewOptions::default()).await.ok();
                 }
                 viewer.as_mut().unwrap().type_bytes(keys.as_bytes()).await.unwrap();
             }

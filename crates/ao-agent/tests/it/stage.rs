@@ -12,7 +12,7 @@ use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ConversationId, ProjectId, SessionId};
 use ao_ports::{
     Agent, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
-    ProcessRef, Runtime, StartSpec,
+    ProcessRef, Runtime, Runtimes, StartSpec,
 };
 use ao_testkit::scripted::{Home, MANIFEST, program};
 use tempfile::TempDir;
@@ -107,7 +107,7 @@ pub(crate) fn options(set: &Set<'_>, home: &Home, hook: Option<PathBuf>) -> Opti
     options
 }
 
-pub(crate) fn plan(folder: &str, prompt: Option<&str>) -> LaunchPlan {
+pub(crate) fn plan(runtime: &str, folder: &str, prompt: Option<&str>) -> LaunchPlan {
     LaunchPlan {
         project: ProjectId::new("app"),
         name: "fix".into(),
@@ -117,7 +117,7 @@ pub(crate) fn plan(folder: &str, prompt: Option<&str>) -> LaunchPlan {
             abilities: AgentAbilities::default(),
             ..AgentChoice::default()
         },
-        runtime: "pty".into(),
+        runtime: runtime.to_owned(),
         path: folder.into(),
         conversation: ConversationId::new(CONVERSATION),
         resume: false,
@@ -142,7 +142,7 @@ impl Stage {
             session: SessionId(fastrand::u64(1..)),
             agent: agent(&options, &place.runtime(), &folder, &clock).0,
             notebook: Arc::default(),
-            process: ProcessRef(String::new()),
+            process: ProcessRef::new("", ""),
             runtime: place.runtime(),
             place,
             home,
@@ -152,7 +152,7 @@ impl Stage {
             tasks: JoinSet::new(),
         };
         let path = stage.folder.path().display().to_string();
-        let plan = plan(&path, set.prompt);
+        let plan = plan(stage.runtime.name(), &path, set.prompt);
         let Ok(Prepared::Run { command, conversation }) =
             stage.agent.prepare(stage.session, ATTEMPT, &plan).await
         else {
@@ -364,7 +364,7 @@ fn agent(
     let spool = Arc::new(Spool::open(folder.path(), clock.clone()).unwrap());
     let state = folder.path().join("agents");
     let ground = Ground {
-        runtime: runtime.clone(),
+        runtimes: Runtimes::from_iter([runtime.clone()]),
         clock,
         state,
         hooks: Some(spool.clone()),

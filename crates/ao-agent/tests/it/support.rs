@@ -1,17 +1,17 @@
 //! A runtime whose one process is two buffers, and a notebook for reports.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_agent::{CommandAgent, Ground, Options, Prompt};
 use ao_core::evidence::Signal;
-use ao_core::input::{Counted, Life};
+use ao_core::input::Life;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Agent, Clock, DeliverOrder, EndOrder, FollowOrder, Output, ProcessRef, Report, Reporter, Runtime,
-    RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
+    Agent, CensusEntry, Clock, DeliverOrder, EndOrder, FollowOrder, Output, ProcessRef, Report, Reporter,
+    Runtime, RuntimeAbilities, RuntimeError, Runtimes, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
 use ao_testkit::pty::WallClock;
 use async_trait::async_trait;
@@ -30,6 +30,8 @@ pub(crate) struct Buffers {
     numbers: Mutex<BTreeSet<u64>>,
     pub(crate) life: Mutex<Option<Life>>,
     fresh: AtomicU64,
+    /// It shares no files with this machine, and places none.
+    pub(crate) is_elsewhere: AtomicBool,
     /// The number of reads of output.
     asked: AtomicU64,
     /// Something was said, or the process has ended.
@@ -64,10 +66,28 @@ impl Buffers {
     }
 }
 
+pub(crate) fn runtimes(buffers: &Arc<Buffers>) -> Runtimes {
+    Runtimes::from_iter([buffers.clone() as Arc<dyn Runtime>])
+}
+
 #[async_trait]
 impl Runtime for Buffers {
+    fn name(&self) -> &str {
+        "process"
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
-        RuntimeAbilities { pipes: true, ..RuntimeAbilities::default() }
+        let shared = !self.is_elsewhere.load(Ordering::Relaxed);
+        RuntimeAbilities {
+            pipes: true,
+            shares_files: shared,
+            places_files: shared,
+            ..RuntimeAbilities::default()
+        }
+    }
+
+    async fn reference(&self, _: SessionId, _: Attempt) -> Result<Option<ProcessRef>, RuntimeError> {
+        Ok(Some(process()))
     }
 
     async fn start(&self, _: &StartSpec) -> Result<ProcessRef, RuntimeError> {
@@ -114,7 +134,7 @@ impl Runtime for Buffers {
         None
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
         Ok(vec![])
     }
 
@@ -247,7 +267,7 @@ impl Notebook {
 }
 
 pub(crate) fn process() -> ProcessRef {
-    ProcessRef("ses_4f/1".into())
+    ProcessRef::new("process", "ses_4f/1")
 }
 
 pub(crate) fn follow() -> FollowOrder {
@@ -287,7 +307,7 @@ pub(crate) fn agent_with(buffers: &Arc<Buffers>, options: Options) -> Stage {
     let options = Options { name: "mine".into(), program: "my-agent".into(), ..options };
     let path = state.path().to_owned();
     let ground = Ground {
-        runtime: buffers.clone(),
+        runtimes: runtimes(buffers),
         clock: buffers.clone(),
         state: path,
         hooks: None,

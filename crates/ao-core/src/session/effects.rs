@@ -153,6 +153,7 @@ fn set_up_plan(state: &State, session: &Session) -> SetUpPlan {
         setup: setup(state, session),
         environment: environment(state, session),
         ports: session.ports.clone(),
+        runtime: session.spec.runtime.clone(),
     }
 }
 

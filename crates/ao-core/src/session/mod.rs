@@ -22,6 +22,7 @@ mod holds;
 mod launch;
 mod lease;
 mod outbox;
+mod process_ref;
 mod rest;
 mod say;
 mod status;
@@ -50,6 +51,7 @@ pub(crate) use outbox::backoff;
 pub use outbox::{
     Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, is_turn_of,
 };
+pub use process_ref::ProcessRef;
 pub(crate) use say::task_message;
 pub use status::{Status, StatusWord};
 
@@ -282,11 +284,6 @@ pub struct Answer {
     pub to: u32,
     pub text: String,
 }
-
-/// Where a running process can be found again. Opaque to us: a pid, a pane, a container, a pod.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ProcessRef(pub String);
 
 /// Where a workspace stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

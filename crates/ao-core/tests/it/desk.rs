@@ -157,7 +157,7 @@ impl Desk {
 
     pub(crate) fn launch(&mut self, session: SessionId) {
         let attempt = self.session(session).attempt;
-        let process = ProcessRef(format!("process {attempt} of {session}"));
+        let process = ProcessRef::new("process", format!("{attempt} of {session}"));
         self.tell(session, SessionInput::Launched { attempt, process, conversation: None });
     }
 

@@ -1,12 +1,12 @@
-//! Views a terminal and types into it, beside other viewers.
+//! Connects to a shim as a viewer of its terminal, beside other viewers.
 //!
-//! For `ao attach` and for terminals in browsers. A viewer first gets the exact screen, with as much history as
-//! requested, and then new output. Its window size has no effect unless it has control.
+//! A viewer first gets the exact screen, with as much history as requested, and then new output. Its window size has no
+//! effect unless it has control.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-use ao_ports::{ProcessRef, RuntimeError};
+use ao_ports::{Frame, ProcessRef, RuntimeError, ViewOptions};
 
 use super::connection::ShimConnection;
 use super::protocol::{ShimMessage, ShimRequest};
@@ -14,42 +14,6 @@ use super::requests;
 use crate::host::AttemptDir;
 use crate::host::files::failed;
 use crate::recording;
-
-/// Options of a viewer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AttachOptions {
-    /// Size of the viewer's window, in columns and rows. Used only with control.
-    pub size: Option<(u16, u16)>,
-    /// True if this viewer sets the size of the terminal. The previous one loses control.
-    pub control: bool,
-    /// Bytes of earlier output to send. It begins at a keyframe, so it may be more.
-    pub history: u64,
-}
-
-/// A message to a viewer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Frame {
-    /// The whole state of the terminal at this offset, as output for a terminal of this size, regardless of its earlier
-    /// content. The first frame is a keyframe; another comes when the size changes, or when the viewer was too slow. A
-    /// process on pipes has no size and no screen.
-    Keyframe {
-        size: (u16, u16),
-        from: u64,
-        bytes: Vec<u8>,
-    },
-    Output {
-        from: u64,
-        bytes: Vec<u8>,
-    },
-    /// Says if this viewer now sets the size of the terminal.
-    Control {
-        yours: bool,
-    },
-    /// The program has ended. There is no code if a signal ended it, or if no process saw how.
-    Ended {
-        code: Option<i32>,
-    },
-}
 
 /// A view of one terminal.
 pub struct Attachment {
@@ -65,9 +29,9 @@ enum FrameSource {
 pub(super) async fn attach(
     attempt_dir: &AttemptDir,
     process: &ProcessRef,
-    options: AttachOptions,
+    options: ViewOptions,
 ) -> Result<Attachment, RuntimeError> {
-    let AttachOptions { size, control, history } = options;
+    let ViewOptions { size, control, history } = options;
     let called = async {
         let mut line = ShimConnection::to(attempt_dir.dir()).await?;
         line.ask(&ShimRequest::Attach { size, control, history }, &[]).await?;
@@ -151,9 +115,7 @@ impl Attachment {
     async fn ask(&mut self, ask: &ShimRequest, bytes: &[u8]) -> Result<(), RuntimeError> {
         match &mut self.source {
             FrameSource::Live(line) => line.ask(ask, bytes).await.map_err(|err| lost(&err)),
-            FrameSource::Past(_) => {
-                Err(RuntimeError::Failed("the program has ended and reads nothing any more".into()))
-            }
+            FrameSource::Past(_) => Err(RuntimeError::Ended),
         }
     }
 }

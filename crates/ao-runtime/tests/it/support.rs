@@ -69,6 +69,7 @@ impl Bench {
                 env: BTreeMap::new(),
                 pass: vec![],
                 secrets: vec![],
+                files: vec![],
                 io: Io::Pipes,
             },
         }

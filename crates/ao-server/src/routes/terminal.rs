@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
+use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use axum::extract::State;
 use axum::extract::ws::{
     CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code, rejection::WebSocketUpgradeRejection,
@@ -18,7 +19,6 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Asked, Named};
-use crate::host::{Frame, Look, View};
 use crate::problem::Failure;
 
 /// What a viewer may send at once: more than anybody types, enough for what somebody pastes.
@@ -28,6 +28,8 @@ const SEND_MOST: Duration = Duration::from_secs(30);
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// Unanswered for so long, it has gone as well.
 const SILENCE_MOST: Duration = Duration::from_secs(60);
+/// The refusal of a viewer that may not type.
+const READ_ONLY: &str = "this view is for looking only";
 const HISTORY_MOST: u64 = 16 * 1024 * 1024;
 
 /// How somebody wants to look.
@@ -65,12 +67,12 @@ pub(super) async fn terminal(
             .hint("`ao attach` opens one; `GET …/output` has what was put out")
     })?;
     let may_type = caller == Caller::Owner;
-    let look = Look {
+    let options = ViewOptions {
         size: how.columns.zip(how.rows).filter(|(columns, rows)| *columns > 0 && *rows > 0),
         control: how.control == Some(true) && may_type,
         history: how.history.unwrap_or(0).min(HISTORY_MOST),
     };
-    let view = app.host.attach(&session, look).await?;
+    let view = app.host.attach(&session, options).await?;
     let open = app.metrics.terminals.one();
     let (id, tasks) = (session.id, app.tasks.clone());
     let upgrade = upgrade.max_message_size(TYPED_MOST).max_frame_size(TYPED_MOST).write_buffer_size(0);
@@ -91,7 +93,7 @@ pub(super) async fn terminal(
 
 struct Terminal {
     socket: WebSocket,
-    view: Box<dyn View>,
+    view: Box<dyn TerminalView>,
     flow: Flow,
     may_type: bool,
     /// When the viewer last said anything.
@@ -116,8 +118,8 @@ impl Terminal {
                 frame = self.view.next(), if self.flow.is_open() => match frame {
                     Ok(Some(frame)) => self.tell(frame).await?,
                     Ok(None) => return Ok(()),
-                    Err(problem) => {
-                        self.say(&FromServer::Refused { why: problem.title }).await?;
+                    Err(err) => {
+                        self.say(&FromServer::Refused { why: err.to_string() }).await?;
                         return Err("the terminal cannot be shown any longer");
                     }
                 },
@@ -150,8 +152,8 @@ impl Terminal {
     async fn hear(&mut self, said: Message) -> Ended {
         self.heard = Instant::now();
         let done = match said {
-            Message::Binary(_) if !self.may_type => Err(read_only()),
-            Message::Binary(bytes) => self.view.type_bytes(&bytes).await,
+            Message::Binary(_) if !self.may_type => Err(READ_ONLY.to_owned()),
+            Message::Binary(bytes) => self.view.type_bytes(&bytes).await.map_err(text),
             Message::Text(word) => match serde_json::from_str(&word) {
                 Ok(FromViewer::Shown { offset }) => {
                     self.flow.shown(offset);
@@ -159,28 +161,28 @@ impl Terminal {
                 }
                 Ok(FromViewer::Resize { columns, rows }) if columns > 0 && rows > 0 => {
                     if self.may_type {
-                        self.view.resize((columns, rows)).await
+                        self.view.resize((columns, rows)).await.map_err(text)
                     } else {
-                        Err(read_only())
+                        Err(READ_ONLY.to_owned())
                     }
                 }
                 Ok(FromViewer::Resize { .. }) => {
-                    Err(Problem::new(422, "invalid", "a terminal has at least one row and one column"))
+                    Err("a terminal has at least one row and one column".to_owned())
                 }
                 Ok(FromViewer::Control { take }) => {
                     if self.may_type {
-                        self.view.control(take).await
+                        self.view.control(take).await.map_err(text)
                     } else {
-                        Err(read_only())
+                        Err(READ_ONLY.to_owned())
                     }
                 }
-                Err(err) => Err(Problem::new(400, "invalid", format!("no word of a viewer: {err}"))),
+                Err(err) => Err(format!("not a message of a viewer: {err}")),
             },
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => Ok(()),
         };
         match done {
             Ok(()) => Ok(()),
-            Err(problem) => self.say(&FromServer::Refused { why: problem.title }).await,
+            Err(why) => self.say(&FromServer::Refused { why }).await,
         }
     }
 
@@ -208,8 +210,8 @@ impl Terminal {
     }
 }
 
-fn read_only() -> Problem {
-    Problem::new(403, "read-only", "this view is for looking only")
+fn text(err: RuntimeError) -> String {
+    err.to_string()
 }
 
 fn output(from: u64, bytes: &[u8]) -> Message {

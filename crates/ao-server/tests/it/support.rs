@@ -24,12 +24,12 @@ use ao_core::{
 };
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
 use ao_ports::{
-    Clock, Descent, EventStore, Lineage, NewRecord, PullDetail, Record, Scm, Seq, Snapshot, StoreError,
-    Tracker,
+    Clock, Descent, EventStore, Frame, Lineage, NewRecord, PullDetail, Record, RuntimeError, Scm, Seq,
+    Snapshot, StoreError, TerminalView, Tracker, ViewOptions,
 };
 use ao_server::{
-    App, Auth, Bind, Frame, Host, Limits, Listener, Look, Options, Parts, Peer, Running, View, app,
-    engine_problem, forge_problem, serve,
+    App, Auth, Bind, Host, Limits, Listener, Options, Parts, Peer, Running, app, engine_problem,
+    forge_problem, serve,
 };
 use async_trait::async_trait;
 use axum::Router;
@@ -232,7 +232,7 @@ impl House {
         let path = format!("/trees/{session}");
         self.tell(session, SessionInput::WorkspaceReady { attempt, path, base: "b0".into(), as_found: true })
             .await;
-        let process = ProcessRef("p".into());
+        let process = ProcessRef::new("process", "p");
         self.tell(session, SessionInput::Launched { attempt, process, conversation: None }).await;
         self.agent_shows(session, Reading::Idle).await;
         self.tell(session, SessionInput::Written { attempt, delivery: 1, tries: 1 }).await;
@@ -292,7 +292,7 @@ impl House {
 // ── the host ──
 
 /// A view that a test has made ready, as the host gives it out.
-pub(crate) type Scene = Box<dyn FnOnce(Look) -> Box<dyn View> + Send>;
+pub(crate) type Scene = Box<dyn FnOnce(ViewOptions) -> Box<dyn TerminalView> + Send>;
 
 #[derive(Default)]
 pub(crate) struct TestHost {
@@ -437,7 +437,7 @@ impl Host for TestHost {
         Ok("npm ci\n".into())
     }
 
-    async fn attach(&self, _: &Session, look: Look) -> Result<Box<dyn View>, Problem> {
+    async fn attach(&self, _: &Session, look: ViewOptions) -> Result<Box<dyn TerminalView>, Problem> {
         match self.scene.lock().unwrap().take() {
             Some(scene) => Ok(scene(look)),
             None => Err(Problem::new(409, "not-running", "there is no terminal to look at")),
@@ -544,23 +544,23 @@ impl Host for TestHost {
 pub(crate) struct Frames<F>(pub(crate) F);
 
 #[async_trait]
-impl<F: FnMut() -> Option<Frame> + Send> View for Frames<F> {
-    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+impl<F: FnMut() -> Option<Frame> + Send> TerminalView for Frames<F> {
+    async fn next(&mut self) -> Result<Option<Frame>, RuntimeError> {
         match (self.0)() {
             Some(frame) => Ok(Some(frame)),
             None => std::future::pending().await,
         }
     }
 
-    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), Problem> {
+    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), RuntimeError> {
         Ok(())
     }
 
-    async fn resize(&mut self, _: (u16, u16)) -> Result<(), Problem> {
+    async fn resize(&mut self, _: (u16, u16)) -> Result<(), RuntimeError> {
         Ok(())
     }
 
-    async fn control(&mut self, _: bool) -> Result<(), Problem> {
+    async fn control(&mut self, _: bool) -> Result<(), RuntimeError> {
         Ok(())
     }
 }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ao_api::Problem;
 use ao_api::client::{Client, ClientError, Said, Terminal};
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
-use ao_server::{Frame, Look, View};
+use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use async_trait::async_trait;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -24,7 +23,7 @@ const MUCH: u64 = 100 * 1024 * 1024;
 fn torrent(house: &House) -> Arc<AtomicU64> {
     let fetched = Arc::new(AtomicU64::new(0));
     let counting = fetched.clone();
-    let scene = move |_| -> Box<dyn View> {
+    let scene = move |_| -> Box<dyn TerminalView> {
         let mut begun = false;
         Box::new(Frames(move || {
             if !begun {
@@ -117,30 +116,30 @@ struct Told {
 }
 
 #[async_trait]
-impl View for Told {
-    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+impl TerminalView for Told {
+    async fn next(&mut self) -> Result<Option<Frame>, RuntimeError> {
         Ok(self.frames.recv().await)
     }
 
-    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), RuntimeError> {
         self.told.send(format!("type {}", String::from_utf8_lossy(bytes))).unwrap();
         Ok(())
     }
 
-    async fn resize(&mut self, size: (u16, u16)) -> Result<(), Problem> {
+    async fn resize(&mut self, size: (u16, u16)) -> Result<(), RuntimeError> {
         self.told.send(format!("resize {size:?}")).unwrap();
         Ok(())
     }
 
-    async fn control(&mut self, take: bool) -> Result<(), Problem> {
+    async fn control(&mut self, take: bool) -> Result<(), RuntimeError> {
         self.told.send(format!("control {take}")).unwrap();
-        if take { Ok(()) } else { Err(Problem::new(409, "not-yours", "you have no control to hand back")) }
+        if take { Ok(()) } else { Err(RuntimeError::Failed("you have no control to hand back".into())) }
     }
 }
 
 fn scene(house: &House) -> (mpsc::UnboundedSender<Frame>, mpsc::UnboundedReceiver<String>) {
     let ((send, frames), (told, hear)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
-    let scene = move |look: Look| -> Box<dyn View> {
+    let scene = move |look: ViewOptions| -> Box<dyn TerminalView> {
         told.send(format!("{:?} control {} history {}", look.size, look.control, look.history)).unwrap();
         Box::new(Told { frames, told })
     };

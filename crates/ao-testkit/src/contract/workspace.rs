@@ -94,6 +94,16 @@ pub async fn a_process_inside_keeps_it(site: &Site<'_>) {
     site.removed(&made).await;
 }
 
+/// A process that a runtime has reported keeps it too, and so does a runtime that cannot tell.
+pub async fn a_process_elsewhere_keeps_it(site: &Site<'_>) {
+    let made = site.create(SESSION, "fix").await;
+    for (lived_in, kept) in [(Some(true), true), (None, true), (Some(false), false)] {
+        let order = RemoveOrder { lived_in, ..site.order(SESSION, "fix", Some(&made)) };
+        let removal = site.workspace.remove(&order).await.unwrap();
+        assert_eq!(matches!(removal, Removal::Kept { .. }), kept, "{lived_in:?}: {removal:?}");
+    }
+}
+
 /// What was merged in another form is merged.
 pub async fn a_squash_merge_keeps_nothing(site: &Site<'_>) {
     let made = site.worked(SESSION, "fix").await;
@@ -348,6 +358,7 @@ pub async fn what_a_set_up_left_running_ends(site: &Site<'_>) {
         },
         environment: Environment::default(),
         ports: [].into(),
+        runtime: String::new(),
     };
     site.workspace.set_up(SESSION, Attempt(1), &plan).await.unwrap();
     let pid = fs::read_to_string(Path::new(&made.path).join("target/pid")).unwrap();
@@ -396,6 +407,7 @@ impl Site<'_> {
             teardown: vec![],
             environment: Default::default(),
             timeout: Duration::from_secs(60),
+            lived_in: Some(false),
             discard: false,
         }
     }

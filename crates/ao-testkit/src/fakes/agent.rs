@@ -85,6 +85,7 @@ fn prepare(inner: &mut Inner, session: SessionId, attempt: Attempt, plan: &Launc
             env: Default::default(),
             pass: vec![],
             secrets: vec![],
+            files: vec![],
             io: Io::Terminal,
         },
         conversation: None,

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use ao_core::ProjectId;
 use ao_engine::Slots;
+use ao_ports::{Runtime, Runtimes};
 
 pub use clock::ManualClock;
 pub(crate) use clock::SimClock;
@@ -37,7 +38,7 @@ pub(crate) fn slots(fake: &Fake, projects: &[ProjectId]) -> Slots {
     Slots {
         landings: BTreeMap::new(),
         errands: Some(one() as _),
-        runtimes: [("process".to_owned(), one() as _)].into(),
+        runtimes: Runtimes::from_iter([one() as Arc<dyn Runtime>]),
         agents: [("fake".to_owned(), one() as _)].into(),
         workspaces: [("worktree".to_owned(), one() as _)].into(),
         notifiers: [("desktop".to_owned(), one() as _)].into(),

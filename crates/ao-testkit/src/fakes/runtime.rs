@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use ao_core::Attempt;
 use ao_core::SessionId;
-use ao_core::input::{Counted, Life};
+use ao_core::input::Life;
 use ao_core::session::ProcessRef;
 use ao_ports::{
-    EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
+    CensusEntry, EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder,
+    WriteOutcome,
 };
 use async_trait::async_trait;
 
@@ -19,8 +20,21 @@ use crate::watch::Invariant;
 
 #[async_trait]
 impl Runtime for Fake {
+    fn name(&self) -> &str {
+        "process"
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
-        RuntimeAbilities { outlives_daemon: true, terminal: true, shares_files: true, ..Default::default() }
+        RuntimeAbilities { terminal: true, shares_files: true, ..Default::default() }
+    }
+
+    async fn reference(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+    ) -> Result<Option<ProcessRef>, RuntimeError> {
+        let inner = self.universe.lock();
+        Ok(inner.outside.processes.get(&(session, attempt)).map(|process| process.name.clone()))
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
@@ -60,7 +74,7 @@ impl Runtime for Fake {
         None
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
         let passed = self.universe.before(self.life, Call::Census).await.map_err(RuntimeError::Failed)?;
         let seen = {
             let inner = self.universe.lock();
@@ -68,10 +82,12 @@ impl Runtime for Fake {
                 // The socket is gone, or the pod list came back empty.
                 vec![]
             } else {
-                let counted = |(key, process): (&(SessionId, Attempt), &outside::Process)| Counted {
+                let counted = |(key, process): (&(SessionId, Attempt), &outside::Process)| CensusEntry {
+                    process: process.name.clone(),
                     session: key.0,
                     attempt: key.1,
                     life: life(process),
+                    folder: Some(process.path.clone()),
                 };
                 // What was ended is forgotten; what died by itself waits for somebody to notice.
                 let known =
@@ -159,7 +175,7 @@ fn life(process: &outside::Process) -> Life {
 }
 
 fn name_of(session: SessionId, attempt: Attempt) -> ProcessRef {
-    ProcessRef(format!("{session}.{attempt}"))
+    ProcessRef::new("process", format!("{session}.{attempt}"))
 }
 
 fn unable(wish: &str) -> RuntimeError {

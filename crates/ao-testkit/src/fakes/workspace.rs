@@ -109,7 +109,8 @@ fn create(
 
 fn set_up(inner: &mut Inner, session: SessionId, plan: &SetUpPlan) -> Result<(), WorkspaceError> {
     if inner.outside.temper(session).setup_fails {
-        let (why, log, tail) = ("`make deps` failed".into(), "/logs/setup.log".into(), "no rule".into());
+        let (why, log, tail) =
+            ("`make deps` failed".into(), Some("/logs/setup.log".into()), "no rule".into());
         return Err(WorkspaceError::SetupFailed { why, log, tail });
     }
     let tree = inner.outside.trees.get_mut(&plan.path).filter(|tree| tree.session == session);

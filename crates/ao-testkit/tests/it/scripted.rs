@@ -38,6 +38,7 @@ async fn start(folder: TempDir, script: &str, args: &[&str]) -> Stage {
         env,
         pass: vec![],
         secrets: vec![],
+        files: vec![],
         io: Io::Terminal,
     };
     let runtime = PtyRuntime::default();

@@ -42,7 +42,7 @@ pub async fn set_up(
         Ok(()) => Ok(()),
         Err(err) => {
             let (why, tail) = give_up(&err, &mut log);
-            Err(WorkspaceError::SetupFailed { why, log: log.path().display().to_string(), tail })
+            Err(WorkspaceError::SetupFailed { why, log: Some(log.path().display().to_string()), tail })
         }
     }
 }

@@ -40,6 +40,7 @@ kept! {
     another_sessions_place_is_refused
     what_would_be_lost_keeps_it
     a_process_inside_keeps_it
+    a_process_elsewhere_keeps_it
     a_squash_merge_keeps_nothing
     the_last_state_comes_back
     what_is_gone_is_removed_twice

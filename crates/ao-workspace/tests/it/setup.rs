@@ -257,7 +257,7 @@ async fn a_path_that_leaves_the_repository_is_refused_in_words() {
             panic!("{path}: not a failed set-up")
         };
         assert!(why.contains(&format!("`{path}`")) && why.contains(word), "{path}: {why}");
-        assert!(fs::read_to_string(log).unwrap().contains(&why), "the log tells it too");
+        assert!(fs::read_to_string(log.unwrap()).unwrap().contains(&why), "the log tells it too");
     }
 }
 

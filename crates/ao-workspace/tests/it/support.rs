@@ -166,6 +166,7 @@ pub(crate) fn removal(tree: TreeRef) -> RemoveOrder {
         teardown: vec![],
         environment: Default::default(),
         timeout: Duration::from_secs(60),
+        lived_in: Some(false),
         discard: false,
     }
 }

@@ -7,7 +7,7 @@ pub(crate) mod force;
 mod forge;
 mod hooks;
 mod order;
-mod output;
+pub(crate) mod output;
 mod rules;
 pub(crate) mod secrets;
 pub mod views;
@@ -28,8 +28,8 @@ use ao_core::pull::{Author, PullFacts};
 use ao_core::session::{AgentAbilities, Session};
 use ao_core::{Attempt, Input, ProjectId, PullId, Refusal, SessionId};
 use ao_engine::AskError;
-use ao_ports::{Io, PullDetail, Scm, Tracker};
-use ao_server::{Host, Look, View};
+use ao_ports::{PullDetail, Scm, TerminalView, Tracker, ViewOptions};
+use ao_server::Host;
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::time::Instant;
@@ -75,7 +75,7 @@ impl TheHost {
         stop: CancellationToken,
     ) -> Result<TheHost, CommandError> {
         let host = TheHost {
-            views: Views::new(daemon.processes.clone(), daemon.tmux.clone()),
+            views: Views::new(daemon.runtimes.clone()),
             daemon,
             data_dir: data_dir.to_owned(),
             agents: Mutex::default(),
@@ -381,8 +381,12 @@ impl Host for TheHost {
         }
     }
 
-    async fn attach(&self, session: &Session, look: Look) -> Result<Box<dyn View>, Problem> {
-        self.views.attach(session, look).await
+    async fn attach(
+        &self,
+        session: &Session,
+        options: ViewOptions,
+    ) -> Result<Box<dyn TerminalView>, Problem> {
+        self.views.attach(session, options).await
     }
 
     async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem> {
@@ -461,8 +465,9 @@ impl order::Plugged for PluggedIn {
         self.daemon.agents()
     }
 
-    fn io(&self, agent: &str) -> Option<Io> {
-        self.agents.get(agent).map(ao_agent::Options::io)
+    fn fits(&self, agent: &str, runtime: &str) -> Result<(), Unfit> {
+        // Of an agent that somebody else has made only its launch can tell.
+        self.agents.get(agent).map_or(Ok(()), |options| combination::holds(options, runtime))
     }
 
     fn takes(&self, agent: &str, permissions: Option<Permissions>, model: Option<&str>) -> Result<(), Unfit> {

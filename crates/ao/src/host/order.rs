@@ -9,7 +9,7 @@ use ao_core::outside::{self, Kind, Source, one_line};
 use ao_core::session::{AgentAbilities, AgentChoice, Role, Session};
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, TaskId};
-use ao_ports::{Io, TaskSeen};
+use ao_ports::TaskSeen;
 
 use super::configs::{InForce, Known};
 use super::rules::rules;
@@ -21,8 +21,8 @@ pub(super) trait Plugged {
     fn abilities(&self, agent: &str) -> Option<AgentAbilities>;
     /// The program that an agent is, if that is known.
     fn program(&self, agent: &str) -> Option<String>;
-    /// How an agent wants to be held, if that is known.
-    fn io(&self, agent: &str) -> Option<Io>;
+    /// Returns an error if a runtime cannot hold an agent.
+    fn fits(&self, agent: &str, runtime: &str) -> Result<(), Unfit>;
     /// Whether an agent can be started with these permissions and this model.
     fn takes(&self, agent: &str, permissions: Option<Permissions>, model: Option<&str>) -> Result<(), Unfit>;
     fn agents(&self) -> Vec<String>;
@@ -323,10 +323,9 @@ fn is_there(name: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
 
 /// Whether a runtime holds agents in the way that this one needs.
 fn fits(agent: &str, runtime: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
-    // Of an agent that somebody else has made only its launch can tell.
-    let Some(io) = plugged.io(agent) else { return Ok(()) };
-    let unfit = combination::holds(agent, io, runtime);
-    unfit.map_err(|Unfit { what, hint }| Problem::new(422, "unfit-runtime", what).hint(hint))
+    plugged
+        .fits(agent, runtime)
+        .map_err(|Unfit { what, hint }| Problem::new(422, "unfit-runtime", what).hint(hint))
 }
 
 fn one_of(slot: &str, name: &str, there: &[String]) -> Result<(), Problem> {

@@ -7,8 +7,7 @@ use ao_api::{Output, Problem};
 use ao_core::Event;
 use ao_core::session::{Phase, Session};
 use ao_engine::Handle;
-use ao_ports::{ProcessRef, Runtime, RuntimeError};
-use ao_runtime::Runtimes;
+use ao_ports::{ProcessRef, RuntimeError, Runtimes};
 use tokio::time::{Instant, timeout_at};
 
 use super::secrets::Secrets;
@@ -27,14 +26,16 @@ pub(super) async fn read(
     secrets: &Secrets,
     format: TurnFormat,
 ) -> Result<Output, Problem> {
-    let (Some(process), false) = (process_of(session), has_none_yet(runtimes, session).await) else {
+    let process = process_of(runtimes, session).await.map_err(|err| unreadable(session, &err))?;
+    let (Some(process), false) = (process, has_none_yet(runtimes, session).await) else {
         return Ok(Output { from: 0, next: 0, text: String::new(), ended: !session.is_live() });
     };
+    let runtime = runtimes.of(&process).map_err(|err| unreadable(session, &err))?;
     // More than a secret at a time, so that something of it can always be shown.
     let limit = (limit.clamp(1024, 1024 * 1024) as usize).max(secrets.longest() * 2 + CUT);
     let output = async |from, limit| {
         let left = until.saturating_duration_since(Instant::now());
-        runtimes.log(&process, from, limit, left).await.map_err(|err| unreadable(session, &err))
+        runtime.log(&process, from, limit, left).await.map_err(|err| unreadable(session, &err))
     };
     let (read, whole) = loop {
         let read = output(from, limit).await?;
@@ -110,26 +111,29 @@ async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
     ) {
         return false;
     }
-    match process_of(session) {
-        None => session.is_live(),
-        Some(_) if session.process.is_some() || !session.is_live() => false,
-        // That of this attempt has ended, or is being started, which nobody hears of by its output yet. Its runtime knows.
-        Some(process) => {
-            !runtimes.output(&process, 0, 1, Duration::ZERO).await.is_ok_and(|output| output.ended)
-        }
+    if session.process.is_some() || !session.is_live() {
+        return false;
     }
+    // The process of this attempt has ended, or is being started; its runtime knows which.
+    let (Ok(Some(process)), Ok(runtime)) =
+        (process_of(runtimes, session).await, runtimes.get(&session.spec.runtime))
+    else {
+        return true;
+    };
+    !runtime.output(&process, 0, 1, Duration::ZERO).await.is_ok_and(|output| output.ended)
 }
 
-/// The process that a session has, or had last.
-pub(super) fn process_of(session: &Session) -> Option<ProcessRef> {
-    if session.process.is_some() {
-        return session.process.clone();
+/// Returns the process that a session has, or had last.
+pub(crate) async fn process_of(
+    runtimes: &Runtimes,
+    session: &Session,
+) -> Result<Option<ProcessRef>, RuntimeError> {
+    // An attempt that is being set up, or could not be, has not got as far as a process.
+    let is_early = matches!(session.phase, Phase::Preparing { .. } | Phase::SetupFailed { .. });
+    if session.process.is_some() || is_early || session.attempt.0 == 0 {
+        return Ok(session.process.clone());
     }
-    // An attempt that is being made ready, or could not be, has not got as far as a process.
-    if matches!(session.phase, Phase::Preparing { .. } | Phase::SetupFailed { .. }) {
-        return None;
-    }
-    (session.attempt.0 > 0).then(|| Runtimes::process(&session.spec.runtime, session.id, session.attempt))
+    runtimes.get(&session.spec.runtime)?.reference(session.id, session.attempt).await
 }
 
 fn unreadable(session: &Session, err: &RuntimeError) -> Problem {

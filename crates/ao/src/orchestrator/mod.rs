@@ -27,8 +27,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ao_core::ProjectId;
 use ao_core::project::Project;
 use ao_engine::{Handle, Subscription};
+use ao_ports::Runtimes;
 use ao_ports::{Clock, Scm};
-use ao_runtime::Runtimes;
 use camino::Utf8Path;
 use tokio::task::JoinSet;
 
@@ -54,7 +54,7 @@ pub struct Orchestrator {
 #[derive(Clone)]
 struct Ways {
     handle: Handle,
-    runtimes: Arc<Runtimes>,
+    runtimes: Runtimes,
     clock: Arc<dyn Clock>,
 }
 

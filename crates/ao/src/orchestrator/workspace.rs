@@ -71,6 +71,7 @@ impl<'a> NewWorkspace<'a> {
                 setup: project.setup.clone(),
                 environment: project.environment.clone(),
                 ports: Default::default(),
+                runtime: String::new(),
             };
             worktrees.set_up(maker, Attempt(1), &set_up).await?;
         }
@@ -114,11 +115,13 @@ impl WorkspaceHandle {
             recorded: Some(self.tree.clone()),
             branch: self.branch.clone(),
         };
+        let lived_in = orchestrator.daemon.runtimes.live_in(&tree).await?;
         let order = RemoveOrder {
             tree,
             teardown: project.setup.teardown.clone(),
             environment: project.environment.clone(),
             timeout: project.setup.timeout.max(Duration::from_secs(1)),
+            lived_in,
             discard: false,
         };
         Ok(orchestrator.daemon.worktrees.remove(&order).await?)

@@ -1,8 +1,8 @@
 //! Life and death: seen, counted, and never guessed.
 
 use ao_core::Attempt;
-use ao_core::input::{Counted, Life};
-use ao_ports::{EndOrder, ProcessRef};
+use ao_core::input::Life;
+use ao_ports::{CensusEntry, EndOrder, ProcessRef};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::story::{RuntimeBench, Story, lives, number, until};
@@ -44,7 +44,13 @@ pub async fn an_exit_that_no_daemon_saw_is_counted_with_its_code<B: RuntimeBench
     until("the exit", async || (!lives(pid)).then_some(())).await;
     story.daemon_starts().await;
     let gone = Life::Gone { code: Some(5) };
-    let counted = Counted { session: story.session(0), attempt: Attempt(1), life: gone };
+    let counted = CensusEntry {
+        process: process.clone(),
+        session: story.session(0),
+        attempt: Attempt(1),
+        life: gone,
+        folder: None,
+    };
     // Between the end of the program and the record of it nothing is known, and nothing is claimed.
     until("the record of the exit", async || {
         let census = story.runtime().census().await.expect("a census");
@@ -97,7 +103,7 @@ pub async fn a_child_that_comes_and_goes_is_work<B: RuntimeBench>(story: Story<B
 }
 
 pub async fn what_is_not_known_is_not_dead<B: RuntimeBench>(story: Story<B>) {
-    let nonsense = ProcessRef("what is this; $HOME/..".into());
+    let nonsense = ProcessRef::new(story.runtime().name(), "what is this; $HOME/..");
     assert_eq!(story.runtime().look(&nonsense).await, Life::Unknown);
     assert!(story.runtime().output(&nonsense, 0, 10, std::time::Duration::ZERO).await.is_err());
     assert_eq!(story.runtime().folder(&nonsense).await, None);
@@ -112,15 +118,14 @@ pub async fn the_folder_follows_the_program<B: RuntimeBench>(story: Story<B>) {
     let process = story.start("cd deeper && echo up && sleep 600").await;
     story.until_output(&process, "up").await;
     let expected = folder.canonicalize().expect("it is there").display().to_string();
-    assert_eq!(story.runtime().folder(&process).await, Some(expected));
+    assert_eq!(story.runtime().folder(&process).await.as_ref(), Some(&expected));
+    let census = story.runtime().census().await.expect("a census");
+    assert_eq!(census[0].folder, Some(expected), "a census has the folders too");
     story.end().await;
 }
 
 /// acceptance: L1
 pub async fn programs_outlive_the_daemon<B: RuntimeBench>(mut story: Story<B>) {
-    if !story.abilities().outlives_daemon {
-        return;
-    }
     let script = "echo $$ > pid; while read line; do echo \"<$line>\"; done";
     let process = story.start(&story.heard(script)).await;
     let pid = number(&story.until_file("pid").await);

@@ -87,7 +87,7 @@ pub async fn twenty_start_at_once<B: RuntimeBench>(story: Story<B>) {
     for (session, started) in starts.join_all().await {
         let process = started.expect("it starts");
         story.until_output(&process, &format!("I am {session}")).await;
-        processes.insert(process.0);
+        processes.insert(process);
     }
     assert_eq!(processes.len(), 20, "each has a name of its own");
     let counted = story.runtime().census().await.expect("they are counted");

@@ -123,6 +123,7 @@ impl<B: RuntimeBench> Story<B> {
                 env: BTreeMap::new(),
                 pass: vec![],
                 secrets: vec![],
+                files: vec![],
                 io: self.io(),
             },
         }

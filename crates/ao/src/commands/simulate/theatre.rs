@@ -194,7 +194,7 @@ impl Theatre {
             }
             Effect::SetUp { session, attempt, .. } => to(session, SessionInput::SetUp { attempt }),
             Effect::Launch { session, attempt, .. } => {
-                let process = ProcessRef(format!("{session}/{attempt}"));
+                let process = ProcessRef::new("process", format!("{session}/{attempt}"));
                 to(session, SessionInput::Launched { attempt, process, conversation: None })
             }
             Effect::Deliver { session, attempt, delivery, tries, .. } => {

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use ao::host::views::Views;
 use ao_core::SessionId;
-use ao_ports::Runtime;
-use ao_server::{Frame, Look};
+use ao_ports::{Frame, ViewOptions};
 use rustix::process::Signal;
 
 use self::desk::Desk;
@@ -31,7 +30,7 @@ impl Stage {
     async fn set() -> Stage {
         let fleet = Fleet::start(Plan::on("process")).await;
         let session = fleet.idle("worker").await;
-        let views = Arc::new(Views::new(fleet.daemon().processes.clone(), fleet.daemon().tmux.clone()));
+        let views = Arc::new(Views::new(fleet.daemon().runtimes.clone()));
         let door = Some(Door::open(&fleet, views.clone()).await);
         Stage { fleet, session, views, door }
     }
@@ -42,7 +41,7 @@ impl Stage {
 
     async fn size(&self) -> (u16, u16) {
         let process = self.fleet.session(self.session).await.process.expect("it runs");
-        self.fleet.daemon().runtimes.screen(&process).await.unwrap().size
+        self.fleet.daemon().runtimes.of(&process).unwrap().screen(&process).await.unwrap().size
     }
 
     async fn until_size(&self, wanted: (u16, u16)) {
@@ -139,7 +138,7 @@ async fn who_loses_control_is_told_and_can_take_it_back() {
     let stage = Stage::set().await;
     let mut desk = stage.sit_down((90, 24), &[]);
     stage.until_size((90, 24)).await;
-    let look = Look { size: Some((70, 20)), control: true, history: 0 };
+    let look = ViewOptions { size: Some((70, 20)), control: true, history: 0 };
     let mut other = stage.views.attach(&stage.fleet.session(stage.session).await, look).await.unwrap();
     desk.until_shown("another viewer has control · ctrl-t takes it back").await;
     stage.until_size((70, 20)).await;

@@ -1,4 +1,4 @@
-//! A program on a terminal of its own, read only as fast as somebody looks.
+//! Runs a client of tmux on a terminal of its own, read only as fast as its viewer reads.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::process::{Child, Command};
 
-use super::Size;
+use crate::host::viewers::Size;
 
 /// The program and its terminal. Both end when it is dropped, and the program is waited for.
 pub(super) struct Pty {

@@ -1,35 +1,36 @@
-//! The output of a program that has ended, where no more than that is left of its terminal.
+//! A view of the output of a program that has ended, where its terminal is gone.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
-use ao_api::Problem;
-use ao_core::session::ProcessRef;
-use ao_ports::Runtime;
-use ao_server::{Frame, View};
+use ao_ports::{Frame, ProcessRef, RuntimeError, TerminalView};
 use async_trait::async_trait;
 
-use super::tmux::CLEAN;
-use super::{Size, failed};
+use super::output;
+use super::runtime::SharedTmux;
+use super::view::CLEAN;
+use crate::host::viewers::Size;
 
-/// How large its terminal is taken to have been.
+/// The size that its terminal is taken to have had.
 const SIZE: Size = (120, 40);
-/// How much is shown to who does not ask for more.
+/// Bytes that are shown at least.
 const SHOWN: usize = 64 * 1024;
 const PIECE: usize = 1 << 20;
 
 struct PastView(VecDeque<Frame>);
 
 pub(super) async fn open(
-    runtime: &dyn Runtime,
+    tmux: &Arc<SharedTmux>,
     process: &ProcessRef,
     history: u64,
     code: Option<i32>,
-) -> Result<Box<dyn View>, Problem> {
+) -> Result<Box<dyn TerminalView>, RuntimeError> {
     let wanted = usize::try_from(history).unwrap_or(usize::MAX).max(SHOWN);
     let (mut kept, mut end) = (VecDeque::new(), 0);
     loop {
-        let piece = runtime.output(process, end, PIECE, Duration::ZERO).await.map_err(failed)?;
+        let (attempt_dir, _) = tmux.known(process)?;
+        let piece = output::output(tmux, attempt_dir, end, PIECE, Duration::ZERO).await?;
         if piece.bytes.is_empty() {
             break;
         }
@@ -47,20 +48,20 @@ pub(super) async fn open(
 }
 
 #[async_trait]
-impl View for PastView {
-    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+impl TerminalView for PastView {
+    async fn next(&mut self) -> Result<Option<Frame>, RuntimeError> {
         Ok(self.0.pop_front())
     }
 
-    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), Problem> {
-        Err(Problem::new(409, "not-running", "the program has ended and reads nothing any more"))
+    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), RuntimeError> {
+        Err(RuntimeError::Ended)
     }
 
-    async fn resize(&mut self, _: Size) -> Result<(), Problem> {
+    async fn resize(&mut self, _: Size) -> Result<(), RuntimeError> {
         Ok(())
     }
 
-    async fn control(&mut self, _: bool) -> Result<(), Problem> {
+    async fn control(&mut self, _: bool) -> Result<(), RuntimeError> {
         Ok(())
     }
 }

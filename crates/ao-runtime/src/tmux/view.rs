@@ -1,28 +1,26 @@
-//! The terminal of an agent in tmux, by a client of tmux on a terminal of our own.
+//! A view of the terminal of an agent in tmux, by a client of tmux on a terminal of our own.
 //!
-//! Who only looks gets a client that reads alone and whose size counts for nothing, on a terminal just as large as the
-//! agent's. With control it is a client as a person would start it, and the agent's terminal is as large as the viewer's
-//! window. A viewer that is slow is not read for, and then tmux itself lets output go and draws anew.
+//! A viewer without control gets a read-only client whose size has no effect, on a terminal just as large as the agent's.
+//! With control it is a client as a person would start it, and the agent's terminal is as large as the viewer's window. If
+//! the viewer is slow, the client is not read, and then tmux itself drops output and draws anew.
 
 use std::collections::VecDeque;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_api::Problem;
 use ao_core::input::Life;
-use ao_core::session::ProcessRef;
-use ao_ports::{Runtime, RuntimeError};
+use ao_ports::{Frame, ProcessRef, RuntimeError, TerminalView, ViewOptions};
 use ao_process::Redactor;
-use ao_runtime::tmux::Tmux;
-use ao_server::{Frame, Look, View};
 use async_trait::async_trait;
 use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until, timeout};
 
 use super::pty::Pty;
-use super::{Shared, Size, failed, no_control, past};
+use super::runtime::SharedTmux;
+use super::{life, output, past_view, screen};
+use crate::host::viewers::{SharedTerminal, Size};
 
 /// How often it is asked how large the terminal is now, and whether the program lives. tmux tells neither.
 const ASK: Duration = Duration::from_secs(1);
@@ -36,7 +34,7 @@ const PIECE: usize = 16 * 1024;
 pub(super) const CLEAN: &[u8] = b"\x1b[?1049l\x1b[?6l\x1b[?7h\x1b[4l\x1b[r\x1b[0m\x1b(B\x0f\x1b[H\x1b[2J";
 
 struct TmuxView {
-    tmux: Arc<Tmux>,
+    tmux: Arc<SharedTmux>,
     process: ProcessRef,
     client: Option<Pty>,
     /// tmux knows of no secrets, so they are kept from its viewers here.
@@ -46,7 +44,7 @@ struct TmuxView {
     window: Option<Size>,
     has_control: bool,
     number: u64,
-    shared: Arc<Shared>,
+    shared: Arc<SharedTerminal>,
     holder: watch::Receiver<u64>,
     /// How much the clients have put out.
     at: u64,
@@ -57,34 +55,34 @@ struct TmuxView {
 }
 
 pub(super) async fn open(
-    tmux: Arc<Tmux>,
-    process: ProcessRef,
-    look: Look,
-    shared: Arc<Shared>,
-) -> Result<Box<dyn View>, Problem> {
-    if let Life::Gone { code } = tmux.look(&process).await {
-        return past::open(&*tmux, &process, look.history, code).await;
+    tmux: &Arc<SharedTmux>,
+    process: &ProcessRef,
+    options: ViewOptions,
+) -> Result<Box<dyn TerminalView>, RuntimeError> {
+    if let Life::Gone { code } = life::look(tmux, process).await {
+        return past_view::open(tmux, process, options.history, code).await;
     }
-    let size = tmux.screen(&process).await.map_err(failed)?.size;
+    let shared = tmux.viewers.of(tmux.find(process)?.key);
+    let size = screen::screen(tmux, process).await?.size;
     let mut ask = interval_at(Instant::now() + ASK, ASK);
     ask.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut view = TmuxView {
-        holder: shared.holder.subscribe(),
-        tmux,
-        process,
+        holder: shared.holder(),
+        tmux: tmux.clone(),
+        process: process.clone(),
         client: None,
         redactor: Redactor::default(),
         size,
-        window: look.size,
+        window: options.size,
         has_control: false,
-        number: Shared::number(),
+        number: SharedTerminal::number(),
         shared,
         at: 0,
         first: VecDeque::new(),
         ask,
         ending: None,
     };
-    if look.control {
+    if options.control {
         view.take(size)?;
     } else {
         view.start(size)?;
@@ -94,12 +92,12 @@ pub(super) async fn open(
 
 impl TmuxView {
     /// Begins anew with a client of this size, as control allows.
-    fn start(&mut self, size: Size) -> Result<(), Problem> {
+    fn start(&mut self, size: Size) -> Result<(), RuntimeError> {
         let flags: &[&str] = if self.has_control { &[] } else { &["-f", "ignore-size,read-only"] };
-        let words = command(&self.tmux, &self.process, flags).map_err(failed)?;
+        let words = command(&self.tmux, &self.process, flags)?;
         let client = Pty::start(&words, size).map_err(|err| match err.kind() {
-            std::io::ErrorKind::NotFound => failed(RuntimeError::NoProgram { program: words[0].clone() }),
-            _ => Problem::new(502, "terminal-failed", format!("`{}` could not be started: {err}", words[0])),
+            std::io::ErrorKind::NotFound => RuntimeError::NoProgram { program: words[0].clone() },
+            _ => RuntimeError::Failed(format!("`{}` could not be started: {err}", words[0])),
         })?;
         self.client = Some(client);
         self.redactor = Redactor::of_known();
@@ -113,7 +111,7 @@ impl TmuxView {
         self.first.push_back(Frame::Keyframe { size, from: self.at, bytes: CLEAN.to_vec() });
     }
 
-    fn take(&mut self, now: Size) -> Result<(), Problem> {
+    fn take(&mut self, now: Size) -> Result<(), RuntimeError> {
         self.shared.take(self.number, now);
         self.holder.mark_unchanged();
         self.has_control = true;
@@ -122,7 +120,7 @@ impl TmuxView {
         Ok(())
     }
 
-    async fn give(&mut self) -> Result<(), Problem> {
+    async fn give(&mut self) -> Result<(), RuntimeError> {
         self.has_control = false;
         let natural = self.shared.hand_back(self.number);
         let client = self.client.take();
@@ -134,7 +132,7 @@ impl TmuxView {
         self.start(natural.unwrap_or(self.size))
     }
 
-    fn resize_client(&mut self, size: Size) -> Result<(), Problem> {
+    fn resize_client(&mut self, size: Size) -> Result<(), RuntimeError> {
         if let Some(client) = &self.client {
             client.resize(size).map_err(lost)?;
         }
@@ -143,12 +141,12 @@ impl TmuxView {
     }
 
     /// Looks how large the terminal is and whether its program lives.
-    async fn ask(&mut self) -> Result<(), Problem> {
-        let screen = match self.tmux.screen(&self.process).await {
+    async fn ask(&mut self) -> Result<(), RuntimeError> {
+        let screen = match screen::screen(&self.tmux, &self.process).await {
             Ok(screen) => screen,
             Err(_) => {
                 // Its pane is gone, or tmux did not answer this time.
-                if let Life::Gone { code } = self.tmux.look(&self.process).await {
+                if let Life::Gone { code } = life::look(&self.tmux, &self.process).await {
                     self.ending.get_or_insert((Instant::now() + SETTLE, code));
                 }
                 return Ok(());
@@ -157,10 +155,10 @@ impl TmuxView {
         if screen.size != self.size && !self.has_control {
             self.resize_client(screen.size)?;
         }
-        let rest =
-            self.tmux.output(&self.process, screen.offset, PIECE, Duration::ZERO).await.map_err(failed)?;
+        let (attempt_dir, _) = self.tmux.known(&self.process)?;
+        let rest = output::output(&self.tmux, attempt_dir, screen.offset, PIECE, Duration::ZERO).await?;
         if rest.ended
-            && let Life::Gone { code } = self.tmux.look(&self.process).await
+            && let Life::Gone { code } = life::look(&self.tmux, &self.process).await
         {
             self.ending.get_or_insert((Instant::now() + SETTLE, code));
         }
@@ -177,8 +175,8 @@ enum Happened {
 }
 
 #[async_trait]
-impl View for TmuxView {
-    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+impl TerminalView for TmuxView {
+    async fn next(&mut self) -> Result<Option<Frame>, RuntimeError> {
         let mut space = vec![0; PIECE];
         loop {
             if let Some(frame) = self.first.pop_front() {
@@ -207,7 +205,7 @@ impl View for TmuxView {
                 Happened::Read(0) => {
                     // The client goes when the pane does, or when the viewer has detached it by a key of tmux's.
                     // Looked at before the client is let go of: whoever gives up meanwhile reads the same end again.
-                    let life = self.tmux.look(&self.process).await;
+                    let life = life::look(&self.tmux, &self.process).await;
                     self.client = None;
                     return Ok(match life {
                         Life::Gone { code } => Some(Frame::Ended { code }),
@@ -241,25 +239,25 @@ impl View for TmuxView {
         }
     }
 
-    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), RuntimeError> {
         let Some(client) = self.client.as_ref().filter(|_| self.has_control) else {
-            return Err(no_control());
+            return Err(RuntimeError::NoControl);
         };
         match timeout(TYPE, client.write(bytes)).await {
             Ok(written) => written.map_err(lost),
-            Err(_) => Err(Problem::new(504, "terminal-failed", "tmux does not read what is typed")),
+            Err(_) => Err(RuntimeError::Failed("tmux does not read what is typed".into())),
         }
     }
 
-    async fn resize(&mut self, size: Size) -> Result<(), Problem> {
+    async fn resize(&mut self, size: Size) -> Result<(), RuntimeError> {
         self.window = Some(size);
         if self.has_control { self.resize_client(size) } else { Ok(()) }
     }
 
-    async fn control(&mut self, take: bool) -> Result<(), Problem> {
+    async fn control(&mut self, take: bool) -> Result<(), RuntimeError> {
         match (take, self.has_control) {
             (true, false) => {
-                let now = self.tmux.screen(&self.process).await.map_err(failed)?.size;
+                let now = screen::screen(&self.tmux, &self.process).await?.size;
                 self.take(now)
             }
             (false, true) => self.give().await,
@@ -280,7 +278,7 @@ impl Drop for TmuxView {
 }
 
 /// Ends the client of who had control, and gives the terminal the size it had before, or the one of whoever else is there.
-async fn back(tmux: &Tmux, process: &ProcessRef, client: Option<Pty>, (columns, rows): Size) {
+async fn back(tmux: &SharedTmux, process: &ProcessRef, client: Option<Pty>, (columns, rows): Size) {
     if let Some(client) = client {
         client.end().await;
     }
@@ -301,12 +299,12 @@ async fn back(tmux: &Tmux, process: &ProcessRef, client: Option<Pty>, (columns, 
         .kill_on_drop(true)
         .status();
     if !matches!(timeout(TYPE, done).await, Ok(Ok(status)) if status.success()) {
-        tracing::debug!(process = %process.0, "the terminal keeps the size of its last viewer");
+        tracing::debug!(process = %process, "the terminal keeps the size of its last viewer");
     }
 }
 
 /// The command of a client that starts no server, and speaks UTF-8 whatever our own language is.
-fn command(tmux: &Tmux, process: &ProcessRef, flags: &[&str]) -> Result<Vec<String>, RuntimeError> {
+fn command(tmux: &SharedTmux, process: &ProcessRef, flags: &[&str]) -> Result<Vec<String>, RuntimeError> {
     let mut words = tmux.attach_command(process)?;
     let at = words.iter().position(|word| word == "attach-session").map_or(words.len(), |at| at + 1);
     words.splice(at..at, flags.iter().map(|&flag| flag.to_owned()));
@@ -314,6 +312,6 @@ fn command(tmux: &Tmux, process: &ProcessRef, flags: &[&str]) -> Result<Vec<Stri
     Ok(words)
 }
 
-fn lost(err: std::io::Error) -> Problem {
-    Problem::new(502, "terminal-failed", format!("the client of tmux was lost: {err}"))
+fn lost(err: std::io::Error) -> RuntimeError {
+    RuntimeError::Failed(format!("the client of tmux was lost: {err}"))
 }
