@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
+use ao_daemon::{Frame, Look, View};
 use axum::extract::State;
 use axum::extract::ws::{
     CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code, rejection::WebSocketUpgradeRejection,
@@ -18,7 +19,6 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Asked, Named};
-use crate::host::{Frame, Look, View};
 use crate::problem::Failure;
 
 /// What a viewer may send at once: more than anybody types, enough for what somebody pastes.

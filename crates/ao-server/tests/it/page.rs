@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ao_server::{App, Frame, Parts, Peer, app};
+use ao_daemon::Frame;
+use ao_server::{App, Parts, Peer, app};
 use axum::http::Method;
 use futures::StreamExt;
 use serde_json::json;

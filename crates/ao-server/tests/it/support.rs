@@ -22,15 +22,13 @@ use ao_core::{
     Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State, TaskId,
     Timestamp,
 };
+use ao_daemon::{Frame, Host, Look, View, engine_problem, forge_problem};
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
 use ao_ports::{
     Clock, Descent, EventStore, Lineage, NewRecord, PullDetail, Record, Scm, Seq, Snapshot, StoreError,
     Tracker,
 };
-use ao_server::{
-    App, Auth, Bind, Frame, Host, Limits, Listener, Look, Options, Parts, Peer, Running, View, app,
-    engine_problem, forge_problem, serve,
-};
+use ao_server::{App, Auth, Bind, Limits, Listener, Options, Parts, Peer, Running, app, serve};
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};

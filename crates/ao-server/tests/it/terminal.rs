@@ -7,7 +7,7 @@ use std::time::Duration;
 use ao_api::Problem;
 use ao_api::client::{Client, ClientError, Said, Terminal};
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
-use ao_server::{Frame, Look, View};
+use ao_daemon::{Frame, Look, View};
 use async_trait::async_trait;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;

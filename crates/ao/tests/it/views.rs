@@ -3,10 +3,10 @@
 use std::num::NonZero;
 use std::time::Duration;
 
-use ao::host::views::Views;
+use ao::terminals::Views;
 use ao_core::SessionId;
+use ao_daemon::{Frame, Look, View};
 use ao_ports::Runtime;
-use ao_server::{Frame, Look, View};
 use tokio::time::timeout;
 
 use crate::fleet::{Fleet, PATIENCE, Plan, on_both};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ao::host::views::Views;
+use ao::terminals::Views;
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer};
 use ao_core::session::Session;
-use ao_server::{Frame, Look, View};
+use ao_daemon::{Frame, Look, View};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};

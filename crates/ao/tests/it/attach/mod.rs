@@ -5,10 +5,10 @@ mod door;
 
 use std::sync::Arc;
 
-use ao::host::views::Views;
+use ao::terminals::Views;
 use ao_core::SessionId;
+use ao_daemon::{Frame, Look};
 use ao_ports::Runtime;
-use ao_server::{Frame, Look};
 use rustix::process::Signal;
 
 use self::desk::Desk;

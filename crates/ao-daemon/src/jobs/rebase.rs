@@ -1,0 +1,92 @@
+//! A branch put onto its base, in the worktree of the session that has it.
+
+use ao_core::errand::ErrandOutcome;
+use ao_core::evidence::Activity;
+use ao_core::session::{Phase, Session};
+use ao_core::{Commit, PullId, State};
+use ao_ports::{ErrandError, RemoveOrder};
+use ao_workspace::worktree::{RebaseOrder, Rebased};
+
+use super::{Errander, done, stopping};
+use crate::cleanup::order_of;
+
+impl Errander {
+    /// Rebases a pull request's branch. Pinned to both commits: a second time finds that the head is another one, or that
+    /// there is nothing left to do.
+    pub(super) async fn rebase(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+    ) -> Result<ErrandOutcome, ErrandError> {
+        let engine = self.engine().await?;
+        let (id, at) = (pull.clone(), head.clone());
+        let found = engine.handle.view(move |state| find(state, &id, &at)).await.map_err(stopping)?;
+        let (tree, branch) = match found {
+            Found::Tree(tree, branch) => (*tree, branch),
+            Found::Moved => return Ok(done("the head has moved")),
+            Found::Busy(why) => return Err(ErrandError::InTheWay(why)),
+            Found::Nowhere(why) => return Err(ErrandError::Never(why)),
+        };
+        let order = RebaseOrder { tree, branch, head: head.clone(), base: base.clone() };
+        match engine.worktrees.rebase(&order).await {
+            Ok(Rebased::Done { head, pushed }) => {
+                let pushed = if pushed { ", and pushed" } else { "" };
+                Ok(done(format!("it is at {head} now{pushed}")))
+            }
+            Ok(Rebased::UpToDate) => Ok(done("it is on its base already")),
+            Ok(Rebased::Moved) => Ok(done("the head has moved")),
+            Ok(Rebased::Busy { why }) => Err(ErrandError::Later(why)),
+            Ok(Rebased::Conflict { files }) => {
+                Ok(ErrandOutcome::Refused { why: format!("it conflicts in {}", files.join(", ")) })
+            }
+            Err(err) => Err(ErrandError::Later(err.to_string())),
+        }
+    }
+}
+
+enum Found {
+    Tree(Box<RemoveOrder>, String),
+    Moved,
+    Busy(String),
+    Nowhere(String),
+}
+
+/// The tree in which the branch can be rebased now, if there is one. Never under the hands of an agent.
+fn find(state: &State, id: &PullId, head: &Commit) -> Found {
+    let Some(pull) = state.pulls.get(id).filter(|pull| pull.is_open()) else { return Found::Moved };
+    if pull.facts.head != *head {
+        return Found::Moved;
+    }
+    let branch = &pull.facts.head_branch;
+    let by_branch = || {
+        let of =
+            |session: &&Session| session.branch() == branch.as_str() && session.workspace.path().is_some();
+        state.live_in(&id.project).find(of)
+    };
+    let owner = pull.owner.and_then(|owner| state.sessions.get(&owner)).map(|owner| &**owner);
+    let session = owner.filter(|owner| owner.branch() == branch.as_str()).or_else(by_branch);
+    let Some(session) = session.filter(|session| session.workspace.path().is_some()) else {
+        return Found::Nowhere(format!("no workspace of ours has the branch `{branch}`"));
+    };
+    if session.spec.workspace != "worktree" {
+        return Found::Nowhere(format!(
+            "`{}` works in a {}, not in a worktree",
+            session.spec.name, session.spec.workspace
+        ));
+    }
+    let at_work = match session.phase {
+        Phase::Running { .. } => {
+            session.judgement.activity != Activity::Idle || session.outbox.current.is_some()
+        }
+        Phase::Exited { .. } | Phase::Resting { .. } | Phase::Ended { .. } => false,
+        _ => true,
+    };
+    if at_work {
+        return Found::Busy(format!("`{}` is at work", session.spec.name));
+    }
+    match state.projects.get(&id.project) {
+        Some(project) => Found::Tree(Box::new(order_of(project, session)), branch.clone()),
+        None => Found::Nowhere(format!("there is no project `{}` any more", id.project)),
+    }
+}
