@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use ao_api::Problem;
+use ao_daemon::Host;
 use ao_engine::{AskError, Handle};
 use ao_ports::{Clock, Lineage};
 use axum::Router;
@@ -13,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::auth::{Auth, Names, Sockets, guard};
-use crate::host::Host;
 use crate::hub::Hub;
 use crate::limits::{Limits, Rates, limit};
 use crate::metrics::Metrics;

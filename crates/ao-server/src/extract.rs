@@ -58,15 +58,15 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Failure> {
     })
 }
 
-/// A body as it came.
+/// A body that is read within its limit, and dropped.
 #[derive(Debug)]
-pub(crate) struct Raw(pub(crate) Bytes);
+pub(crate) struct DroppedBody;
 
-impl FromRequest<Arc<App>> for Raw {
+impl FromRequest<Arc<App>> for DroppedBody {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Raw, Failure> {
-        read(request, app).await.map(Raw)
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<DroppedBody, Failure> {
+        read(request, app).await.map(|_| DroppedBody)
     }
 }
 

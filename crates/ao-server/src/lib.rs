@@ -9,13 +9,12 @@
 //! It also serves the page that browsers show, which is a client like any other.
 //!
 //! It knows no rules of its own: what an input means is the core's to say, and what the disk, the terminals and the
-//! configuration hold is the [`Host`]'s.
+//! configuration hold is the [`Host`](ao_daemon::Host)'s.
 
 mod app;
 mod auth;
 mod extract;
 mod forge;
-pub mod host;
 mod hub;
 mod limits;
 mod listen;
@@ -32,11 +31,9 @@ mod tell;
 
 pub use app::{App, Parts, app};
 pub use auth::{Auth, AuthError, Peer};
-pub use host::Host;
 pub use limits::Limits;
 pub use listen::Listener;
 pub use listen::is_private;
-pub use problem::{engine_problem, forge_problem};
 pub use serve::{Bind, Options, Running, ServerError, serve};
 
 /// The description of the API, as `docs/openapi.json` has it.

@@ -6,13 +6,13 @@ use std::io;
 use ao_api::Reloaded;
 use ao_config::edit::{self, EditError};
 use ao_config::{ConfigError, Layer, LayerKind, Loaded, Places};
+use ao_daemon::config::apply::strange_tools;
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::combination;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::host::force::strange_tools;
 use crate::{settings, ui};
 
 /// A file that is to be changed, and all those that it is read with.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ao_api::Problem;
 use ao_api::client::ClientError;
 use ao_core::text::sanitise;
+use ao_daemon::{DaemonError, ErrorKind};
 use ao_engine::{AskError, EngineError};
 use ao_ports::StoreError;
 use ao_store::ExportError;
@@ -344,37 +345,26 @@ impl From<ao_config::ConfigError> for CommandError {
     }
 }
 
-/// Each thing that a folder can be instead of a repository has its own exit code, and its own way out.
+/// Errors of the daemon keep their kind and their hints.
+impl From<DaemonError> for CommandError {
+    fn from(err: DaemonError) -> CommandError {
+        let kind = match err.kind {
+            ErrorKind::Store(err) => return err.into(),
+            ErrorKind::Ask(err) => return err.into(),
+            ErrorKind::Config => Kind::Config,
+            ErrorKind::Environment => Kind::Environment,
+            ErrorKind::NoRepository => Kind::NoRepository,
+            ErrorKind::UnbornRepository => Kind::UnbornRepository,
+            ErrorKind::BareRepository => Kind::BareRepository,
+            ErrorKind::MissingProgram => Kind::MissingProgram,
+        };
+        CommandError { kind, error: err.error, hints: err.hints }
+    }
+}
+
 impl From<RepositoryError> for CommandError {
     fn from(err: RepositoryError) -> CommandError {
-        let (kind, hint) = match &err {
-            RepositoryError::NoFolder(_) => {
-                (Kind::NoRepository, "name a folder that exists, or the address of a repository".to_owned())
-            }
-            RepositoryError::None(_) => (
-                Kind::NoRepository,
-                "go to a repository; or make one of this folder: \
-                 `git init && git add . && git commit -m 'First commit'`"
-                    .to_owned(),
-            ),
-            RepositoryError::Bare(path) => (
-                Kind::BareRepository,
-                format!("use a checkout of it: `git clone {path} my-app && cd my-app`"),
-            ),
-            RepositoryError::Unborn(_) => (
-                Kind::UnbornRepository,
-                "make the first one: `git commit --allow-empty -m 'First commit'`".to_owned(),
-            ),
-            RepositoryError::NotYours(path) => (
-                Kind::Environment,
-                format!("if you trust its owner: `git config --global --add safe.directory {path}`"),
-            ),
-            RepositoryError::NoGit => (Kind::MissingProgram, "install git 2.36 or newer".to_owned()),
-            RepositoryError::Failed { .. } | RepositoryError::NotAsked { .. } => {
-                (Kind::Environment, "`ao doctor` looks for what is wrong".to_owned())
-            }
-        };
-        CommandError::new(kind, err).hint(hint)
+        DaemonError::from(err).into()
     }
 }
 

@@ -6,10 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ao_daemon::secrets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
-use crate::host::secrets;
 #[cfg(feature = "otlp")]
 use crate::otlp::{Traces, install};
 #[cfg(not(feature = "otlp"))]

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use ao_daemon::secrets::{self, Secrets};
 use opentelemetry::trace::{Status, TracerProvider};
 use opentelemetry::{KeyValue, Value};
 use opentelemetry_otlp::{Protocol, WithExportConfig, WithHttpConfig};
@@ -24,8 +25,6 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry};
-
-use crate::host::secrets::{self, Secrets};
 
 /// The fields that may leave the machine.
 const SENT: [&str; 7] = ["level", "session", "effect", "method", "route", "status", "ms"];

@@ -6,23 +6,23 @@
 use ao_config::shape::{Defaults, Plugin, Project};
 use ao_config::{Config, LOCAL_FILE, Layer, LayerKind};
 use ao_core::reaction::{Action, Reaction};
+use ao_daemon::config;
 use camino::Utf8Path;
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
-use crate::host::configs;
 
 /// The keys of a file that say more than what the project is called, where it is and which of the known agents, runtimes and
 /// trackers it uses; with what they run, where that is known.
 pub(crate) fn strange(file: &Utf8Path) -> Result<Vec<String>, CommandError> {
-    let places = configs::places(Some(file))?;
+    let places = config::places(Some(file))?;
     let mut layers = vec![Layer { kind: LayerKind::Project, path: file.to_owned() }];
     // What is meant for one person alone can come with a repository all the same.
     let local = file.with_file_name(LOCAL_FILE);
     if local.is_file() {
         layers.push(Layer { kind: LayerKind::Local, path: local });
     }
-    let loaded = ao_config::load_files(layers, &places).map_err(configs::config_error)?;
+    let loaded = ao_config::load_files(layers, &places).map_err(config::config_error)?;
     Ok(beyond(&loaded.config, file.parent().unwrap_or(Utf8Path::new("/"))))
 }
 

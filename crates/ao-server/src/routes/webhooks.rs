@@ -1,12 +1,9 @@
 //! What forges tell us by themselves. Their signature is their proof, and whoever reads them checks it.
 
-use std::sync::Arc;
+use ao_api::Problem;
+use axum::http::StatusCode;
 
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-
-use crate::app::App;
-use crate::extract::{Part, Raw};
+use crate::extract::{DroppedBody, Part};
 use crate::problem::Failure;
 
 /// Takes what a forge sends.
@@ -16,12 +13,8 @@ use crate::problem::Failure;
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "As the forge sends it"),
     responses((status = 202, description = "It was taken")),
 )]
-pub(super) async fn receive(
-    State(app): State<Arc<App>>,
-    Part(scm): Part,
-    headers: HeaderMap,
-    Raw(body): Raw,
-) -> Result<StatusCode, Failure> {
-    app.host.webhook(&scm, &headers, &body).await?;
-    Ok(StatusCode::ACCEPTED)
+pub(super) async fn receive(Part(scm): Part, _: DroppedBody) -> Result<StatusCode, Failure> {
+    let shown: String = scm.chars().take(100).collect();
+    let title = format!("no forge `{shown}` is configured to send anything here; there is none");
+    Err(Problem::new(404, "no-such-scm", title).into())
 }

@@ -3,7 +3,7 @@
 use ao_api::client::IssuesWanted;
 use ao_api::{ImportOrder, IssueEdit, NewIssue, NewIssueComment};
 use ao_core::Input;
-use ao_server::Host as _;
+use ao_daemon::Host as _;
 use serde_json::{Value, json};
 
 use crate::forge::task;

@@ -22,15 +22,13 @@ use ao_core::{
     Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State, TaskId,
     Timestamp,
 };
+use ao_daemon::{Host, engine_problem, forge_problem};
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
 use ao_ports::{
     Clock, Descent, EventStore, Frame, Lineage, NewRecord, PullDetail, Record, RuntimeError, Scm, Seq,
     Snapshot, StoreError, TerminalView, Tracker, ViewOptions,
 };
-use ao_server::{
-    App, Auth, Bind, Host, Limits, Listener, Options, Parts, Peer, Running, app, engine_problem,
-    forge_problem, serve,
-};
+use ao_server::{App, Auth, Bind, Limits, Listener, Options, Parts, Peer, Running, app, serve};
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};

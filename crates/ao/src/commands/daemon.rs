@@ -7,8 +7,12 @@ use std::time::Duration;
 
 use ao_api::{Daemon as About, VERSION};
 use ao_config::watch::Watcher;
+use ao_daemon::config::InForce;
+use ao_daemon::config::apply;
+use ao_daemon::host::TheHost;
+use ao_daemon::{Host, secrets};
 use ao_ports::{Clock, StoreError};
-use ao_server::{Auth, Bind, Host, Limits, Listener, Parts, ServerError, serve};
+use ao_server::{Auth, Bind, Limits, Listener, Parts, ServerError, serve};
 use ao_store::DirLock;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
@@ -19,8 +23,6 @@ use crate::clock::SystemClock;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::{CommandError, Kind};
-use crate::host::configs::InForce;
-use crate::host::{TheHost, force, secrets};
 use crate::power::Bus;
 use crate::{logs, paths, ui};
 
@@ -93,13 +95,13 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     let clock = Arc::new(SystemClock);
     let mut options = daemon::Options::new(data_dir, program);
     options.lock = Some(lock.clone());
-    options.agents = force::first_agents(&configs);
+    options.agents = apply::first_agents(&configs);
     // From its first turn on: a notice that waited for the daemon to come back must not find nobody to be told.
     let page = ao_notifier::Page::default();
     if configs.main.config.dashboard.enabled {
         page.set(Some(&format!("http://{}", listener.addr())));
     }
-    options.notifiers = force::first_channels(&configs, &page);
+    options.notifiers = apply::first_channels(&configs, &page);
     options.max_parallel_checks = configs.main.config.lifecycle.max_parallel_checks as usize;
     let power = &configs.main.config.power;
     options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(Bus::System);
@@ -113,14 +115,13 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     let served = match host {
         Ok(host) => {
             let host = Arc::new(host);
-            let as_host: Arc<dyn ao_server::Host> = host.clone();
-            daemon.errands.serve(Arc::downgrade(&as_host));
+            host.serve_jobs();
             serve_until_stopped(args, host, &daemon, clock, &lock, socket, listener, stop).await
         }
-        Err(err) => Err(err),
+        Err(err) => Err(err.into()),
     };
     let stopped = match Arc::try_unwrap(daemon) {
-        Ok(daemon) => daemon.stop().await,
+        Ok(daemon) => daemon.stop().await.map_err(CommandError::from),
         // Somebody still looks at it; with the process it ends all the same, and the log is safe at any time.
         Err(daemon) => daemon.store.close().await.map_err(CommandError::from),
     };
@@ -215,7 +216,7 @@ async fn serve_until_stopped(
             tracing::error!(err = err.to_plain(), "the daemon ends, so that nothing more is written to a damaged log");
             stop.cancel();
             running.finished().await;
-            return Err(err);
+            return Err(err.into());
         }
         () = follow_edits(&host) => {}
         () = tell_of_the_day(&host, daemon, clock_of_day) => stop.cancelled().await,
@@ -231,7 +232,7 @@ async fn tell_of_the_day(host: &TheHost, daemon: &Daemon, clock: Arc<dyn Clock>)
         let digest = configs.main.config.digest.as_ref()?;
         Some((digest.time().ok()??, digest.zone().ok()?))
     };
-    crate::chores::tell_of_the_day(daemon.handle.clone(), clock, when).await;
+    ao_daemon::chores::tell_of_the_day(daemon.handle.clone(), clock, when).await;
 }
 
 /// Reads the configuration again whenever it is edited. A bad edit changes nothing and is told of in the log and by `ao

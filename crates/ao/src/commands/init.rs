@@ -1,11 +1,11 @@
 //! `ao init`: a configuration file for the repository one is in.
 
+use ao_daemon::config;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::findings::{self, ConfigFinding};
-use crate::host::configs;
 use crate::initial::{Initial, Wishes};
 use crate::repository::Repository;
 use crate::{offer, paths, ui};
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     initial.can_be_written(&repository.root, args.force)?;
     initial.settle_checks(!args.yes && !cx.json() && offer::can_ask())?;
     let file = initial.write(&repository.root, args.force)?;
-    let findings = cx.wait_for(findings::of(&configs::load(Some(&file))?, cx))?;
+    let findings = cx.wait_for(findings::of(&config::load(Some(&file))?, cx))?;
     if cx.json() {
         ui::json(&json!({
             "config": file,

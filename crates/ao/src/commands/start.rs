@@ -3,6 +3,8 @@
 use ao_api::client::{Client, ClientError};
 use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
 use ao_config::ConfigError;
+use ao_daemon::config;
+use ao_daemon::config::apply::agents_of;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
@@ -12,8 +14,6 @@ use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::findings::{self, ConfigFinding};
 use crate::git_url::GitUrl;
-use crate::host::configs;
-use crate::host::force::agents_of;
 use crate::initial::{Initial, Wishes, existing};
 use crate::repository::Repository;
 use crate::strange::strange;
@@ -99,7 +99,7 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
         }
         Found::Nothing => None,
     };
-    let loaded = configs::load(config.as_deref())?;
+    let loaded = config::load(config.as_deref())?;
     let findings = working(findings::of(&loaded, cx).await?)?;
     let enabled = config.is_some() && combination::has_orchestrator(&loaded, &agents_of(&loaded));
     let opens = loaded.config.dashboard.open;
@@ -236,14 +236,14 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     if let Some(file) = upwards(from) {
         // Also if the clone was there: that it was refused a moment ago is no reason to take it now.
         let came = cloned_to.is_some_and(|root| file.starts_with(root));
-        let brought = came && !configs::is_registered(&cx.data_dir()?, &file);
+        let brought = came && !config::is_registered(&cx.data_dir()?, &file);
         return Ok(if brought { Found::Brought(file) } else { Found::Config(file) });
     }
     match repository {
         Ok(repository) => Ok(Found::Repository(Box::new(repository))),
         // The user's own file may name the projects; then one can start from anywhere.
         Err(err) if what.is_none() && err.kind() == Kind::NoRepository => {
-            let own = configs::load(None)?;
+            let own = config::load(None)?;
             if own.config.projects.is_empty() { Err(err) } else { Ok(Found::Nothing) }
         }
         Err(err) => Err(err),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use ao_config::Loaded;
 use ao_config::shape::Reactions;
+use ao_daemon::channels::{self, ChannelFault};
 use ao_notifier::ChannelError;
 
 use super::{ConfigFinding, MachineFacts};
-use crate::host::channels::{self, ChannelFault};
 
 /// A path in the configuration, such as `defaults`, `notifiers`, `0`.
 type KeyPath = Vec<String>;

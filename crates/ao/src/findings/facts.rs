@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use ao_config::{Env, Loaded};
+use ao_daemon::config;
 use camino::Utf8Path;
-
-use crate::host::configs;
 
 /// The surroundings of a configuration.
 #[derive(Debug, Clone)]
@@ -23,8 +22,8 @@ impl MachineFacts {
         let desktop = desktop(&env).await;
         let real = |file: &Utf8Path| file.canonicalize_utf8().unwrap_or_else(|_| file.to_owned());
         let own = loaded.main_file().map(real);
-        let first = configs::first_file(data_dir).filter(|first| own != Some(real(first)));
-        let main = first.and_then(|first| configs::load(Some(&first)).ok()).map(Arc::new);
+        let first = config::first_file(data_dir).filter(|first| own != Some(real(first)));
+        let main = first.and_then(|first| config::load(Some(&first)).ok()).map(Arc::new);
         MachineFacts { env, desktop, main }
     }
 

@@ -15,15 +15,14 @@ mod programs;
 mod services;
 
 use ao_config::{Loaded, Problem};
+use ao_daemon::config::apply::strange_tools;
 use serde_json::{Value, json};
 
 pub(crate) use self::facts::{MachineFacts, desktop};
 pub(crate) use self::programs::PROGRAM;
-pub(crate) use self::services::not_available;
 use crate::combination;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::host::force::strange_tools;
 
 /// How much a finding stands in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

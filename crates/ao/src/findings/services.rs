@@ -4,13 +4,9 @@ use std::collections::BTreeSet;
 
 use ao_config::shape::Plugin;
 use ao_config::{Loaded, names};
+use ao_daemon::config::not_available;
 
 use super::ConfigFinding;
-
-/// Says of a tracker or a forge that it is not there, in the same words wherever that is said.
-pub(crate) fn not_available(slot: &str, name: &str) -> String {
-    format!("the {slot} `{name}` is not available in this version yet")
-}
 
 pub(super) fn look(loaded: &Loaded) -> Vec<ConfigFinding> {
     let mut findings = Vec::new();

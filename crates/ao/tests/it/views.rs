@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::time::Duration;
 
-use ao::host::views::Views;
+use ao::terminals::Views;
 use ao_core::SessionId;
 use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use tokio::time::timeout;

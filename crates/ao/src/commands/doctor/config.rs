@@ -1,12 +1,12 @@
 //! The configuration, and whether the repositories that it names are there.
 
 use ao_config::Loaded;
+use ao_daemon::policy::on_base;
 use camino::Utf8PathBuf;
 
 use super::finding::Finding;
 use crate::error::CommandError;
 use crate::findings::{ConfigFinding, PROGRAM, Severity};
-use crate::forge::policy::on_base;
 use crate::initial::{Initial, Wishes};
 use crate::paths;
 use crate::repository::Repository;

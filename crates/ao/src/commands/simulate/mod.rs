@@ -20,12 +20,12 @@ mod world;
 use std::collections::BTreeMap;
 
 use ao_core::Timestamp;
+use ao_daemon::config;
 use camino::Utf8PathBuf;
 
 use self::theatre::Theatre;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::host::configs;
 
 /// Show what a configuration would do, with recorded or made-up events
 ///
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Some(file) => Some(absolute(file)?),
         None => configs_here()?,
     };
-    let loaded = configs::load(file.as_deref())?;
+    let loaded = config::load(file.as_deref())?;
     let deeds = match &args.events {
         Some(path) => {
             let events = recorded::read(path)?;
@@ -91,8 +91,8 @@ fn absolute(path: &camino::Utf8Path) -> Result<Utf8PathBuf, CommandError> {
 
 /// The file that holds for the folder one stands in.
 fn configs_here() -> Result<Option<Utf8PathBuf>, CommandError> {
-    let places = ao_config::Places::of_process().map_err(configs::config_error)?;
-    let loaded = ao_config::load(&places).map_err(configs::config_error)?;
+    let places = ao_config::Places::of_process().map_err(config::config_error)?;
+    let loaded = ao_config::load(&places).map_err(config::config_error)?;
     Ok(loaded.main_file().map(camino::Utf8Path::to_owned))
 }
 

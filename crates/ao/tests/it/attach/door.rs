@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao::host::views::Views;
+use ao::terminals::Views;
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer};
 use ao_core::session::Session;

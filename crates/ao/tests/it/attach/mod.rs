@@ -5,7 +5,7 @@ mod door;
 
 use std::sync::Arc;
 
-use ao::host::views::Views;
+use ao::terminals::Views;
 use ao_core::SessionId;
 use ao_ports::{Frame, ViewOptions};
 use rustix::process::Signal;

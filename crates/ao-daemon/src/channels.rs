@@ -1,0 +1,319 @@
+//! The channels by which people are told things, as the configuration names them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_api::{ChannelTest, NotifyChannel, NotifyTest, Problem};
+use ao_config::shape::{BadHours, DigestConfig, OfChannel, Plugin, Priority, QuietHours};
+use ao_config::{Config, Env, RefError};
+use ao_core::incident::Subject;
+use ao_core::notice::{ChannelRecord, Level, Notice};
+use ao_core::{NoticeId, ProjectId, State};
+use ao_notifier::pace::{self, Every};
+use ao_notifier::{Audience, Channel, ChannelError, Pace, Page, Routed};
+use ao_ports::Notifier;
+use futures::future::join_all;
+use serde_json::Value;
+
+use crate::config::InForce;
+use crate::spawn::nearest;
+
+/// How long a channel has for a test notice.
+const TEST: Duration = Duration::from_secs(10);
+
+const LEVELS: [(&str, Priority, Level); 4] = [
+    ("urgent", Priority::Urgent, Level::Urgent),
+    ("action", Priority::Action, Level::Action),
+    ("warning", Priority::Warning, Level::Warning),
+    ("info", Priority::Info, Level::Info),
+];
+
+/// What the configuration's channels come to.
+pub(crate) struct Channels {
+    pub(crate) notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    /// Channels that cannot be used as they are, and why. The others are used all the same.
+    pub(crate) problems: Vec<String>,
+}
+
+/// How the channels have fared.
+#[derive(Debug, Default)]
+pub(crate) struct Fares {
+    records: BTreeMap<String, ChannelRecord>,
+    waiting: BTreeMap<String, u64>,
+}
+
+impl Fares {
+    pub(crate) fn of(state: &State) -> Fares {
+        let mut fares = Fares { records: state.channels.clone(), waiting: BTreeMap::new() };
+        for channel in state.notices.values().flat_map(|notice| notice.ways.iter().flatten()) {
+            *fares.waiting.entry(channel.0.clone()).or_default() += 1;
+        }
+        fares
+    }
+}
+
+/// Opens the channels that news goes to, each for those that it is meant for.
+pub(crate) fn open(configs: &InForce, page: &Page) -> Channels {
+    let mut channels = Channels { notifiers: BTreeMap::new(), problems: vec![] };
+    let mut opened = BTreeMap::new();
+    for name in names(configs) {
+        match channel(configs, &name, page).and_then(|channel| Ok((channel, pace(configs, &name)?))) {
+            Ok(channel) => {
+                opened.insert(name, channel);
+            }
+            Err(problem) => channels.problems.push(problem),
+        }
+    }
+    let levels = levels(configs);
+    let mut projects = of_projects(configs);
+    projects.retain(|project, named| {
+        let any = named.is_empty() || named.iter().any(|name| opened.contains_key(name));
+        if !any {
+            let problem =
+                format!("no channel of the project `{project}` can be used; it is told on those for all");
+            channels.problems.push(problem);
+        }
+        any
+    });
+    for (name, (channel, pace)) in opened {
+        let audience = Audience {
+            levels: levels.get(&name).cloned().unwrap_or_default(),
+            projects: projects.iter().map(|(id, named)| (id.clone(), named.contains(&name))).collect(),
+        };
+        channels.notifiers.insert(name, Arc::new(Routed::new(Arc::new(channel), audience, pace)));
+    }
+    channels
+}
+
+/// All channels, with what goes to them and how they have fared.
+pub(crate) fn list(configs: &InForce, page: &Page, fares: &Fares) -> Vec<NotifyChannel> {
+    let (levels, projects, now) = (levels(configs), of_projects(configs), ao_api::Timestamp::now());
+    let time = |at: ao_core::Timestamp| ao_api::Timestamp::from_millisecond(at.0).ok();
+    let one = |name: &String| {
+        let channel = channel(configs, name, page);
+        let pace = pace(configs, name);
+        let record = fares.records.get(name).cloned().unwrap_or_default();
+        let failed = Some(record.why).filter(|why| !why.is_empty() && record.failed_at > record.told_at);
+        let own = levels.get(name).cloned().unwrap_or_default();
+        NotifyChannel {
+            channel: name.clone(),
+            plugin: described(&configs.main.config, name).plugin,
+            target: channel.as_ref().ok().map(Channel::target),
+            levels: LEVELS
+                .iter()
+                .filter(|(_, _, level)| own.contains(level))
+                .map(|row| row.0.into())
+                .collect(),
+            projects: projects
+                .iter()
+                .filter(|(_, named)| named.contains(name))
+                .map(|(id, _)| id.to_string())
+                .collect(),
+            quiet_until: pace.as_ref().ok().and_then(|pace| pace.quiet_until(now)).and_then(time),
+            waiting: fares.waiting.get(name).copied().unwrap_or_default(),
+            last_told: record.told_at.and_then(time),
+            last_failed: record.failed_at.and_then(time),
+            problem: channel.err().or(pace.err()).or(failed),
+        }
+    };
+    names(configs).iter().map(one).collect()
+}
+
+/// Sends a notice on each channel at once and says what became of each. Who asks for it wants it now, so no quiet hours are
+/// kept.
+pub(crate) async fn test(
+    configs: &InForce,
+    page: &Page,
+    test: &NotifyTest,
+) -> Result<Vec<ChannelTest>, Problem> {
+    let known: Vec<String> = names(configs).into_iter().collect();
+    if let Some(stranger) = test.channels.iter().find(|name| !known.contains(name)) {
+        let mut problem = Problem::new(404, "unknown-channel", format!("there is no channel `{stranger}`"));
+        problem.candidates = nearest(stranger, &known);
+        return Err(problem.hint("channels are named under `notifiers:` and in `defaults.notifiers`"));
+    }
+    let level = match &test.level {
+        None => Level::Info,
+        Some(word) => LEVELS.iter().find(|row| row.0 == word).map(|row| row.2).ok_or_else(|| {
+            Problem::new(422, "unknown-level", format!("there is no level `{word}`"))
+                .hint("there are `urgent`, `action`, `warning` and `info`")
+        })?,
+    };
+    let chosen = if test.channels.is_empty() { &known[..] } else { &test.channels };
+    Ok(join_all(chosen.iter().map(|name| try_one(configs, page, name, level))).await)
+}
+
+async fn try_one(configs: &InForce, page: &Page, name: &str, level: Level) -> ChannelTest {
+    let plugin = described(&configs.main.config, name).plugin;
+    let failed = |problem: String, target| ChannelTest {
+        channel: name.to_owned(),
+        plugin: plugin.clone(),
+        delivered: false,
+        target,
+        problem: Some(problem),
+    };
+    let channel = match channel(configs, name, page) {
+        Ok(channel) => channel,
+        Err(problem) => return failed(problem, None),
+    };
+    let target = Some(channel.target());
+    let told = tokio::time::timeout(TEST, channel.notify(&test_notice(level))).await;
+    match told {
+        Ok(Ok(())) => ChannelTest {
+            channel: name.to_owned(),
+            plugin: plugin.clone(),
+            delivered: true,
+            target,
+            problem: None,
+        },
+        Ok(Err(err)) => failed(err.to_string(), target),
+        Err(_) => failed(format!("it did not answer within {} s", TEST.as_secs()), target),
+    }
+}
+
+fn test_notice(level: Level) -> Notice {
+    let key = format!("test {}", ao_api::Timestamp::now());
+    let text = "This is a test of `ao notify test`. If you read this, the channel works.";
+    Notice::new(NoticeId(0), level, Subject::Host, &key, text)
+}
+
+// ── what the configuration says ──
+
+/// Every channel that is described, or that something goes to.
+fn names(configs: &InForce) -> BTreeSet<String> {
+    let config = &configs.main.config;
+    let mut names: BTreeSet<String> = levels(configs).into_keys().collect();
+    names.extend(config.notifiers.keys().cloned());
+    names.extend(of_projects(configs).into_values().flatten());
+    let projects = configs.projects();
+    let own = projects.values().flat_map(|known| known.effective().project.reactions.0.values());
+    let later = projects.values().flat_map(|known| known.loaded.config.reactions.0.values());
+    let configs = || projects.values().map(|known| &known.loaded.config).chain([config]);
+    let agents = configs().flat_map(|config| config.agent_reactions.values());
+    let agents = agents.flat_map(|reactions| reactions.0.values());
+    let specialists = configs().flat_map(|config| &config.agents);
+    let specialists = specialists.flat_map(|specialist| specialist.config.reactions.0.values());
+    let all = config.reactions.0.values().chain(own).chain(later).chain(agents).chain(specialists);
+    names.extend(all.filter_map(|reaction| reaction.channel.clone()));
+    names
+}
+
+/// The channels that news goes to, with the levels that each of them gets.
+fn levels(configs: &InForce) -> BTreeMap<String, BTreeSet<Level>> {
+    let config = &configs.main.config;
+    let mut levels: BTreeMap<String, BTreeSet<Level>> = BTreeMap::new();
+    for (_, priority, level) in LEVELS {
+        let named = config.notification_routing.channels(priority).unwrap_or(&config.defaults.notifiers);
+        for name in named {
+            levels.entry(name.clone()).or_default().insert(level);
+        }
+    }
+    levels
+}
+
+/// The projects that name channels of their own.
+fn of_projects(configs: &InForce) -> BTreeMap<ProjectId, Vec<String>> {
+    let projects = configs.projects();
+    let own =
+        projects.iter().filter_map(|(id, known)| Some((id, known.effective().project.notifiers.clone()?)));
+    own.map(|(id, named)| (id.clone(), named)).collect()
+}
+
+/// A channel as the file that holds for all describes it, or the plugin of that name with nothing said of it. Another
+/// project's file has no say in where news of all goes.
+pub fn described(config: &Config, name: &str) -> Plugin {
+    config.notifiers.get(name).cloned().unwrap_or_else(|| Plugin::named(name))
+}
+
+fn channel(configs: &InForce, name: &str, page: &Page) -> Result<Channel, String> {
+    let config = &configs.main.config;
+    let channel = opened(config, name, &Env::of_process()).map_err(|fault| match fault {
+        ChannelFault::Reference(err) => format!("the channel `{name}`: {err}"),
+        ChannelFault::Channel(err) => err.to_string(),
+    })?;
+    let page = match config.dashboard.public_url.as_deref() {
+        Some(public) => Page::from(public),
+        None => page.clone(),
+    };
+    Ok(channel.with_dashboard(page))
+}
+
+/// Why a channel cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChannelFault {
+    /// A variable of the environment is not set.
+    Reference(RefError),
+    Channel(ChannelError),
+}
+
+/// Opens a channel as it is described. Nothing is sent.
+pub fn opened(config: &Config, name: &str, env: &Env) -> Result<Channel, ChannelFault> {
+    let plugin = described(config, name);
+    let mut options = plugin.resolved(env).map_err(ChannelFault::Reference)?;
+    // These are kept by us, whatever the plugin.
+    options.retain(|key, _| key != "quietHours" && key != "digest");
+    let mut settings = BTreeMap::new();
+    for (key, value) in &options {
+        match key.as_str() {
+            // What a tool is given is its own matter, in whatever shape it has.
+            "arguments" => drop(settings.insert(key.clone(), value.to_string())),
+            _ => flatten(key, value, &mut settings),
+        }
+    }
+    let variable = |name: &str| env.get(name).map(str::to_owned);
+    Channel::from_settings(name, &plugin.plugin, &settings, &variable).map_err(ChannelFault::Channel)
+}
+
+/// What is nested, such as `headers`, by its path: `headers.Authorization`.
+fn flatten(key: &str, value: &Value, settings: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(map) => {
+            map.iter().for_each(|(inner, value)| flatten(&format!("{key}.{inner}"), value, settings));
+        }
+        Value::String(text) => {
+            settings.insert(key.to_owned(), text.clone());
+        }
+        other => {
+            settings.insert(key.to_owned(), other.to_string());
+        }
+    }
+}
+
+/// When a channel takes notices: as it says itself, or as is said for all.
+fn pace(configs: &InForce, name: &str) -> Result<Pace, String> {
+    let (config, plugin) = (&configs.main.config, described(&configs.main.config, name));
+    let wrong = |BadHours { what, .. }| format!("the channel `{name}`: {what}");
+    let quiet = match plugin.quiet_hours().map_err(wrong)? {
+        OfChannel::AsAll => config.quiet_hours.clone(),
+        OfChannel::None => None,
+        OfChannel::Own(hours) => Some(hours),
+    };
+    let digest = match plugin.digest().map_err(wrong)? {
+        OfChannel::AsAll => config.digest.clone(),
+        OfChannel::None => None,
+        OfChannel::Own(digest) => Some(digest),
+    };
+    Ok(Pace {
+        quiet: quiet.as_ref().map(quiet_hours).transpose().map_err(wrong)?,
+        digest: digest.as_ref().map(gathering).transpose().map_err(wrong)?,
+    })
+}
+
+fn quiet_hours(hours: &QuietHours) -> Result<pace::QuietHours, BadHours> {
+    let (from, to) = hours.times()?;
+    let days = match &hours.days[..] {
+        [] => (0..7).collect(),
+        days => days.iter().map(|day| *day as i8).collect(),
+    };
+    Ok(pace::QuietHours { from, to, days, zone: hours.zone()?, except: core(&hours.except) })
+}
+
+fn gathering(digest: &DigestConfig) -> Result<pace::Digest, BadHours> {
+    let when = digest.time()?.map_or_else(|| Every::Time(digest.period().0), Every::Day);
+    Ok(pace::Digest { levels: core(&digest.levels), when, zone: digest.zone()? })
+}
+
+fn core(priorities: &[Priority]) -> BTreeSet<Level> {
+    LEVELS.iter().filter(|row| priorities.contains(&row.1)).map(|row| row.2).collect()
+}

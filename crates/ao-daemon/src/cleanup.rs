@@ -1,0 +1,254 @@
+//! What lies on disk, and what of it may go. The deletion gate decides; here it is asked, and what it says is told.
+
+use std::collections::BTreeMap;
+
+use ao_api::{Cleanup, CleanupOrder, Decision, Problem, TreeReport, TreeWork};
+use ao_core::project::Project;
+use ao_core::session::{Session, SessionInput};
+use ao_core::workspace::{KeepReason, WorkspaceState};
+use ao_core::{Event, Input, SessionId, State};
+use ao_engine::Handle;
+use ao_ports::{Surveyed, TreeRef, WorkFound, Workspace};
+
+use crate::daemon::Daemon;
+
+/// A repository with those of our trees in it that are asked about, and what kind they are.
+type Asked = BTreeMap<(String, String, String), Vec<(TreeRef, String, bool)>>;
+
+pub(crate) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cleanup, Problem> {
+    let wish = order.clone();
+    let asked = daemon.handle.view(move |state| asked(state, &wish)).await.map_err(gone)?;
+    let mut trees = Vec::new();
+    for ((project, repository, kind), orders) in asked {
+        let Some(workspace) = daemon.workspace(&kind) else { continue };
+        // Who asks about one session does not want to hear of what is wrong elsewhere.
+        if orders.is_empty() && order.session.is_some() {
+            continue;
+        }
+        let only: Vec<TreeRef> = orders.iter().map(|(tree, ..)| tree.clone()).collect();
+        let found = match workspace.survey(&repository, &only).await {
+            Ok(found) => found,
+            // One broken repository is told of, and keeps nobody from looking at the others.
+            Err(err) => {
+                trees.extend(unreadable(&project, &repository, &orders, &err.to_string(), &trees));
+                continue;
+            }
+        };
+        for mut tree in found {
+            if order.discard {
+                tree.reasons = std::mem::take(&mut tree.reasons_against_discard);
+            }
+            let known = orders.iter().find(|(known, ..)| Some(known.session) == tree.session);
+            // Others' folders are told of when everything is asked about, and never touched.
+            if known.is_none() && order.session.is_some() {
+                continue;
+            }
+            trees.push(judge(daemon, workspace, order, &project, tree, known).await?);
+        }
+    }
+    let freed = |tree: &TreeReport| match tree.decision {
+        Decision::Remove => tree.bytes,
+        Decision::Clean => tree.ignored_bytes,
+        Decision::Keep => 0,
+    };
+    Ok(Cleanup { dry_run: order.dry_run, freed_bytes: trees.iter().map(freed).sum(), trees })
+}
+
+/// The trees of a repository that cannot be looked at: all of them stay. Without any of ours in it, the repository itself is
+/// told, once.
+fn unreadable(
+    project: &str,
+    repository: &str,
+    trees: &[(TreeRef, String, bool)],
+    why: &str,
+    told: &[TreeReport],
+) -> Vec<TreeReport> {
+    let kept = |path: &str, session: Option<(&TreeRef, &String)>| TreeReport {
+        session_id: session.map(|(tree, _)| tree.session.to_string()),
+        session_name: session.map(|(_, name)| name.clone()),
+        project_id: project.to_owned(),
+        path: path.to_owned(),
+        bytes: 0,
+        ignored_bytes: 0,
+        decision: Decision::Keep,
+        reasons: vec![format!("the repository cannot be looked at: {why}")],
+        can_discard: false,
+        work: None,
+        rescue: None,
+    };
+    if trees.is_empty() {
+        let is_told =
+            told.iter().any(|tree| tree.project_id == project && tree.bytes == 0 && tree.path == repository);
+        return if is_told { vec![] } else { vec![kept(repository, None)] };
+    }
+    let path =
+        |tree: &TreeRef| tree.recorded.as_ref().map_or(repository.to_owned(), |found| found.path.clone());
+    trees.iter().map(|(tree, name, _)| kept(&path(tree), Some((tree, name)))).collect()
+}
+
+/// Those whose removal is asked for: of ended sessions, or of the one that was named.
+fn asked(state: &State, order: &CleanupOrder) -> Asked {
+    let mut asked = Asked::new();
+    // Every project is looked at, because a folder that no session answers for is worth telling of, too.
+    for (id, project) in &state.projects {
+        if order.project_id.as_ref().is_none_or(|wanted| wanted == id.as_str()) {
+            for kind in ["worktree", "clone"] {
+                asked.entry((id.to_string(), project.path.clone(), kind.to_owned())).or_default();
+            }
+        }
+    }
+    for session in state.sessions.values() {
+        let Some(project) = state.projects.get(&session.spec.project) else { continue };
+        let key = (session.spec.project.to_string(), project.path.clone(), session.spec.workspace.clone());
+        let wanted = match &order.session {
+            Some(wanted) => *wanted == session.id.to_string(),
+            None => true,
+        };
+        if !wanted || !session.workspace.may_exist() {
+            continue;
+        }
+        if let Some(line) = asked.get_mut(&key) {
+            line.push((tree_of(project, session), session.spec.name.clone(), session.is_live()));
+        }
+    }
+    asked
+}
+
+/// Returns the reference to a session's workspace.
+pub(crate) fn tree_of(project: &Project, session: &Session) -> TreeRef {
+    TreeRef {
+        session: session.id,
+        project: session.spec.project.clone(),
+        repository: project.path.clone(),
+        recorded: session.workspace.tree.clone(),
+        branch: session.spec.branch.clone(),
+    }
+}
+
+fn told(work: WorkFound) -> TreeWork {
+    let WorkFound { files, files_in_all, commits, commits_in_all } = work;
+    TreeWork { files, files_in_all, commits, commits_in_all }
+}
+
+async fn judge(
+    daemon: &Daemon,
+    workspace: &dyn Workspace,
+    order: &CleanupOrder,
+    project: &str,
+    tree: Surveyed,
+    known: Option<&(TreeRef, String, bool)>,
+) -> Result<TreeReport, Problem> {
+    let mut reasons: Vec<String> = tree.reasons.iter().map(ToString::to_string).collect();
+    let can_discard =
+        known.is_some() && !tree.reasons.is_empty() && tree.reasons.iter().all(KeepReason::is_work);
+    let live = known.is_some_and(|(_, _, live)| *live);
+    if live {
+        reasons.insert(0, "its session has not ended".into());
+    }
+    if known.is_none() && reasons.is_empty() {
+        reasons.push("no session of ours answers for it".into());
+    }
+    let mut report = TreeReport {
+        session_id: tree.session.map(|session| session.to_string()),
+        session_name: known.map(|(_, name, _)| name.clone()),
+        project_id: project.to_owned(),
+        path: tree.path,
+        bytes: tree.bytes,
+        ignored_bytes: tree.ignored_bytes,
+        decision: if reasons.is_empty() { Decision::Remove } else { Decision::Keep },
+        reasons,
+        can_discard,
+        work: None,
+        rescue: None,
+    };
+    if let Some((removal, ..)) = known.filter(|_| order.discard) {
+        match workspace.work(removal).await {
+            Ok(work) => report.work = Some(told(work)),
+            // What cannot be shown is not thrown away.
+            Err(err) => {
+                report.decision = Decision::Keep;
+                report.reasons.push(format!("it could not be found out what would be lost: {err}"));
+            }
+        }
+    }
+    if report.decision == Decision::Keep
+        && order.artifacts
+        && !live
+        && tree.ignored_bytes > 0
+        && known.is_some()
+    {
+        report.decision = Decision::Clean;
+    }
+    let (Some((removal, ..)), false) = (known, order.dry_run) else { return Ok(report) };
+    match report.decision {
+        Decision::Remove => {
+            if let Some(kept) = remove(&daemon.handle, removal.session, order.discard).await? {
+                report.decision = Decision::Keep;
+                report.reasons = kept;
+            }
+            let session = removal.session;
+            let rescue =
+                daemon.handle.view(move |state| state.sessions.get(&session)?.workspace.rescue.clone());
+            report.rescue = rescue.await.map_err(gone)?;
+        }
+        Decision::Clean => match workspace.clean(removal).await {
+            Ok(cleaned) => report.ignored_bytes = cleaned.bytes,
+            Err(err) => {
+                report.decision = Decision::Keep;
+                report.reasons.push(err.to_string());
+            }
+        },
+        Decision::Keep => {}
+    }
+    Ok(report)
+}
+
+/// Asks for the removal and waits for what becomes of it: nothing if it is gone, or why it is kept.
+async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<Vec<String>>, Problem> {
+    let input = if discard { SessionInput::Discard } else { SessionInput::Cleanup };
+    let receipt = match handle.ask(Input::Session { session: id, input }).await {
+        Ok(receipt) => receipt,
+        Err(err) => return Ok(Some(vec![err.to_string()])),
+    };
+    let mut happens = handle.subscribe(receipt.seq);
+    loop {
+        let became = handle
+            .view(move |state| state.sessions.get(&id).map(|session| became(session)))
+            .await
+            .map_err(gone)?;
+        match became {
+            // Forgotten altogether, so nothing of it is left.
+            None | Some(Some(None)) => return Ok(None),
+            Some(Some(Some(reasons))) => return Ok(Some(reasons)),
+            Some(None) => {}
+        }
+        loop {
+            match happens.next().await {
+                Ok(Some(published)) if matches!(&published.event, Event::Session(of, _) if *of == id) => {
+                    break;
+                }
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => {
+                    return Ok(Some(vec!["the daemon is stopping; it goes on with the next start".into()]));
+                }
+            }
+        }
+    }
+}
+
+/// What became of a removal, once that is known: gone, or kept for these reasons.
+fn became(session: &Session) -> Option<Option<Vec<String>>> {
+    match &session.workspace.state {
+        WorkspaceState::None | WorkspaceState::Removed => Some(None),
+        WorkspaceState::Kept { reasons } => Some(Some(reasons.iter().map(ToString::to_string).collect())),
+        // It failed, and is tried again later.
+        WorkspaceState::Removing if session.workspace.tries > 0 => {
+            Some(Some(vec!["its removal failed and is tried again".into()]))
+        }
+        WorkspaceState::Removing | WorkspaceState::Ready | WorkspaceState::Doubtful => None,
+    }
+}
+
+fn gone(err: ao_engine::AskError) -> Problem {
+    Problem::new(503, "stopping", err.to_string())
+}

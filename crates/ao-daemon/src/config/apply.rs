@@ -1,0 +1,227 @@
+//! What is configured put in force: the agents, the channels, the limits and the projects, as the engine is told them.
+//!
+//! One thing that is wrong stops nothing else. It is told of, and what was there before stays in its place: the agent that was
+//! described before, or ours of that name; the project as the engine knows it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ao_agent::OptionsError;
+use ao_config::{Loaded, Problem};
+use ao_core::Input;
+use ao_core::project::ProjectInput;
+use ao_engine::AskError;
+use ao_notifier::Page;
+use ao_ports::Notifier;
+use camino::Utf8Path;
+
+use super::InForce;
+use crate::error::DaemonError;
+use crate::host::TheHost;
+use crate::looks::Wanted;
+use crate::{channels, secrets};
+
+/// Agents by the names that people use.
+pub type Agents = BTreeMap<String, ao_agent::Options>;
+
+impl TheHost {
+    /// Tells the engine what is configured, and remembers it. Returns what has changed.
+    pub(crate) async fn put_in_force(&self, mut configs: InForce) -> Result<Vec<String>, DaemonError> {
+        let (agents, wrong) = agents(&configs, &self.agents());
+        configs.not_taken = wrong;
+        configs.not_taken.extend(configs.unworkable());
+        let channels = channels::open(&configs, &self.page);
+        let env = ao_config::Env::of_process();
+        let projects = configs.projects();
+        // Before anything is started or told by them.
+        let variable = |name: &str| std::env::var(name).ok();
+        for known in projects.values() {
+            let project = known.effective().project;
+            let checks = project.checks.iter().map(|check| check.env.core(&env));
+            let environments = checks.chain([project.core(&env).environment]);
+            secrets::learn(environments.flat_map(|of| secrets::of_project(&of, variable)));
+        }
+        secrets::learn(secrets::of_channels(&configs.main.config.notifiers, &env));
+        let forges = projects.iter().map(|(id, known)| (id.clone(), Wanted::of(known, &env))).collect();
+        self.daemon.plug(agents.values().cloned().collect(), channels.notifiers, forges).await?;
+        *self.agents() = agents;
+        let handle = &self.daemon.handle;
+        let mut changes = Vec::new();
+        match handle.ask(Input::Configure(Box::new(configs.main.config.settings()))).await {
+            Ok(receipt) if receipt.events.is_empty() => {}
+            Ok(_) => changes.push("limits and reactions have changed".to_owned()),
+            Err(AskError::Refused(err)) => configs.not_taken.push(err.to_string()),
+            Err(err) => return Err(err.into()),
+        }
+        for (id, known) in &projects {
+            let Some(mut config) = known.loaded.config.project_config(&known.name, &env) else { continue };
+            // What a later file says for all of its projects, it says for each of them.
+            if !Arc::ptr_eq(&known.loaded, &configs.main) {
+                config.reactions = known.loaded.config.reactions_of(&known.name).core();
+                config.agent_reactions = known.loaded.config.reactions_of_agents();
+            }
+            let input = ProjectInput::Configure(Box::new(config));
+            let before = id.clone();
+            let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;
+            match handle.ask(Input::Project { project: id.clone(), input }).await {
+                Ok(receipt) if receipt.events.is_empty() => {}
+                Ok(_) => {
+                    changes.push(match is_new {
+                        true => format!("the project `{id}` was added"),
+                        false => format!("the project `{id}` has changed"),
+                    });
+                    // It may pick up its issues by itself from now on.
+                    self.daemon.forges.look_at(id);
+                }
+                Err(AskError::Refused(err)) => configs.not_taken.push(err.to_string()),
+                Err(err) => return Err(err.into()),
+            }
+        }
+        if configs.is_whole() {
+            let known = handle.view(|state| state.projects.keys().cloned().collect::<Vec<_>>()).await?;
+            for id in known.into_iter().filter(|id| !projects.contains_key(id)) {
+                let remove = Input::Project { project: id.clone(), input: ProjectInput::Remove };
+                // One with sessions left stays until they are gone.
+                if handle.ask(remove).await.is_ok() {
+                    changes.push(format!("the project `{id}` was removed"));
+                }
+            }
+        }
+        configs.remember(&self.data_dir)?;
+        for problem in configs.problems().iter().chain(&channels.problems) {
+            tracing::warn!(%problem, "the configuration");
+        }
+        *self.configs() = configs;
+        self.changed.notify_one();
+        Ok(changes)
+    }
+
+    /// What counts only from the next start, because the running daemon cannot change it.
+    pub(crate) fn needs_restart(&self) -> Vec<String> {
+        let (started, now) = (&self.started_with.config, &self.configs().main.config);
+        let differs = [
+            ("`port`", started.port != now.port),
+            ("`server`", started.server != now.server),
+            ("`power`", started.power != now.power),
+            (
+                "`lifecycle.maxParallelChecks`",
+                started.lifecycle.max_parallel_checks != now.lifecycle.max_parallel_checks,
+            ),
+            ("`dashboard.enabled`", started.dashboard.enabled != now.dashboard.enabled),
+        ];
+        differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()).collect()
+    }
+}
+
+/// The agents that a daemon begins with, so that it knows those of the sessions that it finds again.
+pub fn first_agents(configs: &InForce) -> Vec<ao_agent::Options> {
+    agents(configs, &Agents::new()).0.into_values().collect()
+}
+
+/// The channels that a daemon begins with.
+pub fn first_channels(configs: &InForce, page: &Page) -> BTreeMap<String, Arc<dyn Notifier>> {
+    channels::open(configs, page).notifiers
+}
+
+/// The agents that we know, and those that the configuration describes; and what of it cannot be.
+///
+/// The user's own file and the first one may describe ours anew, as they speak for all. A later one speaks for its own
+/// projects, so it may add agents and replaces none. What makes no sense leaves in its place what was there before.
+fn agents(configs: &InForce, before: &Agents) -> (Agents, Vec<String>) {
+    let mut agents: Agents = ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
+    let mut wrong = Vec::new();
+    let (own, files) = configs.by_file();
+    let mut take = |file: Option<&Utf8Path>, loaded: &Loaded, may_replace: bool| {
+        for (name, manifest) in &loaded.config.tools {
+            // What the user's own file describes is in every configuration.
+            if file.is_some() && own.config.tools.get(name) == Some(manifest) {
+                continue;
+            }
+            let options = match manifest_of(loaded, name, manifest) {
+                Ok(options) => options,
+                Err(problem) => {
+                    wrong.push(on_one_line(&problem));
+                    if let Some(before) =
+                        before.get(name).filter(|_| may_replace || !agents.contains_key(name))
+                    {
+                        agents.insert(name.clone(), before.clone());
+                    }
+                    continue;
+                }
+            };
+            match agents.get(name) {
+                Some(there) if *there != options && !may_replace => {
+                    let file = file.unwrap_or("".into());
+                    wrong.push(format!(
+                        "`tools.{name}` of `{file}` would replace an agent that other projects use; give it another name"
+                    ));
+                }
+                _ => {
+                    agents.insert(name.clone(), options);
+                }
+            }
+        }
+    };
+    take(None, own, true);
+    for (n, (file, said)) in files.enumerate() {
+        if let Some(loaded) = said {
+            take(Some(file), loaded, n == 0);
+        }
+    }
+    (agents, wrong)
+}
+
+/// Returns what is wrong with the agents that a configuration describes, each thing at its place.
+pub fn strange_tools(loaded: &Loaded) -> Vec<Problem> {
+    let read = loaded.wrong_tools();
+    let made = loaded.config.tools.iter().filter(|(name, _)| !read.iter().any(|(wrong, _)| wrong == *name));
+    let made = made.filter_map(|(name, manifest)| manifest_of(loaded, name, manifest).err());
+    read.iter().map(|(_, problem)| problem.clone()).chain(made).collect()
+}
+
+/// A problem without the line that it stands on, for lists and logs.
+fn on_one_line(problem: &Problem) -> String {
+    let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    let Problem { file, what, .. } = problem;
+    match problem.place {
+        Some((line, column)) => format!("`{file}:{line}:{column}`: {what}{hint}"),
+        None => format!("`{file}`: {what}{hint}"),
+    }
+}
+
+/// The agents that a configuration can name: those that we know, and those that it describes and that make sense.
+pub fn agents_of(loaded: &Loaded) -> Agents {
+    let known = ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent));
+    let own = loaded.config.tools.iter();
+    let own =
+        own.filter_map(|(name, manifest)| Some((name.clone(), manifest_of(loaded, name, manifest).ok()?)));
+    known.chain(own).collect()
+}
+
+type Manifest = serde_json::Map<String, serde_json::Value>;
+
+fn manifest_of(loaded: &Loaded, name: &str, manifest: &Manifest) -> Result<ao_agent::Options, Problem> {
+    if let Some((_, wrong)) = loaded.wrong_tools().iter().find(|(wrong, _)| wrong == name) {
+        return Err(wrong.clone());
+    }
+    let problem = |key: &str, what: String| {
+        loaded.problem(&["tools", name, key], &format!("`tools.{name}` makes no sense: {what}"), None)
+    };
+    let mut manifest = manifest.clone();
+    manifest.entry("name").or_insert_with(|| name.into());
+    let options: ao_agent::Options =
+        serde_json::from_value(manifest.into()).map_err(|err| problem("", err.to_string()))?;
+    options.check().map_err(|err| {
+        let key = match &err {
+            OptionsError::NoTerminal { .. } => "io",
+            OptionsError::NoProof { .. } => "prompt",
+            _ => "",
+        };
+        problem(key, err.to_string())
+    })?;
+    // What people call it is the key, so a name that says otherwise would take the place of another.
+    match options.name == name {
+        true => Ok(options),
+        false => Err(problem("name", format!("it calls itself `{}`; leave out its `name`", options.name))),
+    }
+}

@@ -1,0 +1,325 @@
+//! Which agents a runtime can hold, and what is configured although it cannot work.
+//!
+//! An agent needs to be held in one way: on a terminal, on pipes, or without input. A runtime declares which ways it has. The
+//! two are compared here, where they are configured and where a session is wished for, so that nothing is first found out by
+//! a launch that fails.
+
+use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
+use ao_config::{ConfigError, Effective, Loaded, Problem, Warning, names};
+use ao_ports::RuntimeAbilities;
+use ao_runtime::Processes;
+use ao_runtime::tmux::Tmux;
+
+use super::apply::{Agents, agents_of};
+use crate::error::DaemonError;
+
+/// Why something cannot work, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfit {
+    pub what: String,
+    pub hint: String,
+}
+
+/// What is configured and cannot work.
+#[derive(Debug, Default)]
+pub struct Unworkable {
+    /// Sessions would need it.
+    pub refused: Vec<Problem>,
+    /// Nothing needs it unless somebody asks for it: specialists beside the usual agent.
+    pub doubtful: Vec<Warning>,
+}
+
+/// What a runtime can do, or why there is none of that name.
+pub fn runtime(name: &str) -> Result<RuntimeAbilities, Unfit> {
+    match name {
+        "process" => Ok(Processes::ABILITIES),
+        "tmux" => Ok(Tmux::ABILITIES),
+        _ => Err(missing_runtime(name)),
+    }
+}
+
+pub fn missing_runtime(name: &str) -> Unfit {
+    Unfit {
+        what: format!("this version of ao does not support the runtime `{name}`"),
+        hint: "use `tmux` or `process`, such as `ao config set defaults.runtime process`".into(),
+    }
+}
+
+/// Returns an error if a runtime cannot hold this agent: in the way that it needs, with its files and its reports.
+pub fn holds(agent: &ao_agent::Options, runtime_name: &str) -> Result<(), Unfit> {
+    let Some(needs) = agent.unfit_for(runtime(runtime_name)?) else { return Ok(()) };
+    let agent_name = &agent.name;
+    let fits = |name: &&str| runtime(name).is_ok_and(|abilities| agent.unfit_for(abilities).is_none());
+    let others: Vec<&str> = names::RUNTIMES.iter().copied().filter(fits).collect();
+    Err(Unfit {
+        what: format!(
+            "the agent `{agent_name}` {needs}, which the runtime `{runtime_name}` does not support"
+        ),
+        hint: format!(
+            "run it in `{}`: `ao config set defaults.runtime {}`, or `--runtime {}` for one session",
+            others.join("` or `"),
+            others.first().unwrap_or(&"process"),
+            others.first().unwrap_or(&"process"),
+        ),
+    })
+}
+
+/// Whether an agent can be started with these permissions and this model.
+pub fn takes(
+    options: &ao_agent::Options,
+    permissions: Option<Permissions>,
+    model: Option<&str>,
+) -> Result<(), Unfit> {
+    let Some(what) = options.cannot_take(permissions.map(permissions_word), model) else { return Ok(()) };
+    let hint =
+        "take that setting out of `agentConfig`, choose another agent, or describe the agent under `tools`";
+    Err(Unfit { what, hint: hint.into() })
+}
+
+/// The name of a permission profile in manifests.
+pub fn permissions_word(permissions: Permissions) -> &'static str {
+    match permissions {
+        Permissions::Permissionless => "permissionless",
+        Permissions::Default => "default",
+        Permissions::AutoEdit => "auto-edit",
+        Permissions::Suggest => "suggest",
+    }
+}
+
+/// Refuses a configuration whose agents cannot run as it says. Returns what may be asked for and would be refused.
+pub fn workable(loaded: &Loaded) -> Result<Vec<Warning>, DaemonError> {
+    let Unworkable { refused, doubtful } = unworkable(loaded);
+    match refused.is_empty() {
+        true => Ok(doubtful),
+        false => Err(ConfigError { problems: refused }.into()),
+    }
+}
+
+/// Tells whether `ao start` starts an orchestrator: if that is configured, or if its agent stays at its prompt.
+pub fn has_orchestrator(loaded: &Loaded, agents: &Agents) -> bool {
+    let config = &loaded.config;
+    let agent = config.orchestrator.agent.as_ref().unwrap_or(&config.defaults.agent);
+    let stays = || agents.get(agent).is_some_and(|agent| !agent.one_turn());
+    config.orchestrator.enabled.unwrap_or_else(stays)
+}
+
+/// Everything that is configured of agents and runtimes and cannot work, each thing once.
+pub fn unworkable(loaded: &Loaded) -> Unworkable {
+    let config = &loaded.config;
+    let mut search = Search { loaded, agents: agents_of(loaded), found: Unworkable::default() };
+    for name in config.projects.keys() {
+        let Some(effective) = config.effective(name) else { continue };
+        search.project(&effective);
+        search.own_settings(&effective);
+    }
+    if config.projects.is_empty() {
+        let path = ["defaults", "runtime", "plugin"];
+        search.pair(&config.defaults.agent, &config.defaults.runtime, &path, true);
+    }
+    for (n, specialist) in config.agents.iter().enumerate() {
+        let number = n.to_string();
+        let (runtime, path) = match &specialist.runtime {
+            Some(runtime) => (runtime, vec!["agents", number.as_str(), "runtime", "plugin"]),
+            None => (&config.defaults.runtime, vec!["agents", number.as_str(), "tool"]),
+        };
+        search.pair(&specialist.tool, runtime, &path, false);
+        let path = ["agents", number.as_str(), "config", "agentConfig"];
+        search.settings(&specialist.tool, &specialist.config.agent_config, &path, false);
+    }
+    search.found
+}
+
+struct Search<'a> {
+    loaded: &'a Loaded,
+    agents: Agents,
+    found: Unworkable,
+}
+
+impl Search<'_> {
+    /// The agents that a project uses unless somebody asks for another.
+    fn project(&mut self, effective: &Effective<'_>) {
+        let own = effective.project.runtime.is_some();
+        let path: &[&str] = match own {
+            true => &["projects", effective.name, "runtime", "plugin"],
+            false => &["defaults", "runtime", "plugin"],
+        };
+        let mut used = vec![effective.agent];
+        if has_orchestrator(self.loaded, &self.agents) {
+            used.push(effective.orchestrator);
+        }
+        for name in used {
+            match self.specialist(name) {
+                Some(Specialist { tool, runtime, .. }) => {
+                    let (tool, runtime) = (tool.clone(), runtime.clone());
+                    self.pair(&tool, runtime.as_ref().unwrap_or(effective.runtime), path, true);
+                }
+                None => self.pair(name, effective.runtime, path, true),
+            }
+        }
+    }
+
+    /// The settings with which a project starts its own agent. A specialist has settings of its own.
+    fn own_settings(&mut self, effective: &Effective<'_>) {
+        let (name, agent) = (effective.name, effective.agent);
+        if self.specialist(agent).is_some() {
+            return;
+        }
+        let own = &effective.project.agent_config;
+        self.settings(agent, own, &["projects", name, "agentConfig"], true);
+        let of_worker = &effective.project.worker.agent_config;
+        self.settings(agent, of_worker, &["projects", name, "worker", "agentConfig"], true);
+    }
+
+    fn settings(&mut self, agent: &str, config: &AgentConfig, path: &[&str], is_used: bool) {
+        let Some(options) = self.agents.get(agent) else { return };
+        let wrong = [
+            ("permissions", takes(options, config.permissions, None)),
+            ("model", takes(options, None, config.model.as_deref())),
+        ];
+        if config.permissions == Some(Permissions::Suggest) && wrong[0].1.is_ok() {
+            let unfit = Unfit {
+                what: format!(
+                    "with `suggest` the agent `{agent}` only plans: it changes no file and opens no pull request"
+                ),
+                hint: "use `default` or `auto-edit` for work that is to end in a pull request".into(),
+            };
+            let path: Vec<&str> = path.iter().copied().chain(["permissions"]).collect();
+            self.tell(unfit, &path, false);
+        }
+        for (key, taken) in wrong {
+            if let Err(unfit) = taken {
+                let path: Vec<&str> = path.iter().copied().chain([key]).collect();
+                self.tell(unfit, &path, is_used);
+            }
+        }
+    }
+
+    fn specialist(&self, name: &str) -> Option<&Specialist> {
+        self.loaded.config.agents.iter().find(|specialist| specialist.id == name)
+    }
+
+    fn pair(&mut self, agent: &str, runtime: &Plugin, path: &[&str], is_used: bool) {
+        let name = runtime.plugin.as_str();
+        let unfit = match self.agents.get(agent) {
+            _ if self::runtime(name).is_err() => self::runtime(name).err(),
+            Some(options) => holds(options, name).err(),
+            // What `tools` describes and makes no sense is told of by whoever reads that.
+            None if self.loaded.config.tools.contains_key(agent) => None,
+            None => Some(Unfit {
+                what: format!("the agent `{agent}` comes from a plugin, and ao cannot run those yet"),
+                hint: "describe it under `tools`, or choose one of `ao plugin list`".into(),
+            }),
+        };
+        if let Some(unfit) = unfit {
+            self.tell(unfit, path, is_used);
+        }
+    }
+
+    fn tell(&mut self, Unfit { what, hint }: Unfit, path: &[&str], is_used: bool) {
+        let Unworkable { refused, doubtful } = &mut self.found;
+        let problem = self.loaded.problem(path, &what, Some(hint));
+        let is_known = |known: &Problem| known.what == problem.what && known.place == problem.place;
+        if refused.iter().chain(doubtful.iter().map(|warning| &warning.0)).any(is_known) {
+            return;
+        }
+        match is_used {
+            true => refused.push(problem),
+            false => doubtful.push(Warning(problem)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> (Vec<String>, Vec<String>) {
+        let places = crate::config::places(None).unwrap();
+        let loaded = ao_config::parse_str("/x/ao.yaml".into(), text, &places).unwrap();
+        let Unworkable { refused, doubtful } = unworkable(&loaded);
+        let line = |problem: &Problem| format!("{:?} {}", problem.place, problem.what);
+        (refused.iter().map(line).collect(), doubtful.iter().map(|warning| line(&warning.0)).collect())
+    }
+
+    #[test]
+    fn every_known_agent_works_in_every_runtime() {
+        for agent in names::AGENTS {
+            for runtime in names::RUNTIMES {
+                let text = format!("defaults: {{ agent: {agent}, runtime: {runtime} }}\n");
+                assert_eq!(told(&text), (vec![], vec![]), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_used_is_refused_once_and_what_may_be_asked_for_is_doubted() {
+        let (refused, doubtful) =
+            told("defaults: { runtime: docker }\nprojects: { a: { path: /a }, b: { path: /b } }\n");
+        assert_eq!(doubtful, Vec::<String>::new());
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(
+            refused[0].starts_with("Some((1, 22)) this version of ao does not support the runtime `docker`"),
+            "{refused:?}"
+        );
+
+        let text =
+            "projects: { a: { path: /a } }\nagents:\n  - { id: backend, tool: aider, runtime: docker }\n";
+        let (refused, doubtful) = told(text);
+        assert_eq!(refused, Vec::<String>::new());
+        assert!(
+            doubtful[0].starts_with("Some((3, 42)) this version of ao does not support the runtime `docker`"),
+            "{doubtful:?}"
+        );
+
+        let (refused, _) = told(&format!("{text}defaults: {{ agent: backend }}\n"));
+        assert_eq!(refused.len(), 1, "as soon as a project uses it: {refused:?}");
+    }
+
+    #[test]
+    fn an_agent_on_pipes_is_refused_in_tmux_only() {
+        let text = |runtime: &str| {
+            format!("defaults: {{ agent: own, runtime: {runtime} }}\ntools: {{ own: {{ program: x }} }}\n")
+        };
+        assert_eq!(told(&text("process")), (vec![], vec![]));
+        let (refused, _) = told(&text("tmux"));
+        assert!(
+            refused[0].contains("`own` needs pipes for stdin and stdout, which the runtime `tmux` does"),
+            "{refused:?}"
+        );
+    }
+
+    /// acceptance: J8
+    #[test]
+    fn a_permission_profile_or_model_that_an_agent_does_not_have_is_refused() {
+        let text = |agent: &str, settings: &str| {
+            format!("projects:\n  a:\n    path: /a\n    agent: {agent}\n    agentConfig: {settings}\n")
+        };
+        for (agent, settings, why) in [
+            ("aider", "{ permissions: suggest }", "has no permission profile `suggest`"),
+            ("opencode", "{ permissions: auto-edit }", "has no permission profile `auto-edit`"),
+            ("goose", "{ model: x }", "cannot be told to use the model `x`"),
+        ] {
+            let (refused, _) = told(&text(agent, settings));
+            assert!(refused.len() == 1 && refused[0].contains(why), "{agent} {settings}: {refused:?}");
+            assert!(refused[0].starts_with("Some((5, "), "{refused:?}");
+        }
+        for agent in names::AGENTS {
+            for word in ["default", "permissionless"] {
+                let (refused, _) = told(&text(agent, &format!("{{ permissions: {word} }}")));
+                assert_eq!(refused, Vec::<String>::new(), "{agent} {word}");
+            }
+        }
+        let (refused, doubtful) = told(&text("claude-code", "{ permissions: suggest, model: opus }"));
+        assert!(refused.is_empty() && doubtful[0].contains("only plans"), "{refused:?} {doubtful:?}");
+        let specialist =
+            "agents: [{ id: x, tool: aider, config: { agentConfig: { permissions: suggest } } }]\n";
+        let (refused, doubtful) = told(specialist);
+        assert!(refused.is_empty() && doubtful[0].contains("`suggest`"), "{refused:?} {doubtful:?}");
+    }
+
+    #[test]
+    fn an_agent_of_a_plugin_from_elsewhere_is_refused() {
+        let (refused, _) = told("plugins: [{ name: hal }]\ndefaults: { agent: hal }\n");
+        assert!(refused[0].contains("`hal` comes from a plugin"), "{refused:?}");
+    }
+}

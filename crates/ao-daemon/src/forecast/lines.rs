@@ -1,0 +1,89 @@
+//! The lines of work of a project: its open pull requests, and what its sessions have in their workspaces.
+
+use ao_core::forecast::Side;
+use ao_core::session::{Role, Session};
+use ao_core::{ProjectId, State};
+use ao_ports::TreeRef;
+
+use crate::cleanup::tree_of;
+
+/// A project with its lines of work.
+#[derive(Debug, Clone)]
+pub(super) struct Ground {
+    pub(super) path: String,
+    pub(super) default_branch: String,
+    pub(super) lines: Vec<Line>,
+}
+
+/// A line of work.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) side: Side,
+    pub(crate) name: String,
+    pub(crate) branch: String,
+    pub(crate) title: String,
+    /// The session whose work it is.
+    pub(crate) session: Option<String>,
+    pub(super) from: From,
+}
+
+/// Where its commit comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum From {
+    Commit(String),
+    /// A tree that somebody works in: the kind of workspace, which one, and the commit that it was last seen on.
+    Tree {
+        kind: String,
+        tree: Box<TreeRef>,
+        head: Option<String>,
+    },
+}
+
+impl Line {
+    /// Whose it is. Two of one session are not compared.
+    pub(super) fn owner(&self) -> &str {
+        self.session.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether people mean this one by a word: its name, the number of a pull request, its session or its branch.
+    pub(crate) fn is_meant_by(&self, word: &str) -> bool {
+        let number = match &self.side {
+            Side::Pull(pull) => word.trim_start_matches('!') == pull.number.to_string(),
+            Side::Session(id) => word == id.to_string(),
+        };
+        self.name == word || number || self.session.as_deref() == Some(word) || self.branch == word
+    }
+}
+
+/// What there is to compare in a project.
+pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
+    let project = state.projects.get(id)?;
+    let works = |session: &&Session| session.spec.role == Role::Worker && session.workspace.tree.is_some();
+    let sessions = state.live_in(id).filter(works).map(|session| Line {
+        side: Side::Session(session.id),
+        name: session.spec.name.clone(),
+        branch: session.stand.branch.clone().unwrap_or_else(|| session.spec.branch.clone()),
+        title: session.spec.title.clone(),
+        session: Some(session.spec.name.clone()),
+        from: From::Tree {
+            kind: session.spec.workspace.clone(),
+            tree: Box::new(tree_of(project, session)),
+            head: session.stand.head.as_ref().map(ToString::to_string),
+        },
+    });
+    let first = ao_core::PullId { project: id.clone(), number: 0 };
+    let pulls = state.pulls.range(first..).take_while(|(pull, _)| pull.project == *id);
+    let pulls = pulls.filter(|(_, pull)| pull.is_open()).map(|(pull, known)| Line {
+        side: Side::Pull(pull.clone()),
+        name: pull.to_string(),
+        branch: known.facts.head_branch.clone(),
+        title: known.facts.title.clone(),
+        session: known
+            .owner
+            .and_then(|owner| state.sessions.get(&owner))
+            .map(|owner| owner.spec.name.clone()),
+        from: From::Commit(known.facts.head.to_string()),
+    });
+    let lines = sessions.chain(pulls).collect();
+    Some(Ground { path: project.path.clone(), default_branch: project.default_branch.clone(), lines })
+}

@@ -1,0 +1,224 @@
+//! Commands of the user's: hooks, and what a reaction runs.
+//!
+//! They get what every program gets, what the project's own programs get, and these, so that a script need not read the
+//! document to know what it is about: `AO_EVENT`, `AO_HOOK`, `AO_PROJECT`, `AO_HOOK_SESSION`. `AO_SESSION` is not among
+//! them: who has that speaks to the daemon as that agent, and a hook speaks as its owner.
+
+use std::time::Duration;
+
+use ao_core::errand::{Behalf, Errand, ErrandOutcome, Order};
+use ao_core::hook::{Hook, HookPoint};
+use ao_core::{ProjectId, SessionId};
+use ao_ports::environment::{self, WantedByHook};
+use ao_ports::secret::secrets_in;
+use ao_ports::{ErrandError, environment::ERRAND};
+use ao_process::Mark;
+use camino::Utf8PathBuf;
+
+use super::command::{self, Ended};
+use super::logs::Logs;
+use super::{Errander, HookLog, done, stopping};
+use crate::secrets;
+
+/// How long programs that are asked to end may take before they are killed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What the hooks of a point are to be asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) project: ProjectId,
+    pub(crate) session: Option<SessionId>,
+    pub(crate) point: HookPoint,
+    pub(crate) hooks: Vec<Hook>,
+    pub(crate) document: String,
+}
+
+/// What came of one hook.
+#[derive(Debug, Clone)]
+pub(crate) struct HookRan {
+    pub(crate) command: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) objection: Option<String>,
+    pub(crate) log: Utf8PathBuf,
+}
+
+/// Where a command is run, and as what.
+struct Run<'a> {
+    project: &'a ProjectId,
+    session: Option<SessionId>,
+    /// The name of what happened.
+    event: &'a str,
+    point: Option<HookPoint>,
+    /// Tells this errand from all others; whatever its commands start is found by it.
+    id: &'a str,
+    document: &'a str,
+}
+
+impl Errander {
+    pub(super) async fn run_hooks(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
+        let Order::Hook { project, session, point, hooks, document } = &errand.order else {
+            return Err(ErrandError::Never("it is no hook".into()));
+        };
+        let asked = Asked {
+            project: project.clone(),
+            session: *session,
+            point: *point,
+            hooks: hooks.clone(),
+            document: document.clone(),
+        };
+        let ran = self.ask(&asked, &errand.id.to_string()).await?;
+        let failed = ran.iter().find_map(|ran| Some((ran, ran.objection.as_ref()?)));
+        Ok(match failed {
+            None => done(format!("{} hooks agree", ran.len())),
+            Some((_, why)) if point.may_object() => ErrandOutcome::Refused { why: why.clone() },
+            Some((ran, why)) => {
+                ErrandOutcome::Refused { why: format!("`{}`: {why}; see `{}`", short(&ran.command), ran.log) }
+            }
+        })
+    }
+
+    /// Runs the hooks of a point one after the other. Where they may object, the first objection is the last word.
+    pub(crate) async fn ask(&self, asked: &Asked, id: &str) -> Result<Vec<HookRan>, ErrandError> {
+        let run = Run {
+            project: &asked.project,
+            session: asked.session,
+            event: asked.point.word(),
+            point: Some(asked.point),
+            id,
+            document: &asked.document,
+        };
+        let mut ran = Vec::new();
+        for hook in &asked.hooks {
+            let (ended, log) = self.command(&run, &hook.command, hook.timeout).await?;
+            let objects = ended.objection.is_some();
+            ran.push(HookRan {
+                command: hook.command.clone(),
+                code: ended.code,
+                objection: ended.objection,
+                log,
+            });
+            if objects && asked.point.may_object() {
+                break;
+            }
+        }
+        Ok(ran)
+    }
+
+    /// Runs what a reaction runs.
+    pub(super) async fn run_command(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
+        let Order::Run { project, session, command, timeout, document } = &errand.order else {
+            return Err(ErrandError::Never("it is no command".into()));
+        };
+        let event = match &errand.behalf {
+            Behalf::Incident(reacting) => reacting.to.kind.word(),
+            _ => "run",
+        };
+        let id = errand.id.to_string();
+        let run = Run { project, session: *session, event, point: None, id: &id, document };
+        let (ended, log) = self.command(&run, command, *timeout).await?;
+        Ok(match ended.objection {
+            None => done(format!("`{}` succeeded; see `{log}`", short(command))),
+            Some(why) => ErrandOutcome::Refused { why },
+        })
+    }
+
+    /// The logs of what was run, the newest first.
+    pub(crate) fn hook_logs(&self) -> std::io::Result<Vec<HookLog>> {
+        self.logs.list()
+    }
+
+    pub(crate) fn hook_log(&self, id: &str) -> std::io::Result<Option<(HookLog, String)>> {
+        self.logs.read(id)
+    }
+
+    /// How whatever a run starts is known.
+    fn mark(&self, id: &str) -> (String, Mark) {
+        let marked = format!("{}#{id}", self.data_dir);
+        let mark = Mark::new(&[(ERRAND, marked.as_bytes())], GRACE);
+        (marked, mark)
+    }
+
+    /// Ends what a daemon that was killed has left of hooks that somebody had run by hand. Nobody asks those again, as the
+    /// engine does with its own, so nobody else would ever find them.
+    pub(crate) async fn sweep(&self) {
+        let left = match self.logs.begun_by_hand() {
+            Ok(left) => left,
+            Err(err) => return tracing::warn!(%err, "the logs of hooks cannot be read"),
+        };
+        for (id, path) in left {
+            match self.mark(&id).1.end().await {
+                Ok(()) => Logs::close(&path, "ended with the daemon that ran it"),
+                Err(err) => tracing::warn!(%err, id, "what is left of a hook cannot be ended"),
+            }
+        }
+    }
+
+    async fn command(
+        &self,
+        run: &Run<'_>,
+        command: &str,
+        timeout: Duration,
+    ) -> Result<(Ended, Utf8PathBuf), ErrandError> {
+        let few = match run.point {
+            None => &self.runs,
+            Some(point) if point.may_object() => &self.questions,
+            Some(_) => &self.hooks,
+        };
+        let _one_of_few = few.acquire().await.map_err(|err| ErrandError::Later(err.to_string()))?;
+        let project = run.project.clone();
+        let handle = self.engine().await?.handle;
+        let known = handle.view(move |state| {
+            state.projects.get(&project).map(|known| (known.path.clone(), known.environment.clone()))
+        });
+        let Some((path, own)) = known.await.map_err(stopping)? else {
+            return Err(ErrandError::Never(format!("there is no project `{}` any more", run.project)));
+        };
+        let (marked, mark) = self.mark(run.id);
+        // A daemon that was killed has left its command behind; two of them at once is what nobody reckons with.
+        mark.clone().end().await.map_err(failed("end what an earlier daemon has left of it"))?;
+        let wanted = WantedByHook {
+            event: run.event,
+            hook: run.point.map(HookPoint::word),
+            project: run.project,
+            session: run.session,
+            errand: &marked,
+            data_dir: self.data_dir.as_str(),
+            environment: &own,
+        };
+        let environment = environment::compose_hook(wanted, std::env::vars_os())
+            .map_err(|err| ErrandError::Later(err.to_string()))?;
+        // What is secret in its environment is so for everybody.
+        let its = secrets_in(environment.iter().cloned(), &own.secrets, &own.pass);
+        secrets::learn(its.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())));
+        let what = run.point.map_or("run", HookPoint::word);
+        let mut log = self
+            .logs
+            .begin(self.clock.now(), what, run.id)
+            .map_err(failed("begin the log of a command in the data folder"))?;
+        let order = command::Order {
+            shell: &self.shell,
+            keeper: &self.keeper,
+            command,
+            folder: camino::Utf8Path::new(&path),
+            families: &self.families,
+            environment,
+            mark,
+            timeout,
+            document: run.document,
+        };
+        let ended = command::run(order, &mut log).await.map_err(failed("run a command"))?;
+        tracing::info!(project = %run.project, event = run.event, code = ended.code, log = %log.path(), "a command has ended");
+        Ok((ended, log.path().to_owned()))
+    }
+}
+
+fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> ErrandError {
+    move |err| ErrandError::Later(format!("failed to {what}: {err}"))
+}
+
+/// A command in few words.
+fn short(command: &str) -> String {
+    let line = command.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let cut: String = line.chars().take(60).collect();
+    if cut.len() < command.trim().len() { format!("{cut}…") } else { cut }
+}

@@ -1,0 +1,92 @@
+//! Rebases the branch of a pull request, in the workspace of the session that has it.
+
+use ao_core::errand::ErrandOutcome;
+use ao_core::evidence::Activity;
+use ao_core::session::{Phase, Session};
+use ao_core::{Commit, PullId, State};
+use ao_ports::{ErrandError, RebaseOrder, RebaseOutcome, TreeRef};
+
+use super::{Errander, done, stopping};
+use crate::cleanup::tree_of;
+
+impl Errander {
+    /// Rebases a pull request's branch. Pinned to both commits: a second time finds that the head is another one, or that
+    /// there is nothing left to do.
+    pub(super) async fn rebase(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+    ) -> Result<ErrandOutcome, ErrandError> {
+        let engine = self.engine().await?;
+        let (id, at) = (pull.clone(), head.clone());
+        let found = engine.handle.view(move |state| find(state, &id, &at)).await.map_err(stopping)?;
+        let (kind, tree, branch) = match found {
+            Found::Tree { kind, tree, branch } => (kind, *tree, branch),
+            Found::Moved => return Ok(done("the head has moved")),
+            Found::Busy(why) => return Err(ErrandError::InTheWay(why)),
+            Found::Nowhere(why) => return Err(ErrandError::Never(why)),
+        };
+        let order = RebaseOrder { tree, branch, head: head.clone(), base: base.clone() };
+        let Some(workspace) = engine.workspaces.get(&kind) else {
+            return Err(ErrandError::Never(format!("there is no workspace `{kind}`")));
+        };
+        match workspace.rebase(&order).await {
+            Ok(RebaseOutcome::Rebased { head, pushed }) => {
+                let pushed = if pushed { ", and pushed" } else { "" };
+                Ok(done(format!("it is at {head} now{pushed}")))
+            }
+            Ok(RebaseOutcome::UpToDate) => Ok(done("it is on its base already")),
+            Ok(RebaseOutcome::Moved) => Ok(done("the head has moved")),
+            Ok(RebaseOutcome::Busy { why }) => Err(ErrandError::Later(why)),
+            Ok(RebaseOutcome::Conflict { files }) => {
+                Ok(ErrandOutcome::Refused { why: format!("it conflicts in {}", files.join(", ")) })
+            }
+            Err(err) => Err(ErrandError::Later(err.to_string())),
+        }
+    }
+}
+
+enum Found {
+    Tree { kind: String, tree: Box<TreeRef>, branch: String },
+    Moved,
+    Busy(String),
+    Nowhere(String),
+}
+
+/// The tree in which the branch can be rebased now, if there is one. Never under the hands of an agent.
+fn find(state: &State, id: &PullId, head: &Commit) -> Found {
+    let Some(pull) = state.pulls.get(id).filter(|pull| pull.is_open()) else { return Found::Moved };
+    if pull.facts.head != *head {
+        return Found::Moved;
+    }
+    let branch = &pull.facts.head_branch;
+    let by_branch = || {
+        let of =
+            |session: &&Session| session.branch() == branch.as_str() && session.workspace.path().is_some();
+        state.live_in(&id.project).find(of)
+    };
+    let owner = pull.owner.and_then(|owner| state.sessions.get(&owner)).map(|owner| &**owner);
+    let session = owner.filter(|owner| owner.branch() == branch.as_str()).or_else(by_branch);
+    let Some(session) = session.filter(|session| session.workspace.path().is_some()) else {
+        return Found::Nowhere(format!("no workspace of ours has the branch `{branch}`"));
+    };
+    let at_work = match session.phase {
+        Phase::Running { .. } => {
+            session.judgement.activity != Activity::Idle || session.outbox.current.is_some()
+        }
+        Phase::Exited { .. } | Phase::Resting { .. } | Phase::Ended { .. } => false,
+        _ => true,
+    };
+    if at_work {
+        return Found::Busy(format!("`{}` is at work", session.spec.name));
+    }
+    match state.projects.get(&id.project) {
+        Some(project) => Found::Tree {
+            kind: session.spec.workspace.clone(),
+            tree: Box::new(tree_of(project, session)),
+            branch: branch.clone(),
+        },
+        None => Found::Nowhere(format!("there is no project `{}` any more", id.project)),
+    }
+}

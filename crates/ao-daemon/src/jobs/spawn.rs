@@ -1,0 +1,193 @@
+//! A session that a reaction starts, by the same way as one that somebody wishes for.
+
+use ao_api::{NewSession, Problem};
+use ao_core::errand::ErrandOutcome;
+use ao_core::pull::PullInput;
+use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput};
+use ao_core::{ErrandId, Input, ProjectId, PullId, Refusal, SessionId, State};
+use ao_engine::{AskError, Handle};
+use ao_ports::ErrandError;
+
+use super::{Errander, done, stopping, there};
+
+/// What is wished for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) project: &'a ProjectId,
+    pub(super) pull: Option<&'a PullId>,
+    pub(super) agent: Option<&'a str>,
+    pub(super) title: &'a str,
+    pub(super) prompt: &'a str,
+}
+
+/// Who is there already.
+struct There {
+    session: SessionId,
+    name: String,
+    live: bool,
+    /// Its task is what is wished for, so it need not be told.
+    has_it: bool,
+}
+
+impl Errander {
+    /// Starts an agent. A branch has one agent at a time, and a session of no branch carries the errand's own number in its
+    /// name, so a second time finds the first one.
+    pub(super) async fn spawn(&self, errand: ErrandId, wish: Wish<'_>) -> Result<ErrandOutcome, ErrandError> {
+        let handle = self.engine().await?.handle;
+        let project = wish.project.clone();
+        let stopped = handle.view(move |state| state.projects.get(&project)?.stopped.clone());
+        if let Some(stopped) = stopped.await.map_err(stopping)? {
+            let (project, by) = (wish.project, stopped.by);
+            let why = format!("{by} has stopped all work of `{project}`; `ao start` lets agents begin again");
+            return Err(ErrandError::Never(why));
+        }
+        let name = wish.pull.is_none().then(|| name(errand, wish));
+        let (pull, named) = (wish.pull.cloned(), name.clone());
+        let prompt = wish.prompt.to_owned();
+        let look = move |state: &State| there_already(state, pull.as_ref(), named.as_deref(), &prompt);
+        if let Some(there) = handle.view(look.clone()).await.map_err(stopping)? {
+            return bring(self, &handle, there, errand, wish).await;
+        }
+        let host = there_is_host(self).await?;
+        let new = NewSession {
+            project_id: Some(wish.project.to_string()),
+            title: Some(wish.title.to_owned()),
+            prompt: Some(wish.prompt.to_owned()),
+            agent: wish.agent.map(str::to_owned),
+            claim_pr: wish.pull.map(|pull| pull.number),
+            name,
+            ..NewSession::default()
+        };
+        let order = host.order(&new).await.map_err(refused)?;
+        match handle.ask(Input::Spawn(Box::new(order))).await {
+            Ok(receipt) => {
+                let made = receipt.events.iter().find_map(|stamped| stamped.event.session());
+                if let (Some(pull), Some(session)) = (wish.pull, made) {
+                    claim(&handle, pull, session).await?;
+                }
+                Ok(done("an agent was started"))
+            }
+            // Between the look and the order somebody else was faster.
+            Err(AskError::Refused(Refusal::BranchTaken { name, .. } | Refusal::TaskTaken { name, .. })) => {
+                match handle.view(look).await.map_err(stopping)? {
+                    Some(there) => bring(self, &handle, there, errand, wish).await,
+                    None => Ok(done(format!("`{name}` is there already"))),
+                }
+            }
+            Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
+            Err(err) => Err(stopping(err)),
+        }
+    }
+}
+
+pub(super) async fn there_is_host(
+    errander: &Errander,
+) -> Result<std::sync::Arc<dyn crate::Host>, ErrandError> {
+    let host =
+        there(errander.host.subscribe(), "there is no configuration that an agent could be started by")
+            .await?;
+    host.upgrade().ok_or_else(|| ErrandError::Later("the daemon is ending".into()))
+}
+
+/// The session that has the pull request's branch, or that this errand has made before.
+fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prompt: &str) -> Option<There> {
+    let session = match (pull.and_then(|pull| state.pulls.get(pull)), named) {
+        (Some(pull), _) => {
+            let owner =
+                pull.owner.and_then(|owner| state.sessions.get(&owner)).filter(|owner| owner.is_live());
+            let branch = state.owner_of_branch(&pull.id.project, &pull.facts.head_branch);
+            owner
+                .or_else(|| branch.and_then(|session| state.sessions.get(&session)))
+                .map(|session| &**session)
+        }
+        (None, Some(name)) => state.session_named(name),
+        (None, None) => None,
+    }?;
+    Some(There {
+        session: session.id,
+        name: session.spec.name.clone(),
+        live: session.is_live(),
+        has_it: session.spec.prompt.contains(prompt.trim()),
+    })
+}
+
+/// Sees to it that the one that is there works, answers for the pull request, and knows what is wanted now.
+///
+/// Each step can be taken again: a crash between two of them must lose none, so they are taken whoever is there and however
+/// it came to be. The message goes by the errand's own key.
+async fn bring(
+    errander: &Errander,
+    handle: &Handle,
+    there: There,
+    errand: ErrandId,
+    wish: Wish<'_>,
+) -> Result<ErrandOutcome, ErrandError> {
+    let session = there.session;
+    let tell = async |input| match handle.ask(Input::Session { session, input }).await {
+        Ok(_) => Ok(()),
+        Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
+        Err(err) => Err(stopping(err)),
+    };
+    if !there.live {
+        let look = handle.view(move |state| state.sessions.get(&session).cloned());
+        let gone = look.await.map_err(stopping)?.ok_or_else(|| ErrandError::Never("it is gone".into()))?;
+        // As for a person who asks: in the runtime that is configured now, if that can hold its agent.
+        let host = there_is_host(errander).await?;
+        let runtime = host.runtime_of(&gone, None).await.map_err(refused)?;
+        tell(SessionInput::RestoreIn { runtime }).await?;
+    }
+    if let Some(pull) = wish.pull {
+        claim(handle, pull, session).await?;
+    }
+    // One that has ended with this as its task has had its try at it.
+    if there.has_it && there.live {
+        return Ok(done(format!("`{}` is there already", there.name)));
+    }
+    let message = NewMessage {
+        from: Sender::Daemon,
+        kind: MessageKind::Text,
+        body: wish.prompt.to_owned(),
+        interrupt: false,
+        key: Some(errand.to_string()),
+    };
+    tell(SessionInput::Send(message)).await?;
+    let how = if there.live { "is there already, and was told" } else { "was brought back" };
+    Ok(done(format!("`{}` {how}", there.name)))
+}
+
+/// Lets the new one answer for the pull request. Whoever did before and has ended does so no more.
+async fn claim(handle: &Handle, pull: &PullId, session: SessionId) -> Result<(), ErrandError> {
+    let of = pull.clone();
+    let before = handle.view(move |state| {
+        let owner = state.pulls.get(&of).and_then(|pull| pull.owner)?;
+        let gone = state.sessions.get(&owner).is_none_or(|owner| !owner.is_live());
+        (owner != session && gone).then_some(owner)
+    });
+    if let Some(before) = before.await.map_err(stopping)? {
+        let input = PullInput::Release { session: before };
+        handle.ask(Input::Pull { pull: pull.clone(), input }).await.ok();
+    }
+    // If it is somebody else's by now, that one works on it.
+    handle.ask(Input::Pull { pull: pull.clone(), input: PullInput::Claim { session } }).await.ok();
+    Ok(())
+}
+
+/// A name that tells what it is for, and that no other errand gives.
+fn name(errand: ErrandId, wish: Wish<'_>) -> String {
+    let slug = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let words: String = wish.title.chars().map(slug).collect();
+    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+    let short: String = words.join("-").chars().take(28).collect();
+    let number = errand.to_string().replace('_', "");
+    [short.trim_matches('-'), &number].join("-").trim_start_matches('-').to_owned()
+}
+
+/// What a refused wish means: whoever could grant it later is asked later.
+pub(super) fn refused(problem: Problem) -> ErrandError {
+    let why = problem.title.clone();
+    if problem.status >= 500 && problem.status != 501 {
+        ErrandError::Later(why)
+    } else {
+        ErrandError::Never(why)
+    }
+}

@@ -1,0 +1,319 @@
+//! Looks at what is worth asking about, and tells the engine what was seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+
+use ao_core::pull::{PullFacts, PullInput};
+use ao_core::session::{Session, SessionInput};
+use ao_core::task::TaskFacts;
+use ao_core::{Input, ProjectId, PullId, State, TaskId, Timestamp};
+use ao_engine::AskError;
+use ao_ports::{Hint, Hints as _, TaskFilter, TaskSeen, Tracker, TrackerError};
+use tokio::task::{Id, JoinSet};
+
+use super::Forges;
+use crate::cleanup::tree_of;
+
+/// How many open tasks of a project are known at a time; whoever has more gets the ones that changed last.
+const OPEN_TASKS: usize = 5_000;
+
+/// Why nothing was seen.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LookError {
+    #[error("{0}")]
+    NoForge(String),
+    #[error(transparent)]
+    Forge(#[from] TrackerError),
+    #[error(transparent)]
+    Engine(#[from] AskError),
+}
+
+/// What came of a look.
+#[derive(Debug, Default)]
+struct Looked {
+    seen: Vec<(PullId, PullFacts)>,
+    /// Those of which could not be read what they add; that is to be repeated.
+    unread: BTreeSet<PullId>,
+}
+
+impl Forges {
+    /// Looks whenever there is a hint, until it is dropped. Each project is looked at by itself, one look at a time: what
+    /// takes long in one of them holds up no other.
+    pub(crate) async fn run(self: Arc<Forges>) {
+        tokio::join!(self.clone().look(), async {
+            if let Err(err) = self.after_landings().await {
+                tracing::warn!(%err, "a policy that lands is read with the next look only");
+            }
+        });
+    }
+
+    async fn look(self: Arc<Forges>) {
+        let mut pulls: BTreeMap<ProjectId, BTreeSet<PullId>> = BTreeMap::new();
+        let mut looks = JoinSet::new();
+        let mut busy: BTreeMap<Id, ProjectId> = BTreeMap::new();
+        loop {
+            let hints = tokio::select! {
+                hints = self.asked.take() => hints,
+                Some(done) = looks.join_next_with_id() => {
+                    let id = done.map_or_else(|err| err.id(), |(id, ())| id);
+                    busy.remove(&id);
+                    BTreeSet::new()
+                }
+            };
+            let mut tasks: BTreeSet<TaskId> = BTreeSet::new();
+            for hint in hints {
+                match hint {
+                    Hint::Pull(pull) => {
+                        pulls.entry(pull.project.clone()).or_default().insert(pull);
+                    }
+                    Hint::Task(task) => {
+                        tasks.insert(task);
+                    }
+                    Hint::Project(project) => {
+                        // Whether or not anything is open: who has broken it wants to know.
+                        let found = match self.see_policy(&project).await {
+                            Ok(_) => self.pulls_of(&project).await,
+                            Err(err) => Err(err),
+                        };
+                        let found =
+                            self.settled(Hint::Project(project.clone()), found.as_ref().map(Clone::clone));
+                        pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
+                        let seen = self.see_open_tasks(&project).await;
+                        // What was in the list has just been told; only the others have to be asked for one by one.
+                        let known = self.tasks_of(&project).await.unwrap_or_default();
+                        tasks.extend(left_to_ask(known, seen.as_ref().ok()));
+                        // Where there are no issues, the pull requests may still have to be asked for again.
+                        if let Err(err @ (LookError::Forge(_) | LookError::Engine(_))) = &seen {
+                            self.settled::<()>(Hint::Project(project), Err(err));
+                        }
+                    }
+                }
+            }
+            let free: Vec<ProjectId> = pulls
+                .keys()
+                .filter(|project| !busy.values().any(|at_it| at_it == *project))
+                .cloned()
+                .collect();
+            for project in free {
+                let of_project = pulls.remove(&project).unwrap_or_default();
+                let look = looks.spawn(self.clone().look_into(project.clone(), of_project));
+                busy.insert(look.id(), project);
+            }
+            for task in tasks {
+                let seen = self.see_task(&task).await;
+                self.settled(Hint::Task(task), seen.as_ref().copied());
+            }
+        }
+    }
+
+    async fn look_into(self: Arc<Forges>, project: ProjectId, pulls: BTreeSet<PullId>) {
+        let pulls: Vec<PullId> = pulls.into_iter().collect();
+        let seen = self.look_and_tell(&pulls).await;
+        for pull in pulls {
+            match &seen {
+                Ok(seen) if seen.unread.contains(&pull) => self.asked.again(Hint::Pull(pull)),
+                seen => drop(self.settled(Hint::Pull(pull), seen.as_ref().map(|_| ()))),
+            }
+        }
+        let of = project.clone();
+        let nobodys = self.handle.view(move |state| {
+            state.pulls.values().any(|pull| pull.id.project == of && pull.owner.is_none() && pull.is_open())
+        });
+        if nobodys.await.unwrap_or_default() {
+            self.see_where_sessions_stand(&project).await;
+        }
+    }
+
+    /// Looks at pull requests of one project, and returns what was seen once the engine knows it.
+    pub(crate) async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
+        let Looked { seen, unread } = self.look_and_tell(pulls).await?;
+        unread.into_iter().for_each(|pull| self.asked.again(Hint::Pull(pull)));
+        Ok(seen)
+    }
+
+    async fn look_and_tell(&self, pulls: &[PullId]) -> Result<Looked, LookError> {
+        let Some(first) = pulls.first() else { return Ok(Looked::default()) };
+        let scm = self.scm(&first.project).map_err(LookError::NoForge)?;
+        let turn = {
+            let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+            looking.entry(first.project.clone()).or_default().clone()
+        };
+        let _turn = turn.lock().await;
+        let seen = scm.pulls(pulls).await?;
+        // After the look and before the engine hears of it: nothing is judged by an older policy than its base has.
+        if self.see_policy(&first.project).await? {
+            // What the others add may have to be looked through now.
+            self.asked.hint(Hint::Project(first.project.clone()));
+        }
+        for (pull, facts) in &seen {
+            let input = PullInput::Seen(Box::new(facts.clone()));
+            self.handle.ask(Input::Pull { pull: pull.clone(), input }).await?;
+        }
+        let unread = self.look_through(&*scm, &seen).await?;
+        Ok(Looked { seen, unread })
+    }
+
+    /// Looks at all open tasks of a project that picks them up by itself, and returns which those are.
+    async fn see_open_tasks(&self, project: &ProjectId) -> Result<BTreeSet<TaskId>, LookError> {
+        if !self.picks_up(project).await? {
+            return Ok(BTreeSet::new());
+        }
+        let tracker = self.tracker(project).map_err(LookError::NoForge)?;
+        let open = TaskFilter { closed: Some(false), limit: OPEN_TASKS, ..TaskFilter::default() };
+        let tasks = match tracker.list(project, &open).await {
+            Err(TrackerError::Unsupported { .. }) => self.changed_tasks(&*tracker, project).await?,
+            tasks => tasks?,
+        };
+        let mut listed = BTreeSet::new();
+        for seen in tasks {
+            listed.insert(seen.task.clone());
+            self.handle.ask(Input::Task { task: seen.task, facts: Box::new(seen.facts) }).await?;
+        }
+        Ok(listed)
+    }
+
+    /// What a tracker that cannot be asked for a list tells: everything that ever changed, page by page.
+    async fn changed_tasks(
+        &self,
+        tracker: &dyn Tracker,
+        project: &ProjectId,
+    ) -> Result<Vec<TaskSeen>, LookError> {
+        let (mut tasks, mut page) = (Vec::new(), None);
+        loop {
+            let found = tracker.changed(project, Timestamp(0), page.as_deref()).await?;
+            tasks.extend(found.tasks.into_iter().filter(|seen| !seen.facts.closed));
+            match found.next {
+                Some(next) if tasks.len() < OPEN_TASKS => page = Some(next),
+                _ => return Ok(tasks),
+            }
+        }
+    }
+
+    /// Whether a project begins tasks without anybody's word.
+    async fn picks_up(&self, project: &ProjectId) -> Result<bool, LookError> {
+        let of = project.clone();
+        let picks =
+            move |state: &State| state.projects.get(&of).is_some_and(|project| project.auto_assign.is_some());
+        Ok(self.handle.view(picks).await?)
+    }
+
+    /// Looks at a task and at those that wait for it, as far as somebody here has to do with them.
+    async fn see_task(&self, hinted: &TaskId) -> Result<(), LookError> {
+        let changed = hinted.clone();
+        let concerned = self.handle.view(move |state| {
+            let waits = |(id, facts): (&TaskId, &TaskFacts)| {
+                (*id == changed || facts.blocked_by.contains(&changed)).then(|| id.clone())
+            };
+            let picked_up =
+                state.projects.get(&changed.project).is_some_and(|project| project.auto_assign.is_some());
+            let mut concerned: BTreeSet<TaskId> = state.tasks.iter().filter_map(waits).collect();
+            concerned.extend(picked_up.then(|| changed.clone()));
+            concerned
+        });
+        let tracker = self.tracker(&hinted.project).map_err(LookError::NoForge)?;
+        for task in concerned.await? {
+            let seen = match tracker.task(&task).await {
+                // It is gone, which says nothing about the work on it; but none is begun any more.
+                Err(TrackerError::NotFound { .. }) => {
+                    self.gone(task).await?;
+                    continue;
+                }
+                seen => seen?,
+            };
+            self.handle.ask(Input::Task { task, facts: Box::new(seen.facts) }).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets the engine forget a task that is gone and that nobody works on.
+    async fn gone(&self, task: TaskId) -> Result<(), LookError> {
+        let of = task.clone();
+        let idle = self.handle.view(move |state| {
+            state.tasks.get(&of).filter(|_| state.live_session_of(&of).is_none()).cloned()
+        });
+        if let Some(known) = idle.await? {
+            let facts = TaskFacts { closed: true, observed: self.ground.clock.now(), ..known };
+            self.handle.ask(Input::Task { task, facts: Box::new(facts) }).await?;
+        }
+        Ok(())
+    }
+
+    /// The pull requests of a project that are open at its forge, or were when we last looked.
+    async fn pulls_of(&self, project: &ProjectId) -> Result<BTreeSet<PullId>, LookError> {
+        let Ok(scm) = self.scm(project) else { return Ok(BTreeSet::new()) };
+        let mut pulls: BTreeSet<PullId> = scm.open_pulls(project).await?.into_iter().collect();
+        let of = project.clone();
+        let known = self.handle.view(move |state: &State| {
+            let open = state.pulls.values().filter(|pull| pull.id.project == of && pull.is_open());
+            open.map(|pull| pull.id.clone()).collect::<Vec<_>>()
+        });
+        pulls.extend(known.await?);
+        Ok(pulls)
+    }
+
+    async fn tasks_of(&self, project: &ProjectId) -> Result<Vec<TaskId>, LookError> {
+        let of = project.clone();
+        let known = self.handle.view(move |state| {
+            state.tasks.keys().filter(|task| task.project == of).cloned().collect::<Vec<_>>()
+        });
+        Ok(known.await?)
+    }
+
+    /// An agent may have renamed its branch, or gone on to another one. That tells whose pull request is whose.
+    pub(crate) async fn see_where_sessions_stand(&self, project: &ProjectId) {
+        let of = project.clone();
+        let trees = self.handle.view(move |state| {
+            let Some(project) = state.projects.get(&of) else { return vec![] };
+            let with_trees = state.live_in(&of).filter(|session| session.workspace.tree.is_some());
+            let tree = |session: &Session| (session.spec.workspace.clone(), tree_of(project, session));
+            with_trees.map(tree).collect::<Vec<_>>()
+        });
+        for (kind, tree) in trees.await.unwrap_or_default() {
+            let Some(workspace) = self.workspaces.get(&kind) else { continue };
+            if let Some(stand) = workspace.whereabouts(&tree).await.stand {
+                let input = SessionInput::Stands { stand };
+                // It may have ended meanwhile.
+                self.handle.ask(Input::Session { session: tree.session, input }).await.ok();
+            }
+        }
+    }
+
+    /// What came of a look; one that got no answer is repeated later. Where there is nobody to ask, nobody is: whoever is
+    /// configured next is asked about everything anyhow.
+    fn settled<T>(&self, hint: Hint, outcome: Result<T, &LookError>) -> Option<T> {
+        match outcome {
+            Ok(done) => {
+                self.asked.answered(&hint);
+                Some(done)
+            }
+            Err(LookError::NoForge(_)) => {
+                self.asked.answered(&hint);
+                None
+            }
+            Err(err) => {
+                tracing::warn!(?hint, %err, "a look at a forge failed; it is repeated");
+                self.asked.again(hint);
+                None
+            }
+        }
+    }
+}
+
+/// The known tasks that a list of open ones said nothing about: closed, gone, or too many for it. All, if there is no list.
+fn left_to_ask(known: Vec<TaskId>, listed: Option<&BTreeSet<TaskId>>) -> impl Iterator<Item = TaskId> {
+    known.into_iter().filter(move |task| listed.is_none_or(|listed| !listed.contains(task)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tasks_that_were_not_in_the_list_are_asked_for() {
+        let task = |key: &str| TaskId { project: ProjectId::new("app"), key: key.into() };
+        let known = || vec![task("1"), task("2"), task("3")];
+        let listed = BTreeSet::from([task("1"), task("3"), task("4")]);
+        assert_eq!(left_to_ask(known(), Some(&listed)).collect::<Vec<_>>(), [task("2")]);
+        assert_eq!(left_to_ask(known(), None).collect::<Vec<_>>(), known());
+    }
+}

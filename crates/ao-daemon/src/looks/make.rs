@@ -1,0 +1,168 @@
+//! Which forge and which tracker a project has, made from its configuration.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_config::shape::{CheckConfig, MergeStrategy, PolicyConfig};
+use ao_config::{Effective, Env, names};
+use ao_core::incident::IncidentKind;
+use ao_core::session::Phase;
+use ao_core::{ProjectId, State};
+use ao_engine::Handle;
+use ao_ports::{CheckSpec, Clock, Scm, Strategy, Tracker};
+use ao_scm::local::{self, LocalScm, Witness};
+use ao_tracker::{Keep, LocalTracker, Options as TrackerOptions};
+use async_trait::async_trait;
+use camino::Utf8PathBuf;
+
+use super::Ground;
+use super::masked::Discreet;
+use crate::config::Known;
+
+/// A session that ended so shortly ago may have changed something that is noticed only now.
+const LATELY: Duration = Duration::from_secs(10 * 60);
+/// How long the engine may take to say who is at work.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a project's configuration wants of its forge and its tracker.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wanted {
+    scm: String,
+    tracker: String,
+    /// Whether issues are files of the repository.
+    files: bool,
+    pub(crate) repository: Utf8PathBuf,
+    /// What the configuration says must hold before anything is merged.
+    pub(crate) policy: Option<PolicyConfig>,
+    pub(crate) default_branch: String,
+    pub(crate) checks: Vec<CheckSpec>,
+    pub(crate) strategy: Strategy,
+    pub(crate) delete_branch: bool,
+}
+
+impl Wanted {
+    pub(crate) fn of(known: &Known, env: &Env) -> Wanted {
+        let effective: Effective<'_> = known.effective();
+        let reactions = known.loaded.config.reactions_of(effective.name);
+        let landing = reactions.0.get(&IncidentKind::ApprovedAndGreen);
+        let keep = effective.tracker.options.get("keep").and_then(|keep| keep.as_str());
+        Wanted {
+            scm: effective.scm.plugin.clone(),
+            tracker: effective.tracker.plugin.clone(),
+            files: keep == Some("files"),
+            repository: effective.project.path.clone(),
+            policy: effective.project.policy.clone(),
+            default_branch: effective.project.default_branch.clone(),
+            checks: effective.project.checks.iter().map(|check| spec(check, env)).collect(),
+            strategy: match landing.and_then(|landing| landing.strategy) {
+                None | Some(MergeStrategy::Squash) => Strategy::Squash,
+                Some(MergeStrategy::Merge) => Strategy::Merge,
+                Some(MergeStrategy::Rebase) => Strategy::Rebase,
+            },
+            delete_branch: landing.and_then(|landing| landing.delete_after).unwrap_or(false),
+        }
+    }
+}
+
+fn spec(check: &CheckConfig, env: &Env) -> CheckSpec {
+    CheckSpec {
+        name: check.name(),
+        command: check.command.clone(),
+        timeout: check.timeout.0,
+        paths: check.paths.clone(),
+        required: check.required,
+        environment: check.env.core(env),
+        retries: check.retries,
+    }
+}
+
+pub(super) async fn scm(
+    project: &ProjectId,
+    wanted: &Wanted,
+    ground: &Ground,
+    handle: &Handle,
+) -> Result<Arc<dyn Scm>, String> {
+    if !names::AVAILABLE_SCMS.contains(&wanted.scm.as_str()) {
+        return Err(not_there(project, "scm", "pull requests", &wanted.scm));
+    }
+    let options = local::Options {
+        project: project.clone(),
+        repository: wanted.repository.clone(),
+        default_branch: wanted.default_branch.clone(),
+        checks: wanted.checks.clone(),
+        strategy: wanted.strategy,
+        queues: ground.queues.clone(),
+        settings: ao_git::Settings::default(),
+        witness: Some(Arc::new(AtWork {
+            project: project.clone(),
+            handle: handle.clone(),
+            clock: ground.clock.clone(),
+        })),
+    };
+    let runner = Arc::new(ground.runner.clone());
+    let scm = LocalScm::open(options, ground.records.clone(), runner, ground.clock.clone())
+        .await
+        .map_err(|err| err.to_string())?;
+    let scm: Arc<dyn Scm> = Arc::new(scm);
+    Ok(Arc::new(Discreet(scm)))
+}
+
+pub(super) fn tracker(
+    project: &ProjectId,
+    wanted: &Wanted,
+    ground: &Ground,
+) -> Result<Arc<dyn Tracker>, String> {
+    if !names::AVAILABLE_TRACKERS.contains(&wanted.tracker.as_str()) {
+        return Err(not_there(project, "tracker", "issues", &wanted.tracker));
+    }
+    let keep = match wanted.files {
+        true => Keep::Files { root: wanted.repository.clone() },
+        false => Keep::Store,
+    };
+    let options = TrackerOptions { project: project.clone(), keep };
+    let tracker = LocalTracker::new(options, ground.records.clone(), ground.clock.clone());
+    let tracker: Arc<dyn Tracker> = Arc::new(tracker);
+    Ok(Arc::new(Discreet(tracker)))
+}
+
+/// Who is at work in a project, as the engine knows it.
+struct AtWork {
+    project: ProjectId,
+    handle: Handle,
+    clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Witness for AtWork {
+    async fn at_work(&self) -> Vec<String> {
+        let (project, now) = (self.project.clone(), self.clock.now());
+        let names = self.handle.view(move |state: &State| {
+            let of_project = state.sessions.values().filter(|session| session.spec.project == project);
+            let at_work = of_project.filter(|session| match &session.phase {
+                Phase::Queued { .. } => false,
+                Phase::Ended { at, .. } => *at + LATELY >= now,
+                _ => true,
+            });
+            at_work.map(|session| session.spec.name.clone()).collect::<Vec<_>>()
+        });
+        match tokio::time::timeout(PATIENCE, names).await {
+            Ok(Ok(names)) => names,
+            // Nobody can say that nobody was.
+            _ => vec!["unknown".to_owned()],
+        }
+    }
+}
+
+impl fmt::Debug for AtWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AtWork").field("project", &self.project).finish_non_exhaustive()
+    }
+}
+
+fn not_there(project: &ProjectId, slot: &str, what: &str, name: &str) -> String {
+    format!(
+        "{}; with `{slot}: local` the project `{project}` has {what} of its own",
+        crate::config::not_available(slot, name)
+    )
+}

@@ -1,0 +1,407 @@
+//! The edge of the forges and trackers, where secrets are taken out of what people and agents say there: before a word is
+//! handed to one, and so before it is kept there, and as soon as one tells a word, which may come from a commit, a file of
+//! the repository or another service.
+//!
+//! Told as they are, and kept nowhere: what policies look for secrets in ([`Scm::diff_at`]), and what is only looked through for
+//! names of issues ([`Scm::words`]).
+
+use std::sync::Arc;
+
+use ao_core::pull::{Author, PullFacts};
+use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
+use ao_ports::{
+    BaseView, CheckOrder, CheckRun, Hint, Hints, LogPart, MergeOrder, MergeOutcome, MovedBase, NewComment,
+    NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter, Scm,
+    ScmAbilities, ScmError, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder, TestOutcome, ThreadReply,
+    TidyOrder, Tracker, TrackerAbilities, TrackerError, Webhook,
+};
+use ao_process::Secrets;
+use async_trait::async_trait;
+
+use crate::secrets::known;
+
+/// A forge or a tracker that hears and tells no secrets.
+pub(super) struct Discreet<T: ?Sized>(pub(super) Arc<T>);
+
+/// Something with words of others in it.
+trait Words {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String));
+
+    fn masked(mut self) -> Self
+    where
+        Self: Sized,
+    {
+        let secrets: Secrets = known();
+        if !secrets.is_empty() {
+            self.each(&mut |text| {
+                secrets.mask_in(text);
+            });
+        }
+        self
+    }
+}
+
+impl Words for String {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(self);
+    }
+}
+
+impl<T: Words> Words for Vec<T> {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        self.iter_mut().for_each(|one| one.each(pass));
+    }
+}
+
+impl<T: Words> Words for Option<T> {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        self.iter_mut().for_each(|one| one.each(pass));
+    }
+}
+
+impl<T: Words, E: Words> Words for Result<T, E> {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        match self {
+            Ok(told) => told.each(pass),
+            Err(err) => err.each(pass),
+        }
+    }
+}
+
+impl Words for usize {
+    fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
+}
+
+impl Words for () {
+    fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
+}
+
+impl Words for TrackerError {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        match self {
+            TrackerError::NotFound { what: text }
+            | TrackerError::Refused { why: text }
+            | TrackerError::Unsupported { what: text }
+            | TrackerError::Denied { what: text }
+            | TrackerError::BadWebhook { why: text }
+            | TrackerError::Failed(text) => pass(text),
+            TrackerError::Limited { .. } => {}
+        }
+    }
+}
+
+impl Words for ScmError {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        match self {
+            ScmError::Forge(err) => err.each(pass),
+            ScmError::Failed(text) => pass(text),
+        }
+    }
+}
+
+impl Words for TaskSeen {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(&mut self.facts.title);
+        pass(&mut self.body);
+        self.branch.each(pass);
+        self.comments.iter_mut().for_each(|comment| pass(&mut comment.body));
+    }
+}
+
+impl Words for TaskPage {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        self.tasks.each(pass);
+    }
+}
+
+impl Words for NewTask {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(&mut self.title);
+        pass(&mut self.body);
+    }
+}
+
+impl Words for TaskEdit {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        self.title.each(pass);
+        self.body.each(pass);
+    }
+}
+
+impl Words for NewPull {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(&mut self.title);
+        pass(&mut self.body);
+    }
+}
+
+impl Words for PullEdit {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        self.title.each(pass);
+        self.body.each(pass);
+    }
+}
+
+impl Words for NewComment {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(&mut self.body);
+    }
+}
+
+impl Words for NewReview {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(&mut self.body);
+        self.comments.iter_mut().for_each(|comment| pass(&mut comment.body));
+    }
+}
+
+impl Words for ThreadReply {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(&mut self.text);
+    }
+}
+
+impl Words for PullRow {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(&mut self.title);
+    }
+}
+
+impl Words for (PullId, PullFacts) {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        self.1.each_text(pass);
+    }
+}
+
+impl Words for CheckRun {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(&mut self.command);
+        self.why.each(pass);
+        if let Some(failure) = &mut self.failure {
+            pass(&mut failure.signature);
+            failure.step.each(pass);
+            pass(&mut failure.excerpt);
+            failure.items.iter_mut().for_each(|item| pass(&mut item.message));
+        }
+    }
+}
+
+impl Words for PullDetail {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        self.facts.each_text(pass);
+        pass(&mut self.body);
+        self.commits.iter_mut().for_each(|commit| pass(&mut commit.title));
+        self.threads.values_mut().for_each(|thread| thread.context.each(pass));
+        self.checks.each(pass);
+    }
+}
+
+impl Words for TestOutcome {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        if let TestOutcome::Red { output, between } = self {
+            pass(output);
+            pass(between);
+        }
+    }
+}
+
+impl Words for MergeOutcome {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        if let MergeOutcome::Refused { why, .. } = self {
+            pass(why);
+        }
+    }
+}
+
+#[async_trait]
+impl Tracker for Discreet<dyn Tracker> {
+    fn abilities(&self) -> TrackerAbilities {
+        self.0.abilities()
+    }
+
+    async fn changed(
+        &self,
+        project: &ProjectId,
+        since: Timestamp,
+        page: Option<&str>,
+    ) -> Result<TaskPage, TrackerError> {
+        self.0.changed(project, since, page).await.masked()
+    }
+
+    async fn task(&self, task: &TaskId) -> Result<TaskSeen, TrackerError> {
+        self.0.task(task).await.masked()
+    }
+
+    async fn list(&self, project: &ProjectId, filter: &TaskFilter) -> Result<Vec<TaskSeen>, TrackerError> {
+        self.0.list(project, filter).await.masked()
+    }
+
+    async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {
+        self.0.create(&new.clone().masked()).await
+    }
+
+    async fn find(&self, project: &ProjectId, key: &str) -> Result<Option<TaskId>, TrackerError> {
+        self.0.find(project, key).await
+    }
+
+    async fn edit(&self, task: &TaskId, edit: &TaskEdit) -> Result<(), TrackerError> {
+        self.0.edit(task, &edit.clone().masked()).await
+    }
+
+    async fn comment(&self, task: &TaskId, by: &Author, key: &str, text: &str) -> Result<(), TrackerError> {
+        self.0.comment(task, by, key, &known().mask(text)).await
+    }
+
+    async fn close(&self, task: &TaskId) -> Result<(), TrackerError> {
+        self.0.close(task).await
+    }
+
+    async fn warnings(&self) -> Result<Vec<String>, TrackerError> {
+        self.0.warnings().await.masked()
+    }
+
+    async fn watch(&self, hints: Arc<dyn Hints>) {
+        self.0.watch(hints).await;
+    }
+
+    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+        self.0.webhook(webhook).await
+    }
+
+    fn quota(&self) -> Option<Quota> {
+        self.0.quota()
+    }
+}
+
+#[async_trait]
+impl Scm for Discreet<dyn Scm> {
+    fn abilities(&self) -> ScmAbilities {
+        self.0.abilities()
+    }
+
+    async fn open(&self, new: &NewPull) -> Result<PullId, TrackerError> {
+        self.0.open(&new.clone().masked()).await
+    }
+
+    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+        self.0.pulls(pulls).await.masked()
+    }
+
+    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+        self.0.open_pulls(project).await
+    }
+
+    async fn base(&self, project: &ProjectId) -> Result<Option<BaseView>, TrackerError> {
+        self.0.base(project).await
+    }
+
+    async fn confirm_repository(&self, project: &ProjectId) -> Result<Vec<MovedBase>, TrackerError> {
+        self.0.confirm_repository(project).await
+    }
+
+    async fn tidy(&self, project: &ProjectId, order: &TidyOrder) -> Result<usize, TrackerError> {
+        self.0.tidy(project, order).await.masked()
+    }
+
+    async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
+        self.0.test(order).await.masked()
+    }
+
+    async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
+        self.0.merge(order).await.masked()
+    }
+
+    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), TrackerError> {
+        self.0.rerun(pull, head, check).await
+    }
+
+    async fn reply(&self, reply: &ThreadReply) -> Result<(), TrackerError> {
+        self.0.reply(&reply.clone().masked()).await
+    }
+
+    async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, TrackerError> {
+        self.0.list(project, filter).await.masked()
+    }
+
+    async fn show(&self, pull: &PullId) -> Result<PullDetail, TrackerError> {
+        self.0.show(pull).await.masked()
+    }
+
+    async fn words(&self, pull: &PullId) -> Result<String, TrackerError> {
+        self.0.words(pull).await
+    }
+
+    async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {
+        self.0.diff(pull, limit).await.masked()
+    }
+
+    async fn diff_at(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+        limit: usize,
+    ) -> Result<String, TrackerError> {
+        self.0.diff_at(pull, head, base, limit).await
+    }
+
+    async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), TrackerError> {
+        self.0.edit(pull, &edit.clone().masked()).await.masked()
+    }
+
+    async fn comment(&self, comment: &NewComment) -> Result<String, TrackerError> {
+        self.0.comment(&comment.clone().masked()).await
+    }
+
+    async fn edit_comment(
+        &self,
+        pull: &PullId,
+        comment: &str,
+        by: &Author,
+        body: &str,
+    ) -> Result<(), TrackerError> {
+        self.0.edit_comment(pull, comment, by, &known().mask(body)).await
+    }
+
+    async fn review(&self, review: &NewReview) -> Result<String, TrackerError> {
+        self.0.review(&review.clone().masked()).await
+    }
+
+    async fn resolve(
+        &self,
+        pull: &PullId,
+        thread: &str,
+        by: &Author,
+        resolved: bool,
+    ) -> Result<(), TrackerError> {
+        self.0.resolve(pull, thread, by, resolved).await
+    }
+
+    async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
+        self.0.runs(filter).await.masked()
+    }
+
+    async fn run(&self, run: &str) -> Result<CheckRun, TrackerError> {
+        self.0.run(run).await.masked()
+    }
+
+    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, TrackerError> {
+        self.0.check(order).await.masked()
+    }
+
+    async fn check_log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, TrackerError> {
+        self.0.check_log(run, from, limit, wait).await
+    }
+
+    async fn watch(&self, hints: Arc<dyn Hints>) {
+        self.0.watch(hints).await;
+    }
+
+    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+        self.0.webhook(webhook).await
+    }
+
+    fn quota(&self) -> Option<Quota> {
+        self.0.quota()
+    }
+}

@@ -1,0 +1,142 @@
+//! What is worth asking about. A set and not a queue: a hundred hints at one pull request are one question.
+//!
+//! A question that got no answer comes back later, and less and less often.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ao_ports::{Hint, Hints};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// How long a question without an answer waits at first, and at most.
+const FIRST: Duration = Duration::from_secs(5);
+const MOST: Duration = Duration::from_secs(5 * 60);
+
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    /// Held for a few instructions only.
+    open: Mutex<Open>,
+    some: Notify,
+}
+
+/// No larger than what there is to ask about.
+#[derive(Debug, Default)]
+struct Open {
+    now: BTreeSet<Hint>,
+    later: BTreeMap<Hint, Later>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Later {
+    at: Instant,
+    wait: Duration,
+}
+
+impl Asked {
+    /// Waits until there is something, and takes all of it.
+    pub(crate) async fn take(&self) -> BTreeSet<Hint> {
+        loop {
+            let hinted = self.some.notified();
+            let due = {
+                let mut open = self.open();
+                let taken = open.due(Instant::now());
+                if !taken.is_empty() {
+                    return taken;
+                }
+                open.later.values().map(|later| later.at).min()
+            };
+            match due {
+                Some(at) => tokio::select! {
+                    () = hinted => {}
+                    () = tokio::time::sleep_until(at) => {}
+                },
+                None => hinted.await,
+            }
+        }
+    }
+
+    /// Asks again later: nobody has answered.
+    pub(crate) fn again(&self, hint: Hint) {
+        let mut open = self.open();
+        let wait = open.later.get(&hint).map_or(FIRST, |later| (later.wait * 2).min(MOST));
+        open.later.insert(hint, Later { at: Instant::now() + wait, wait });
+        drop(open);
+        self.some.notify_one();
+    }
+
+    /// Forgets that a question had no answer: it has one now, or there is nobody to ask.
+    pub(crate) fn answered(&self, hint: &Hint) {
+        self.open().later.remove(hint);
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    /// Takes what is to be asked now. What has waited stays known, so that its next wait is longer.
+    fn due(&mut self, now: Instant) -> BTreeSet<Hint> {
+        let mut taken = std::mem::take(&mut self.now);
+        for (hint, later) in self.later.iter_mut().filter(|(_, later)| later.at <= now) {
+            taken.insert(hint.clone());
+            // Not before whoever asks has said what came of it.
+            later.at = now + MOST;
+        }
+        taken
+    }
+}
+
+impl Hints for Asked {
+    fn hint(&self, hint: Hint) {
+        self.open().now.insert(hint);
+        self.some.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ao_core::ProjectId;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    fn hint() -> Hint {
+        Hint::Project(ProjectId::new("app"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_hints_at_one_thing_are_one_question() {
+        let asked = Asked::default();
+        for _ in 0..100 {
+            asked.hint(hint());
+        }
+        assert_eq!(asked.take().await, BTreeSet::from([hint()]));
+        let nothing = timeout(Duration::from_secs(60), asked.take()).await;
+        assert!(nothing.is_err(), "there is nothing more to ask");
+        asked.hint(hint());
+        assert_eq!(asked.take().await.len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_gets_no_answer_is_asked_less_and_less_often() {
+        let asked = Asked::default();
+        asked.hint(hint());
+        let mut waits = Vec::new();
+        for _ in 0..9 {
+            let began = Instant::now();
+            assert_eq!(asked.take().await.len(), 1);
+            waits.push(began.elapsed().as_secs());
+            asked.again(hint());
+        }
+        assert_eq!(waits, [0, 5, 10, 20, 40, 80, 160, 300, 300]);
+        asked.answered(&hint());
+        assert!(timeout(Duration::from_secs(3600), asked.take()).await.is_err());
+        asked.again(hint());
+        let began = Instant::now();
+        asked.take().await;
+        assert_eq!(began.elapsed().as_secs(), 5, "it begins anew");
+    }
+}

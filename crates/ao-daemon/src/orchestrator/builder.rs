@@ -1,0 +1,138 @@
+//! Putting an orchestrator together.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::{Input, ProjectId, Settings};
+use ao_ports::{Agent, Clock, Notifier, Scm};
+use camino::{Utf8Path, Utf8PathBuf};
+use tokio::task::JoinSet;
+
+use super::tasks::{ListPlanner, Planner};
+use super::{Orchestrator, OrchestratorError, Ways};
+use crate::clock::SystemClock;
+use crate::daemon::{self, Daemon};
+
+/// What an orchestrator is made of. Each slot can be filled with one's own.
+pub struct Builder {
+    options: daemon::Options,
+    settings: Settings,
+    projects: BTreeMap<ProjectId, ProjectConfig>,
+    planner: Arc<dyn Planner>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Builder {
+    pub(super) fn new(data_dir: &Utf8Path) -> Builder {
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+        Builder {
+            options: daemon::Options::new(absolute(data_dir), program),
+            settings: Settings::default(),
+            projects: BTreeMap::new(),
+            planner: Arc::new(ListPlanner),
+            clock: Arc::new(SystemClock),
+        }
+    }
+
+    /// A repository under its care, with `main` as its default branch.
+    #[must_use]
+    pub fn project(self, name: &str, path: impl AsRef<Utf8Path>) -> Builder {
+        let path = absolute(path.as_ref()).into_string();
+        let config = ProjectConfig { path, default_branch: "main".into(), ..ProjectConfig::default() };
+        self.project_with(name, config)
+    }
+
+    /// The same, with all that can be said of a project.
+    #[must_use]
+    pub fn project_with(mut self, name: &str, config: ProjectConfig) -> Builder {
+        self.projects.insert(ProjectId::new(name), config);
+        self
+    }
+
+    /// An agent of one's own.
+    #[must_use]
+    pub fn agent(mut self, name: &str, agent: Arc<dyn Agent>) -> Builder {
+        self.options.own_agents.insert(name.to_owned(), agent);
+        self
+    }
+
+    /// Any program as an agent.
+    #[must_use]
+    pub fn command_agent(mut self, agent: ao_agent::Options) -> Builder {
+        self.options.agents.push(agent);
+        self
+    }
+
+    #[must_use]
+    pub fn notifier(mut self, name: &str, notifier: Arc<dyn Notifier>) -> Builder {
+        self.options.notifiers.insert(name.to_owned(), notifier);
+        self
+    }
+
+    /// The forge of a project.
+    #[must_use]
+    pub fn scm(mut self, project: &str, scm: Arc<dyn Scm>) -> Builder {
+        self.options.scms.insert(ProjectId::new(project), scm);
+        self
+    }
+
+    #[must_use]
+    pub fn planner(mut self, planner: Arc<dyn Planner>) -> Builder {
+        self.planner = planner;
+        self
+    }
+
+    /// Limits, patience, and what is done about problems without anybody's word: by default an agent is told of a failed
+    /// check of its pull request.
+    #[must_use]
+    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Builder {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Another program than this one as the helper that holds agents: `ao`, or one that calls
+    /// `ao::run_as_helper` first.
+    #[must_use]
+    pub fn helper(mut self, program: impl AsRef<Path>) -> Builder {
+        self.options.program = program.as_ref().to_owned();
+        self
+    }
+
+    /// Opens the log and starts. Agents that an earlier orchestrator with this folder has left running are found again.
+    pub async fn start(self) -> Result<Orchestrator, OrchestratorError> {
+        for config in self.projects.values() {
+            if !Utf8Path::new(&config.path).join(".git").exists() {
+                return Err(OrchestratorError::NoRepository(config.path.clone()));
+            }
+        }
+        let scms = self.options.scms.clone();
+        let daemon = Daemon::start(self.options, self.clock.clone())
+            .await
+            .map_err(|err| OrchestratorError::Failed(err.to_plain()))?;
+        daemon.handle.ask(Input::Configure(Box::new(self.settings))).await?;
+        for (project, config) in self.projects {
+            let input = ProjectInput::Configure(Box::new(config));
+            daemon.handle.ask(Input::Project { project, input }).await?;
+        }
+        let ways =
+            Ways { handle: daemon.handle.clone(), runtimes: daemon.runtimes.clone(), clock: self.clock };
+        Ok(Orchestrator { daemon, ways, planner: self.planner, scms, callbacks: Mutex::new(JoinSet::new()) })
+    }
+}
+
+/// Agents work elsewhere, so a path must not depend on where we are.
+fn absolute(path: &Utf8Path) -> Utf8PathBuf {
+    std::path::absolute(path)
+        .ok()
+        .and_then(|path| Utf8PathBuf::from_path_buf(path).ok())
+        .unwrap_or_else(|| path.to_owned())
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("options", &self.options).finish_non_exhaustive()
+    }
+}

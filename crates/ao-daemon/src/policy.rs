@@ -1,0 +1,242 @@
+//! The policies of the projects: read from their base branches when those move, put together with what is configured, and
+//! told to the engine before it hears of any pull request that they judge.
+//!
+//! The base branch is the project's default branch, whatever branch a pull request is to land on: a branch that an agent
+//! has made brings no rules of its own.
+
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+
+use ao_config::policy::{Field, Said, in_force, in_short, policy_path, read_policy};
+use ao_config::shape::PolicyConfig;
+use ao_core::policy::{POLICY_FILE, Policy, Scan};
+use ao_core::project::{ProjectInput, Suspicion};
+use ao_core::pull::{PullFacts, PullInput, PullState};
+use ao_core::queue::QueueEvent;
+use ao_core::{Event, Input, ProjectId, PullId, State, Timestamp};
+use ao_git::Git;
+use ao_ports::{BaseView, Hint, Hints as _, MovedBase, Scm, TrackerError};
+use camino::Utf8Path;
+
+use crate::looks::{Forges, LookError};
+
+/// A policy may be so long.
+const MOST: usize = 1 << 20;
+/// So much of a diff is looked through. One that is longer is not looked through to its end, and so not allowed.
+const DIFF: usize = 16 << 20;
+/// A year, near enough: what a policy says of the clocks of a place is renewed then.
+const YEAR: i64 = 31_556_952_000;
+
+/// A policy as it was last read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ReadPolicy {
+    /// The tip of the base branch; none if there is no such branch.
+    pub(crate) tip: Option<String>,
+    own: Option<PolicyConfig>,
+    year: i64,
+    /// Each key, what it comes to, and who has said so; or why the file cannot be read.
+    pub(crate) fields: Result<Vec<Field>, String>,
+}
+
+/// What a base branch says.
+#[derive(Debug)]
+pub struct OnBase {
+    pub tip: Option<String>,
+    /// Absent if there is no such file; a text that tells the place if it cannot be read.
+    pub policy: Result<Option<PolicyConfig>, String>,
+}
+
+impl Forges {
+    /// Reads the policy of a project, if it may be another one than before, and tells the engine. Returns whether that was
+    /// news.
+    pub(crate) async fn see_policy(&self, project: &ProjectId) -> Result<bool, LookError> {
+        let Some((repository, branch, own)) = self.projects().get(project).map(|known| {
+            let wanted = &known.wanted;
+            (wanted.repository.clone(), wanted.default_branch.clone(), wanted.policy.clone())
+        }) else {
+            return Ok(false);
+        };
+        let turn = {
+            let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            reading.entry(project.clone()).or_default().clone()
+        };
+        let _turn = turn.lock().await;
+        let now = self.ground.clock.now();
+        let year = now.0 / YEAR;
+        let git = Git::plain(repository.as_std_path());
+        let tip = match self.trusted_tip(project).await? {
+            Some(trusted) => Ok(trusted),
+            None => tip(&git, &branch).await,
+        };
+        let known = self.policies().get(project).cloned();
+        let same =
+            |known: &ReadPolicy| tip.as_ref() == Ok(&known.tip) && known.own == own && known.year == year;
+        // What was read before the engine knew that it had landed is told again.
+        if known.as_ref().is_some_and(same) && !self.awaits_policy(project).await? {
+            return Ok(false);
+        }
+        let on_base = match tip {
+            Ok(tip) => at_tip(&git, tip).await,
+            Err(err) => OnBase { tip: None, policy: Err(format!("{POLICY_FILE} could not be read: {err}")) },
+        };
+        let (input, fields) = counted(&on_base, own.as_ref(), &branch, now);
+        // The engine hears of a new project a moment later than we do; whoever asked tries again then.
+        let receipt = self.handle.ask(Input::Project { project: project.clone(), input }).await?;
+        let read = ReadPolicy { tip: on_base.tip, own, year, fields };
+        self.policies().insert(project.clone(), read);
+        Ok(!receipt.events.is_empty())
+    }
+
+    /// The tip that a forge which watches over its base goes by. What it holds back is told to the engine.
+    async fn trusted_tip(&self, project: &ProjectId) -> Result<Option<Option<String>>, LookError> {
+        let Ok(scm) = self.scm(project) else { return Ok(None) };
+        let Some(BaseView { tip, held, .. }) = scm.base(project).await? else { return Ok(None) };
+        let suspicion = |held: MovedBase| Suspicion {
+            revision: held.to.as_ref().map_or_else(|| held.detail.clone(), ToString::to_string),
+            what: held.what,
+            detail: held.detail,
+        };
+        let suspicions: Vec<Suspicion> = held.into_iter().map(suspicion).collect();
+        let id = project.clone();
+        let known = self.handle.view(move |state| state.projects.get(&id).map(|it| it.suspicions.len()));
+        // The engine hears of a new project a moment later than we do.
+        if !suspicions.is_empty() || known.await?.is_some_and(|known| known > 0) {
+            let input = ProjectInput::RepositorySeen { suspicions };
+            self.handle.ask(Input::Project { project: project.clone(), input }).await?;
+        }
+        Ok(Some(tip.map(|tip| tip.to_string())))
+    }
+
+    /// Has the policy read whenever the merge queue waits for that. Ends with the engine.
+    pub(crate) async fn after_landings(&self) -> Result<(), LookError> {
+        let mut news = self.handle.subscribe(self.handle.view_at(|_, seq| seq).await?);
+        while let Ok(Some(published)) = news.next().await {
+            if let Event::Queue(project, QueueEvent::Landed { .. }) = &published.event
+                && self.awaits_policy(project).await?
+            {
+                self.asked.hint(Hint::Project(project.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    async fn awaits_policy(&self, project: &ProjectId) -> Result<bool, LookError> {
+        let id = project.clone();
+        let due = move |state: &State| state.projects.get(&id).is_some_and(|known| known.queue.policy_due);
+        Ok(self.handle.view(due).await?)
+    }
+
+    /// The policy of a project, read anew if its base has moved.
+    pub(crate) async fn read_policy(&self, project: &ProjectId) -> Result<ReadPolicy, LookError> {
+        self.see_policy(project).await?;
+        let known = self.policies().get(project).cloned();
+        known.ok_or_else(|| LookError::NoForge(format!("there is no project `{project}`")))
+    }
+
+    /// Looks through what the heads of pull requests add, if their policy asks for it and that was not done yet. Returns those
+    /// of which that could not be read; what was read is of exactly the head and base that were seen.
+    pub(crate) async fn look_through(
+        &self,
+        scm: &dyn Scm,
+        seen: &[(PullId, PullFacts)],
+    ) -> Result<BTreeSet<PullId>, LookError> {
+        let mut unread = BTreeSet::new();
+        for (pull, facts) in seen.iter().filter(|(_, facts)| facts.state == PullState::Open) {
+            let (id, head) = (pull.clone(), facts.head.clone());
+            let wanted = self.handle.view(move |state| {
+                let policy = &state.projects.get(&id.project)?.policy;
+                let rules = policy.looks_for()?;
+                let known = state.pulls.get(&id)?.scan.as_ref();
+                let done = known.is_some_and(|scan| scan.rules == rules && scan.head == head);
+                (!done).then(|| (policy.clone(), rules))
+            });
+            let Some((policy, rules)) = wanted.await? else { continue };
+            let scan = match scm.diff_at(pull, &facts.head, &facts.base, DIFF).await {
+                Ok(diff) => found(policy, facts, diff).await,
+                Err(err @ (TrackerError::Limited { .. } | TrackerError::Failed(_))) => {
+                    tracing::warn!(%pull, %err, "what it adds could not be read; that is repeated");
+                    unread.insert(pull.clone());
+                    continue;
+                }
+                Err(err) => Some(Scan {
+                    head: facts.head.clone(),
+                    rules,
+                    found: vec![],
+                    more: false,
+                    failed: Some(err.to_string()),
+                }),
+            };
+            if let Some(scan) = scan {
+                let input = PullInput::Scanned(Box::new(scan));
+                self.handle.ask(Input::Pull { pull: pull.clone(), input }).await?;
+            }
+        }
+        Ok(unread)
+    }
+}
+
+/// What is found in a diff. Beside everything else, as it can take a while; how long is bounded.
+async fn found(policy: Policy, facts: &PullFacts, diff: String) -> Option<Scan> {
+    let head = facts.head.clone();
+    // A diff that was cut is exactly as long as was asked for, and one that was not is shorter.
+    let look = move || ao_scan::scan(&policy, &head, &diff, diff.len() < DIFF);
+    tokio::task::spawn_blocking(look).await.ok().flatten()
+}
+
+/// What the engine is told, and what people are shown.
+fn counted(
+    on_base: &OnBase,
+    own: Option<&PolicyConfig>,
+    branch: &str,
+    now: Timestamp,
+) -> (ProjectInput, Result<Vec<Field>, String>) {
+    match &on_base.policy {
+        Err(why) => (ProjectInput::PolicyBroken { why: why.clone() }, Err(why.clone())),
+        Ok(file) => {
+            let from = format!("{POLICY_FILE} on {branch}");
+            let file = file.as_ref().map(|policy| Said { from: &from, policy });
+            let layers: Vec<Said<'_>> =
+                file.into_iter().chain(own.map(|policy| Said { from: "config", policy })).collect();
+            let counts = in_force(&layers, now);
+            let policy = (!layers.is_empty()).then(|| Box::new(counts.policy));
+            (ProjectInput::PolicySeen(policy), Ok(counts.fields))
+        }
+    }
+}
+
+/// What the base branch of a repository says.
+pub async fn on_base(repository: &Utf8Path, branch: &str) -> OnBase {
+    let git = Git::plain(repository.as_std_path());
+    match tip(&git, branch).await {
+        Ok(tip) => at_tip(&git, tip).await,
+        Err(err) => OnBase { tip: None, policy: Err(format!("{POLICY_FILE} could not be read: {err}")) },
+    }
+}
+
+/// The tip of a branch, which is what changes are compared with, too.
+async fn tip(git: &Git, branch: &str) -> Result<Option<String>, String> {
+    git.base_tip(branch).await.map_err(|err| err.to_string())
+}
+
+async fn at_tip(git: &Git, tip: Option<String>) -> OnBase {
+    let policy = match &tip {
+        Some(commit) => read(git, commit).await,
+        None => Ok(None),
+    };
+    OnBase { tip, policy }
+}
+
+async fn read(git: &Git, commit: &str) -> Result<Option<PolicyConfig>, String> {
+    let failed = |err: ao_git::GitError| format!("{POLICY_FILE} could not be read: {err}");
+    let listed = git.read(&["ls-tree", "-z", commit, "--", POLICY_FILE]).await.map_err(failed)?;
+    // `100644 blob <id>\t.ao/policy.yaml`
+    let Some((entry, _)) = listed.split_once('\t') else { return Ok(None) };
+    let mut words = entry.split(' ');
+    let (mode, kind, id) = (words.next().unwrap_or_default(), words.next(), words.next().unwrap_or_default());
+    if kind != Some("blob") || !mode.starts_with("100") {
+        return Err(format!("{POLICY_FILE} is no plain file"));
+    }
+    let bytes = git.read_bytes(&["cat-file", "blob", id], MOST + 1).await.map_err(failed)?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{POLICY_FILE} is no UTF-8 text"))?;
+    read_policy(policy_path(), &text).map(Some).map_err(|err| in_short(&err))
+}
