@@ -1,16 +1,16 @@
-//! The slots of `ao` as small traits in domain words, with the contract on each method.
+//! The ports of `ao` as small traits, with the contract on each method.
 //!
-//! What holds for every port:
+//! Rules for every port:
 //!
 //! - **Plain data crosses it.** Arguments and results can be serialised, so an adapter can live in another process and
 //!   speak JSON-RPC over stdio. No closures, no file handles, no streams: output is read by offset, news is reported
 //!   through [`Reporter`].
 //! - **Nothing local is assumed.** A process may run in a container or a pod: a [`ProcessRef`] is a name, not a pid, and
-//!   a path is only meaningful to the workspace that gave it.
+//!   a path is only meaningful to the workspace that returned it.
 //! - **Abilities are declared**, never guessed from a name.
-//! - **Effects can be repeated.** Each method says what a second call with the same fence (session, attempt, delivery)
-//!   does, because after a crash the daemon asks again.
-//! - **An error means "did not happen" or "cannot tell".** Methods where the difference matters say which.
+//! - **Effects can be repeated.** Each method documents the effect of a second call with the same fence (session, attempt,
+//!   delivery), because after a crash the daemon asks again.
+//! - **An error means "did not happen" or "unknown".** Methods where the difference matters document which.
 
 mod agent;
 mod check;
