@@ -1,5 +1,4 @@
-//! What an input means for a session. One match shows the whole behaviour; what needs more than a few lines has a name
-//! below it.
+//! Decides inputs for a session. One match shows the whole behaviour; longer cases are functions below it.
 
 use std::time::Duration;
 
@@ -24,11 +23,11 @@ type Events = Result<Vec<SessionEvent>, Refusal>;
 
 const NOTHING: Events = Ok(Vec::new());
 
-/// A limit without an end is taken to end after this long; then it shows whether it has. If not, it is twice as long, up
-/// to four times.
+/// The assumed length of a provider's limit without an end. If the limit persists, the next assumption is twice as
+/// long, up to four times.
 const LIMIT_WITHOUT_END: Duration = Duration::from_secs(15 * 60);
 
-/// Why a process has ended that the provider refused more work.
+/// The reason why a process has ended that the provider refused more work.
 const LIMITED: &str = "the provider's limit ended its turn";
 
 pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: SessionInput) -> Events {
@@ -461,7 +460,7 @@ fn setup_is_empty(state: &State, session: &Session) -> bool {
     state.projects.get(&session.spec.project).is_none_or(|project| project.setup.is_empty())
 }
 
-/// What comes after its workspace is ready.
+/// Returns the events after its workspace is ready.
 fn prepared(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     if session.holds.is_empty() {
         launch(session, moment, session.attempt)
@@ -477,7 +476,7 @@ fn is_removing(session: &Session, tries: u32) -> bool {
 
 // ── seeing ──
 
-/// What a signal means: perhaps nothing, perhaps that the process has ended.
+/// Decides a signal: perhaps nothing, perhaps the end of the process.
 fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> Vec<SessionEvent> {
     // A source whose clock runs ahead must not outlive everything that is said after it.
     signal.at = signal.at.min(now);
@@ -520,7 +519,7 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
     events
 }
 
-/// The conversation that the agent names, if it is another than the one we know of.
+/// Records the conversation that the agent names, if it differs from the known one.
 fn conversation_seen(state: &State, session: &Session, seen: Option<ConversationId>) -> Vec<SessionEvent> {
     let new = seen.filter(|seen| session.conversation.as_ref() != Some(seen));
     // Another session's conversation is not ours to adopt, whatever the agent says.
@@ -528,7 +527,7 @@ fn conversation_seen(state: &State, session: &Session, seen: Option<Conversation
     own.map(|conversation| SessionEvent::ConversationSeen { conversation }).into_iter().collect()
 }
 
-/// One fresh start with the original task. It may wait in the outbox still, if it was never accepted.
+/// Starts once afresh with the original task, which may still be in the outbox if it was never accepted.
 fn conversation_gone(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let settings = &state.settings;
     let why = "the conversation to resume is gone; starts afresh with the task".to_owned();
@@ -556,7 +555,7 @@ fn session_leaves(events: &[SessionEvent]) -> bool {
     events.iter().any(|event| matches!(event, SessionEvent::Stopping { .. }))
 }
 
-/// What becomes of a session whose process has ended by itself.
+/// Decides the next phase of a session whose process has exited.
 fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32>) -> AfterStop {
     let how = match code {
         Some(code) => format!("the agent exited with code {code}"),
@@ -565,7 +564,7 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
     after_end(state, session, now, code, how)
 }
 
-/// What becomes of a session whose process has come to an end that nobody wanted.
+/// Decides the next phase of a session whose process has ended unexpectedly.
 fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>, how: String) -> AfterStop {
     if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
         return AfterStop::End { outcome: outcome.clone() };
@@ -594,8 +593,8 @@ fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>
 
 // ── answers ──
 
-/// Takes an answer to the question with that number, and to no other: what was asked when the person read it may have been
-/// replaced since.
+/// Takes an answer to the question with that number only: the question that the person read may have been replaced
+/// since.
 fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: String) -> Events {
     if session.answer.is_some() {
         return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));

@@ -1,4 +1,4 @@
-//! What a session wants done in the world, read off its state. The same after a restart as before it.
+//! Effects that a session wants, derived from its state. The same after a restart as before it.
 
 use super::{AfterStop, Phase, Session, Stage};
 use crate::Attempt;
@@ -178,7 +178,7 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
     }
 }
 
-/// How to launch it; nothing while its conversation is being given up, which the same step ends.
+/// Returns the order to launch it; `None` while its conversation is being given up, which the same step ends.
 fn launch_plan(state: &State, session: &Session) -> Option<LaunchPlan> {
     let conversation = session.conversation.clone()?;
     let with_launch =

@@ -48,7 +48,7 @@ pub(super) fn resume(
     Ok(events)
 }
 
-/// That its own budget is spent, and what to type.
+/// Returns the refusal for its own spent budget, with the command that helps.
 pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
     Refusal::Budget {
         session: session.id,
@@ -57,7 +57,7 @@ pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
     }
 }
 
-/// Refuses if only a provider's limit keeps it, which no word ends.
+/// Refuses if only a provider's limit holds it, which no command ends.
 fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
     if !session.holds.contains_key(&HoldKind::Account) {
         return Ok(());
@@ -70,7 +70,7 @@ fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
     })
 }
 
-/// Refuses if a budget is spent that it shares with others.
+/// Refuses if a shared budget is spent.
 fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
     for budget in state.budgets_of(session) {
         let Some(purse) = state.purses.get(&budget).filter(|purse| purse.cap.is_some()) else { continue };
@@ -87,7 +87,7 @@ fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), 
     Ok(())
 }
 
-/// Ends the turn that runs. It goes on where it was, once it may.
+/// Ends the running turn. It resumes where it was, once it may.
 pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<SessionEvent> {
     let why = format!("ended in the middle of a turn: {why}");
     let body = "You were stopped in the middle of a turn, because a budget was spent. Go on where you were.";
@@ -98,7 +98,7 @@ pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<Sessio
     ]
 }
 
-/// What it means that so much is used up in all.
+/// Decides the events of a new total of spending.
 pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
     let spend = session.spend.later(total);
     let mut events = Vec::new();
@@ -116,7 +116,7 @@ pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
 }
 
 impl Session {
-    /// What it has used up by our own count, whatever its agent says or leaves unsaid.
+    /// Returns its usage by our own count, regardless of the agent's reports.
     pub(super) fn counted(&self, now: Timestamp) -> Spend {
         let running = match self.phase {
             Phase::Running { since, .. } => now.since(since).as_secs(),
