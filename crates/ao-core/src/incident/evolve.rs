@@ -1,4 +1,4 @@
-//! How an event changes what is known of an open problem. Nothing here can fail, so old logs always load.
+//! Applies events to an incident. Nothing here can fail, so old logs always load.
 
 use super::{Doubt, Incident, IncidentEvent, Rung, TRIED_KEPT};
 use crate::Timestamp;

@@ -1,14 +1,14 @@
-//! The ladder: what is done next about a problem, by whom, and when that ends.
+//! The escalation of an incident: the next action, by whom, and its end.
 
 use super::scene::{Misfit, Scene};
 use super::{Doubt, Incident, IncidentEvent, IncidentInput, IncidentKey, Rung, evolve};
 use crate::Timestamp;
 use crate::reaction::Action;
 
-/// Why a person is asked who is the only one to be asked; not worth saying.
+/// Reason used when the reaction goes straight to a person. Omitted from the notice.
 pub(crate) const ONLY_A_PERSON: &str = "only a person can decide this";
 
-/// Says what an input means for a problem.
+/// Decides an input for an incident.
 pub(crate) fn decide(
     key: &IncidentKey,
     known: Option<&Incident>,
@@ -98,7 +98,8 @@ pub(crate) fn decide(
     }
 }
 
-/// The ladder goes on where it stood, and with the patience it had; whoever was told is not told again.
+/// Returns the time at which the escalation continues where it was, with the time that was left. No message is
+/// repeated.
 fn due_on_return(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
     if let Some(due) = moment_due(incident, scene) {
         return Some(due);
@@ -111,12 +112,12 @@ fn due_on_return(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
     (asked && !waits).then(|| scene.now.max(incident.since + scene.reaction.escalate_after))
 }
 
-/// A moment that somebody was told of is past.
+/// Returns whether a custom event is past, because it was reported.
 fn moment_over(incident: &Incident) -> bool {
     incident.key.kind.is_moment() && (incident.rung != Rung::Agent || !incident.is_fresh())
 }
 
-/// The next step for a problem that is there, if its reaction's condition holds.
+/// Returns the next step for a present problem, if the condition of its reaction holds.
 fn act(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
     if matches!(incident.rung, Rung::Person | Rung::Nobody) {
@@ -150,7 +151,7 @@ fn act(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     }
 }
 
-/// Whether it is doubted, what happened to that, and whether the ladder has to wait for it.
+/// Returns the changes of doubt, and whether the escalation has to wait for it.
 fn doubt(incident: &Incident, scene: &Scene<'_>) -> (Vec<IncidentEvent>, bool) {
     use IncidentEvent as E;
     let believed = |why: &str| {
@@ -236,7 +237,7 @@ fn next_rung(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     }
 }
 
-/// What an errand on a problem's behalf came to.
+/// Decides the result of a job that ran for an incident.
 fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
     let action = action_for(incident, scene);
@@ -289,12 +290,12 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
     }
 }
 
-/// What is done about this one.
+/// Returns the action for this incident.
 fn action_for(incident: &Incident, scene: &Scene<'_>) -> Action {
     if incident.instead { Action::SendToAgent } else { scene.reaction.action }
 }
 
-/// The next rung above the agent.
+/// Escalates above the agent.
 fn up(incident: &Incident, scene: &Scene<'_>, why: String) -> IncidentEvent {
     if scene.helpers.orchestrator && incident.rung == Rung::Agent {
         let due = moment_due(incident, scene).unwrap_or(scene.now + scene.reaction.escalate_after);
@@ -308,12 +309,12 @@ fn person(incident: &Incident, scene: &Scene<'_>, why: String) -> IncidentEvent 
     IncidentEvent::Escalated { to: Rung::Person, due: moment_due(incident, scene), why }
 }
 
-/// When a moment that somebody was told of is past.
+/// Returns the time at which a reported custom event is past.
 fn moment_due(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
     incident.key.kind.is_moment().then_some(scene.now + scene.stable_clear)
 }
 
-/// What was done so often, in words for people.
+/// Describes the actions taken, for people.
 fn tried(action: Action, times: u32) -> String {
     let often = match times {
         0 => return "no agent could be told".to_owned(),
@@ -329,7 +330,7 @@ fn tried(action: Action, times: u32) -> String {
     }
 }
 
-/// The problem as it is after some events.
+/// Returns the incident after some events.
 fn after(incident: &Incident, events: &[IncidentEvent], now: Timestamp) -> Incident {
     let mut after = incident.clone();
     for event in events {
@@ -365,7 +366,7 @@ mod tests {
         IncidentInput::Seen(Problem { kind, problem, revision: revision.into(), detail: "a.rs".into() })
     }
 
-    /// What comes of some inputs, each with its second, in the words of the events.
+    /// Returns the events of some inputs, each with its second, as text.
     fn story(reaction: &Reaction, helpers: Helpers, inputs: Vec<(i64, IncidentInput)>) -> String {
         let mut known: Option<Incident> = None;
         let mut told = Vec::new();
