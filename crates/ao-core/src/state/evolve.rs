@@ -1,4 +1,4 @@
-//! What each event makes of the state.
+//! Applies events to the state.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ use crate::session::{self, Session, SessionEvent};
 use crate::task::TaskEvent;
 use crate::{ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// How many keys of past notices are remembered, to tell people everything once.
+/// The number of keys of past notices that are remembered, so that every notice is sent once.
 const NOTICE_KEYS: usize = 1024;
 
-/// How many tasks that had a session are remembered, beside those that are open.
+/// The number of tasks with a session that are remembered, besides open ones.
 const WORKED: usize = 16 * 1024;
 
 impl State {
-    /// Folds one event into the state. Cannot fail, and acts on nothing.
+    /// Applies one event to the state. Cannot fail, and acts on nothing.
     pub fn evolve(&mut self, stamped: &Stamped) {
         let at = stamped.at;
         self.at = self.at.max(at);
@@ -293,7 +293,7 @@ impl State {
         }
     }
 
-    /// Counts what a session used up on top for all the budgets that it shares.
+    /// Adds the growth of a session's spending to all budgets that it shares.
     fn count_spend(&mut self, id: SessionId, spend: Spend, at: Timestamp) {
         let Some(session) = self.sessions.get(&id) else { return };
         // A project that is gone takes its budgets along.
@@ -313,7 +313,7 @@ impl State {
         self.index.timers.set(Timer::Budget(budget.clone()), None);
     }
 
-    /// Forgets what only an archived session knew of.
+    /// Forgets what only an archived session needed.
     fn forget(&mut self, pulls: &BTreeSet<PullId>, task: Option<&TaskId>) {
         for id in pulls {
             if self.pulls.get(id).is_some_and(|pull| !pull.is_open()) {
@@ -325,7 +325,7 @@ impl State {
         }
     }
 
-    /// Forgets a task that is closed and that nobody here works on.
+    /// Forgets a closed task without a session.
     fn forget_task(&mut self, task: &TaskId) {
         self.tasks.remove(task);
         self.unassigned.remove(task);
@@ -335,7 +335,7 @@ impl State {
         }
     }
 
-    /// Remembers that a task has had its session. Of very many, those are forgotten that are closed.
+    /// Remembers that a task had its session. Beyond the limit, closed tasks are forgotten.
     fn remember_worked(&mut self, task: &TaskId) {
         self.unassigned.remove(task);
         self.worked.insert(task.clone());
@@ -371,7 +371,7 @@ impl State {
         }
     }
 
-    /// The project that a subject is of.
+    /// Returns the project that a subject belongs to.
     fn project_of(&self, subject: &Subject) -> Option<ProjectId> {
         let project = match subject {
             Subject::Host => return None,
