@@ -1,4 +1,4 @@
-//! What follows from what happened to an incident: who is told, what is done.
+//! Consequences of an incident's events: messages and jobs.
 
 use std::collections::VecDeque;
 
@@ -125,7 +125,7 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
     }
 }
 
-/// What an agent has not heard of a problem yet.
+/// Returns the part of a problem that an agent does not know yet.
 fn news_of(state: &State, incident: &Incident, agent: &Session, told: &str) -> String {
     let key = &incident.key;
     // If it has not even heard the last news of this, it gets the whole.
@@ -142,7 +142,7 @@ pub(super) fn is_news_of(kind: &MessageKind, key: &IncidentKey) -> bool {
     matches!(kind, MessageKind::News { incident } if incident == key)
 }
 
-/// The check is run again and the base is asked, both at once, because either may take long.
+/// Runs the check again and checks the base, both at once, because either may take long.
 fn find_out(state: &State, incident: &Incident, doubt: &Doubt, then: &mut VecDeque<Input>) {
     let Some(pull) = pull_of(state, &incident.key) else { return };
     let Some(check) = pull.failure(&incident.key.problem) else { return };
@@ -175,7 +175,7 @@ fn rerun(incident: &Incident, pull: &Pull, check: &str, commit: &Commit, number:
     }
 }
 
-/// Says in the thread by which commit it was addressed. An agent that has answered there itself needs no second voice.
+/// Replies in the thread with the commit that addresses it, unless the agent has replied there itself.
 fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Option<Input> {
     let key = &incident.key;
     let pull = pull_of(state, key)?;
@@ -205,7 +205,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     })
 }
 
-/// One errand for each time that a problem is acted upon.
+/// Returns one job for each action on a problem.
 fn ordered(incident: &Incident, order: Order) -> Input {
     Input::Order {
         key: format!("{} {} {}", incident.key, incident.opened, incident.acted),

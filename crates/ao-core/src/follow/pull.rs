@@ -1,4 +1,4 @@
-//! What follows from what happened to a pull request.
+//! Consequences of a pull request's events.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -100,8 +100,8 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
     then.push_back(Input::Review(Subject::Pull(id.clone())));
 }
 
-/// What has the issues closed that a merged pull request settles: those that it names are found where it is done, and of those
-/// that its sessions work on the ones that have no other change left to come.
+/// Returns the job that closes the issues of a merged pull request: those that it names are found when the job runs,
+/// and of those that its sessions work on the ones without another open change.
 fn settle(state: &State, id: &PullId) -> Option<Input> {
     if state.projects.get(&id.project)?.leave_issues_open {
         return None;
@@ -119,7 +119,7 @@ fn settle(state: &State, id: &PullId) -> Option<Input> {
     })
 }
 
-/// A check that failed and passes on the same head was chance, unless the base was to blame.
+/// Returns the flake, if a failed check passes on the same head and the base was not at fault.
 fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     if pull.failures.contains_key(check) {
         return None;
@@ -142,10 +142,10 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     })
 }
 
-/// For so long after an order to rebase a new head may be what came of it.
+/// The time after a rebase job in which a new head may be its result.
 const JUST_REBASED: Duration = Duration::from_secs(300);
 
-/// What was asked in threads that the agent has heard of is answered by the new head, as far as anybody can tell.
+/// Treats threads that the agent was informed of as addressed by the new head.
 pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
     let subject = Subject::Pull(pull.id.clone());
     // Who is at it may be about to answer.

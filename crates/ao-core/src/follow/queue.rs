@@ -1,4 +1,4 @@
-//! What follows from what happened in the merge queue.
+//! Consequences of merge queue events.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::session::{MessageKind, NewMessage, Sender, SessionInput};
 use crate::state::State;
 use crate::{Commit, ProjectId, PullId};
 
-/// How much is told of what landed in between.
+/// The number of bytes about intermediate landings in a message.
 const BETWEEN: usize = TEXT_LIMIT / 2;
 
 pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, then: &mut VecDeque<Input>) {
@@ -109,7 +109,7 @@ fn kind(reason: &Rejection) -> &'static str {
     }
 }
 
-/// A conflict that only the queue has seen yet.
+/// Returns the facts for a conflict that only the queue has seen yet.
 fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> Option<Input> {
     let project = state.projects.get(&pull.id.project)?;
     let base = match pull.facts.base_branch == project.default_branch {
@@ -124,14 +124,14 @@ fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> O
     Some(seen(pull, facts))
 }
 
-/// What the queue knows better than the last look, as if that had shown it.
+/// Reports facts that the queue knows better than the last look, as if a look had shown them.
 fn seen(pull: &Pull, facts: PullFacts) -> Input {
     Input::Pull { pull: pull.id.clone(), input: PullInput::Seen(Box::new(facts)) }
 }
 
-/// The branches that are behind now and merge cleanly, if the project wants them to be kept up: those of agents that have
-/// nothing to do. What is in the queue is left alone, as another head would be another question. Whether it is behind is seen
-/// where it is done: what is up to date stays as it is.
+/// Returns the jobs that update branches that are behind and merge cleanly, if the project wants that: those of idle
+/// agents. Queue entries are left alone, because another head would need another request. The job itself checks
+/// whether a branch is behind: one that is up to date stays as it is.
 fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
     let Some(project) = state.projects.get(id) else { return vec![] };
     if project.merge_queue.as_ref().is_none_or(|rules| rules.update == Update::None) {

@@ -1,4 +1,4 @@
-//! What follows from what happened to a session.
+//! Consequences of a session's events.
 
 use std::collections::VecDeque;
 

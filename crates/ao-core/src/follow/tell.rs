@@ -1,4 +1,4 @@
-//! In which words agents, orchestrators and people hear of a problem.
+//! Messages about a problem to agents, orchestrators and people.
 
 use super::bounded;
 use crate::decide::agent_of;
@@ -10,15 +10,15 @@ use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
 
-/// How much of the evidence those get who have to judge a story rather than to mend it.
+/// The number of bytes of evidence for receivers who judge a problem rather than fix it.
 const EVIDENCE: usize = 8 * 1024;
 
-/// What the agent whose problem it is hears.
+/// Returns the message to the agent that owns the problem.
 pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
     news(to, incident, bounded(body(state, incident, detail)))
 }
 
-/// What the one who steers the project hears: of whom, why now, and the evidence.
+/// Returns the message to the orchestrator: the subject, the reason for the escalation, and the evidence.
 pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
     // What a session shows is its agent's word, and no more ours than a comment is.
     let evidence = match incident.key.subject {
@@ -30,7 +30,7 @@ pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why
     news(to, incident, bounded(body(state, incident, &detail)))
 }
 
-/// What a person hears: whom it is about, by the name that people use, what it is, and what was tried.
+/// Returns the notice to a person: the subject by its display name, the problem, and the attempts.
 pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     let key = &incident.key;
     let reaction = state.reaction(&key.kind, &key.subject);
@@ -70,7 +70,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     }
 }
 
-/// The words of the reaction, the evidence, and what there is to say beside it.
+/// Returns the text of the reaction, the evidence, and remarks.
 pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
     let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
     // The words are about the attempt that was just begun, and count those before it.
@@ -82,7 +82,7 @@ pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
     body
 }
 
-/// Whether it was doubted, what came of that, and what was tried before.
+/// Returns remarks on doubts, their results, and earlier attempts.
 fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     let mut remarks = Vec::new();
     if incident.key.kind == IncidentKind::CiFailed {
@@ -95,7 +95,7 @@ fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     remarks
 }
 
-/// What a command or a forge says may be anything: only its first line stands among our own words.
+/// Output of a command or a forge may be anything: only its first line stands among our own text.
 pub(super) fn marked(text: &str) -> String {
     match text.split_once('\n') {
         Some((first, rest)) => {
@@ -131,7 +131,7 @@ fn how_sure(state: &State, incident: &Incident) -> Vec<String> {
     said
 }
 
-/// The first commit is the one that the agent was told on, the others are what it has done since.
+/// The first commit is the head at the first message; the others are the agent's attempts since.
 fn what_was_tried(incident: &Incident) -> Option<String> {
     let (told, since) = incident.tried.split_first()?;
     if since.is_empty() {
@@ -165,7 +165,7 @@ fn news(to: &Session, incident: &Incident, body: String) -> Input {
     }
 }
 
-/// The command that answers a dialog, with the choices that it numbers, if it does.
+/// Returns the command that answers a dialog, with its numbered choices, if it has any.
 fn how_to_answer(session: &Session, dialog: &str) -> String {
     let choices: Vec<&str> = dialog.lines().filter_map(choice).collect();
     let answers = match &choices[..] {
@@ -176,7 +176,7 @@ fn how_to_answer(session: &Session, dialog: &str) -> String {
     format!("Answer with: ao answer {name} {answers} --question {number}")
 }
 
-/// The number of a choice, such as `2` in `❯ 2. No, and say why`.
+/// Returns the number of a choice, such as `2` in `❯ 2. No, and say why`.
 fn choice(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '❯' | '>' | '│' | '*'));
     let (number, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);
