@@ -1,12 +1,12 @@
-//! What an input means for a pull request: mostly, how a new look differs from what is known.
+//! Decides inputs for a pull request: mostly, the differences of a new look from the known facts.
 
 use super::diff::{first_sight, news};
 use super::{Pull, PullEvent, PullInput, PullRefusal, PullState, Standing};
 
-/// Decides what an input means. Pure: no clock, no disk, no randomness.
+/// Decides the events of an input. Pure: no clock, no disk, no randomness.
 ///
-/// A look that brings no news leaves no trace, so one that was taken earlier but arrives after it can be believed
-/// until the next look sets it right. Whoever looks does so one look at a time for each pull request.
+/// A look without news leaves no trace, so an older look that arrives after it is believed until the next look
+/// corrects it. Callers therefore take one look at a time for each pull request.
 pub(crate) fn decide(known: Option<&Pull>, input: &PullInput) -> Result<Vec<PullEvent>, PullRefusal> {
     match (known, input) {
         (None, PullInput::Seen(seen)) => Ok(first_sight(&seen.tidied())),
