@@ -236,7 +236,7 @@ pub(crate) fn decide(
             let since = errand.since.unwrap_or(moment.at);
             let waited = moment.at.since(since);
             let again_at = moment.at + (waited / 4).clamp(LOOK_LEAST, LOOK_MOST);
-            // It ends before whoever waits for it goes on without it.
+            // It ends before its requester continues without it.
             if again_at < since + patience.unwrap_or(PATIENCE) {
                 vec![ErrandEvent::Delayed { why, again_at, counts: false }]
             } else {
@@ -247,7 +247,7 @@ pub(crate) fn decide(
         ErrandInput::Due if errand.again_at.is_some_and(|at| at <= moment.at) => {
             vec![ErrandEvent::Retried {}]
         }
-        // A late word about a try that we have already counted.
+        // A stale result of a try that was already counted.
         ErrandInput::Done { .. }
         | ErrandInput::Failed { .. }
         | ErrandInput::InTheWay { .. }

@@ -368,7 +368,7 @@ pub(crate) fn decide(
                 false => vec![],
             })
         }
-        // An answer about a tip that nobody asks about any more says nothing.
+        // A result for a tip that is no longer asked about is stale.
         (Some(known), ProjectInput::BaseFound { check, commit, verdict }) => {
             let verdict = verdict.bounded();
             let branches = known.base.waiting(&check, &commit).into_iter();

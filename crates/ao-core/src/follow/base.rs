@@ -24,9 +24,9 @@ pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: 
             }),
             behalf: Behalf::Base { project: id.clone(), check: check.clone(), commit: commit.clone() },
         }),
-        // Whoever waited for it goes on, or is held from now on.
+        // Sessions that waited for it continue, or are held from now on.
         ProjectEvent::BaseFound { branch, check, commit, verdict } => {
-            // It may have moved while it was asked about. Who was looked at last knows best where it is.
+            // It may have moved while it was checked. The latest look has the newest tip.
             let on_it =
                 pulls_of(state, id).filter(|pull| pull.is_open() && pull.facts.base_branch == *branch);
             let newest = on_it.max_by_key(|pull| pull.facts.observed_at).map(|pull| &pull.facts.base);

@@ -47,12 +47,12 @@ pub(super) fn follow(
         }
         Behalf::Task(task) => {
             then.extend(for_task(state, task, result));
-            // Nobody works on it, so it may have been the last that there was to do.
+            // No session works on it, so the project may be complete.
             then.extend(super::complete(state, &task.project, at));
         }
         Behalf::Landed(pull) => {
             then.extend(unsettled(pull, result));
-            // It may have been the last that there was to do.
+            // The project may be complete.
             then.extend(super::complete(state, &pull.project, at));
         }
         Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Nobody => {
@@ -105,7 +105,7 @@ fn for_incident(
         Ok(ErrandOutcome::Refused { why }) | Err(why) => Err(cut(why, SAID)),
     };
     match result {
-        // A moment is soon past, but that nothing was done about it is still worth knowing.
+        // A custom event is soon past, but a failed reaction to it is still worth a notice.
         Err(why) if key.kind.is_moment() && !state.incidents.contains_key(key) => {
             let reaction = state.reaction(&key.kind, &key.subject);
             Input::Tell {

@@ -21,16 +21,16 @@ pub(super) fn follow(
     at: Timestamp,
     then: &mut VecDeque<Input>,
 ) {
-    // Files that somebody changes, or does not change any more, hold those that name them.
+    // A file that comes into use, or goes out of use, affects the sessions whose tasks name it.
     then.push_back(Input::Schedule);
     if !state.projects.get(id).is_some_and(|project| project.conflict_forecast.tell) {
         return;
     }
-    // One message for each, however many others it clashes with at once.
+    // One message for each, even if it clashes with several others at once.
     let mut letters: BTreeMap<SessionId, Vec<String>> = BTreeMap::new();
     for clash in found {
         let owners = [&clash.a, &clash.b].map(|side| state.owner_of_side(side).map(|owner| owner.id));
-        // Two changes of one session: it knows.
+        // Two changes of one session: no message needed.
         if owners[0].is_some() && owners[0] == owners[1] {
             continue;
         }

@@ -30,7 +30,7 @@ pub(super) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
     match &stamped.event {
         Event::Session(id, event) => then.extend(session(state, *id, event, at)),
         Event::Pull(id, event) => then.extend(pull(state, id, event, at)),
-        // Also when only the configuration changed: what was tested before there were hooks has to be asked about too.
+        // Includes a change of the configuration alone: entries tested before there were hooks need an answer too.
         Event::Queue(id, _) | Event::Project(id, ProjectEvent::Configured { .. }) => {
             then.extend(landing(state, id, at));
         }
@@ -42,7 +42,7 @@ fn session(state: &State, id: SessionId, event: &SessionEvent, at: Timestamp) ->
     let session = state.sessions.get(&id)?;
     let point = match event {
         SessionEvent::WorkspaceReady { .. } => HookPoint::WorkspaceCreated,
-        // A session starts once, however often its process does.
+        // A session starts once, even if its process starts repeatedly.
         SessionEvent::Launched { .. } if session.launches == 1 => HookPoint::SessionStarted,
         SessionEvent::Ended { .. } => HookPoint::SessionEnded,
         _ => return None,
@@ -100,7 +100,7 @@ fn nobody_waits(project: &ProjectId, point: HookPoint) -> Behalf {
 pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then: &mut VecDeque<Input>) {
     let objection = match event {
         ErrandEvent::Done { outcome: ErrandOutcome::Refused { why }, .. } => Some(why.clone()),
-        // Whoever could not be asked has not agreed.
+        // A hook that could not run has not agreed.
         ErrandEvent::Failed { why, .. } => Some(format!("it could not be run: {why}")),
         _ => None,
     };

@@ -67,7 +67,7 @@ pub(super) fn account(
 pub(super) fn budget(state: &State, budget: &Budget, event: &BudgetEvent, then: &mut VecDeque<Input>) {
     match event {
         BudgetEvent::Marked { mark } => {
-            // Only who has a process is asked: to wake somebody for it would cost what is to be saved.
+            // Only sessions with a process are asked: waking one would cost what is to be saved.
             let running = state
                 .live_under(budget)
                 .into_iter()

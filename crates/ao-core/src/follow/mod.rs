@@ -98,12 +98,11 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
 
 /// Reports that a project has no work left, if that is so and it had some.
 fn complete(state: &State, id: &ProjectId, at: Timestamp) -> Option<Input> {
-    // Asked first, because tasks are seen far more often than work ends.
+    // Checked first, because tasks are seen far more often than work ends.
     if !state.projects.get(id)?.may_complete() {
         return None;
     }
-    // An orchestrator is there for a person, and is no work that could be done; a task that is next and a change that is
-    // still open are.
+    // An orchestrator is there for a person and does not count as work; a next task and an open change do.
     let at_work = state.live_in(id).any(|session| session.spec.role != Role::Orchestrator);
     let unsettled = || {
         let mut orders = state.errands.values().map(|errand| &errand.order);

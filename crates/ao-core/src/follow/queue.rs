@@ -35,7 +35,7 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
             then.push_back(Input::Tell {
                 level: Level::Action,
                 subject: Subject::Pull(pull.clone()),
-                // Once for each place of the base, however often it is tried and whoever is first.
+                // Once for each tip of the base, regardless of the number of tries and the first entry.
                 key: format!("in the way {project} {base} {}", one_line(why)),
                 text: format!(
                     "{pull} is tested and cannot land: {}. It lands by itself once that is settled.",
@@ -63,7 +63,7 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
             what
         }
         Rejection::Conflict { files } => {
-            // There is one who tells of conflicts, with the commands that help.
+            // The incident of conflicts has its own message, with the commands that help.
             if let Some(seen) = state.pulls.get(id).and_then(|pull| in_conflict(state, pull, head, files)) {
                 return then.push_back(seen);
             }
@@ -77,14 +77,14 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
         }
     };
     let text = format!("{id} at {head} left the merge queue. {what}");
-    // The same head may come back and fall for another reason, or on another base, and that is news.
+    // The same head may return and fail for another reason, or on another base, which is news.
     let base = state.projects.get(&id.project).and_then(|project| project.queue.base.as_ref());
     let base = base.map(Commit::as_str).unwrap_or_default();
     let key = format!("rejected {id} {head} {base} {}", kind(reason));
     let subject = Subject::Pull(id.clone());
     let owner = agent_of(state, &subject).filter(|owner| owner.is_live());
     match (owner, reason) {
-        // The change is at fault, and there is somebody to mend it.
+        // The change is at fault, and its agent can fix it.
         (Some(owner), Rejection::Red { .. } | Rejection::Conflict { .. }) => then.push_back(Input::Session {
             session: owner.id,
             input: SessionInput::Send(NewMessage {

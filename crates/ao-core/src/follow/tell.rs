@@ -20,7 +20,7 @@ pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &s
 
 /// Returns the message to the orchestrator: the subject, the reason for the escalation, and the evidence.
 pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
-    // What a session shows is its agent's word, and no more ours than a comment is.
+    // The evidence of a session is its agent's text, no more trusted than a comment.
     let evidence = match incident.key.subject {
         Subject::Session(_) => fenced(Kind::Log, &incident.detail, EVIDENCE),
         _ => shortened(&incident.detail, EVIDENCE),
@@ -39,7 +39,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         other => other.to_string(),
     };
     let evidence = shortened(&incident.detail, EVIDENCE);
-    // Words that were meant for an agent are not for whoever is asked after it.
+    // A template meant for an agent is not for the next level.
     let for_agent = matches!(reaction.action, Action::SendToAgent | Action::SpawnAgent);
     let what = match reaction.message.as_deref().filter(|_| !for_agent) {
         Some(message) => words::said(state, incident, Some(message), &evidence),
@@ -47,7 +47,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     };
     let mut text = format!("{whom}: {what}");
     if why != ONLY_A_PERSON {
-        // A part of it may be what a command said.
+        // A part of it may be the output of a command.
         text = format!("{text} ({})", one_line(why));
     }
     for remark in remarks(state, incident) {
@@ -56,7 +56,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     if let (IncidentKind::AgentNeedsInput, Some(session)) = (&key.kind, agent_of(state, &key.subject)) {
         text = format!("{text}\n{}", how_to_answer(session, &incident.detail));
     }
-    // That a head waits is said once, however often it stops doing so and begins again.
+    // A waiting head is reported once, even if it stops waiting and starts again.
     let told_as = match key.kind {
         IncidentKind::ReviewNeeded => key.to_string(),
         _ => format!("{key} {}", incident.opened),
@@ -73,7 +73,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
 /// Returns the text of the reaction, the evidence, and remarks.
 pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
     let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
-    // The words are about the attempt that was just begun, and count those before it.
+    // The template is about the attempt that has just begun, and counts those before it.
     let before = Incident { acted: incident.acted.saturating_sub(1), ..incident.clone() };
     let mut body = words::said(state, &before, reaction.message.as_deref(), detail);
     for remark in remarks(state, incident) {

@@ -57,7 +57,7 @@ impl Suspicion {
         let check = pull.failure(&key.problem)?;
         let certain = matches!(check.state, CheckState::Failed { certain: true, .. });
         let needed = match reaction.rerun {
-            // Running it again is what the reaction does anyway.
+            // The reaction itself runs it again.
             _ if certain || reaction.action == Action::RerunChecks => 1,
             0 => 1,
             rerun if project.flakes.contains_key(&key.problem) => 1 + rerun + FLAKE_RERUNS,
@@ -84,7 +84,7 @@ impl Suspicion {
             Some(Doubt::BaseMended { run }) => {
                 return (failed <= *run).then_some(Doubt::BaseMended { run: *run });
             }
-            // However the run went, the base is all that is left to ask.
+            // Regardless of the run, only the base is left to check.
             Some(Doubt::Base {}) => return self.base_is_open(incident).then_some(Doubt::Base {}),
             Some(Doubt::Chance { .. }) | None => {}
         }

@@ -67,7 +67,7 @@ impl Pull {
             kind: Kind::Review,
             author: Some(&review.author),
             place: &format!("review of {commit}"),
-            // It stands at no line, so that the address is that of the whole.
+            // It belongs to no line, so the URL is that of the pull request.
             url: &self.facts.url,
         };
         Problem {
@@ -106,7 +106,7 @@ fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Pro
             outside::quoted(source, &comment.body, TEXT_LIMIT)
         })
         .collect();
-    // The newest are the ones that were surely not read yet.
+    // The newest ones were certainly not read yet.
     let mut size: usize = new.iter().map(String::len).sum();
     let mut left_out = 0;
     while size > 2 * TEXT_LIMIT && new.len() - left_out > 1 {

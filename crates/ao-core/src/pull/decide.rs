@@ -10,7 +10,7 @@ use super::{Pull, PullEvent, PullInput, PullRefusal, PullState, Standing};
 pub(crate) fn decide(known: Option<&Pull>, input: &PullInput) -> Result<Vec<PullEvent>, PullRefusal> {
     match (known, input) {
         (None, PullInput::Seen(seen)) => Ok(first_sight(&seen.tidied())),
-        // Merging is final. A replica of the forge that lags behind cannot undo it.
+        // Merging is final. A forge replica that lags behind cannot undo it.
         (Some(pull), PullInput::Seen(_)) if matches!(pull.facts.state, PullState::Merged { .. }) => {
             Ok(vec![])
         }
@@ -24,13 +24,13 @@ pub(crate) fn decide(known: Option<&Pull>, input: &PullInput) -> Result<Vec<Pull
         (Some(pull), PullInput::Claim { session }) => match pull.owner {
             Some(owner) if owner == *session => Ok(vec![]),
             Some(by) => Err(PullRefusal::Owned { by }),
-            // A stranger's branch may well be called like one of ours.
+            // A stranger's branch may have the name of one of ours.
             None if pull.facts.author.standing == Standing::Outsider => {
                 Err(PullRefusal::Stranger { login: pull.facts.author.login.clone() })
             }
             None => Ok(vec![PullEvent::Claimed { session: *session }]),
         },
-        // What was found in another head says nothing about this one.
+        // Findings in another head do not apply to this one.
         (Some(pull), PullInput::Scanned(scan)) if scan.head != pull.facts.head || !pull.is_open() => {
             Ok(vec![])
         }

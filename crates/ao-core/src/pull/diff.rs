@@ -21,7 +21,7 @@ pub(super) fn first_sight(seen: &PullFacts) -> Vec<PullEvent> {
 pub(super) fn news(known: &PullFacts, seen: &PullFacts) -> Vec<PullEvent> {
     let mut news = News { facts: known.clone(), events: vec![] };
     match &seen.state {
-        // What was said and checked on a merged pull request asks nothing of anyone any more.
+        // Comments and checks on a merged pull request need no action any more.
         PullState::Merged { commit } => {
             news.of_the_head(seen);
             news.tell(PullEvent::Merged { commit: commit.clone() });
@@ -86,7 +86,7 @@ impl News {
             branch: seen.base_branch.clone(),
             remote: seen.base_remote.clone(),
         });
-        // Before mergeability, because a conflict is with the base as it now is.
+        // Before mergeability, because a conflict is with the present base.
         self.tell_if(self.facts.base != seen.base, || PullEvent::BaseMoved { base: seen.base.clone() });
         self.tell_if(self.facts.draft != seen.draft, || PullEvent::DraftChanged { draft: seen.draft });
         self.tell_if(self.facts.author != seen.author, || PullEvent::AuthorChanged {
@@ -175,7 +175,7 @@ fn changes<'a, T: PartialEq>(known: &[T], seen: &'a [T], id: impl Fn(&T) -> &str
     let mut order = stay;
     let mut new = vec![];
     for (place, item) in seen.iter().enumerate() {
-        // Up to `place`, `order` is already as `seen` wants it.
+        // Up to `place`, `order` already matches `seen`.
         if order.get(place) != Some(&item) {
             order.retain(|other| id(other) != id(item));
             order.insert(place, item);

@@ -139,7 +139,7 @@ pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
         PullEvent::ThreadResolved { thread } => facts.threads.retain(|known| known.id != *thread),
         PullEvent::Merged { commit } => {
             facts.state = PullState::Merged { commit: commit.clone() };
-            // Nobody asks about these again, and merged pull requests are the ones that pile up.
+            // These are not needed again, and merged pull requests are the ones that accumulate.
             facts.checks.clear();
             facts.reviews.clear();
             facts.threads.clear();

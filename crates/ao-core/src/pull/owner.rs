@@ -12,7 +12,7 @@ pub(crate) fn owner_of(state: &State, pull: &Pull) -> Option<SessionId> {
     let adoptable = pull.is_open()
         && pull.owner.is_none()
         && pull.facts.author.standing != Standing::Outsider
-        // A pull request of the default branch itself brings everybody's work somewhere else.
+        // A pull request of the default branch itself carries the work of everyone.
         && pull.facts.head_branch != *default_branch;
     if !adoptable {
         return None;
@@ -23,7 +23,7 @@ pub(crate) fn owner_of(state: &State, pull: &Pull) -> Option<SessionId> {
             && !pull.disowned_by.contains(&session.id)
     };
     let sessions: Vec<&Session> = state.live_in(&pull.id.project).filter(may).collect();
-    // The surest first: what a weaker sign says of another session does not count then.
+    // The most reliable sign first: weaker signs about another session do not count then.
     [by_branch, by_head, by_author]
         .iter()
         .find_map(|sign| {

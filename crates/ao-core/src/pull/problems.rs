@@ -124,7 +124,7 @@ impl Pull {
             && self.facts.mergeable == Mergeable::Clean;
         ready.then(|| Problem {
             kind: IncidentKind::ApprovedAndGreen,
-            // Another head is another readiness: what became of the one before it says nothing about it.
+            // Another head is another readiness, unrelated to the one before it.
             problem: self.facts.head.to_string(),
             revision: self.facts.head.to_string(),
             detail: format!(

@@ -170,7 +170,7 @@ mod tests {
         let without = PullFacts { no_checks: true, ..facts(1) };
         assert_eq!(pull(without.clone()).green(), Green::Unchecked);
         assert_eq!(pull(without.clone()).checked_words(), "has no checks");
-        // What an earlier configuration ran still counts for as long as it is told.
+        // Results of an earlier configuration count for as long as they are reported.
         let red = PullFacts { checks: vec![failed("build", "E1")], ..without };
         assert!(!pull(red).green().allows());
         assert!(!pull(facts(1)).green().allows(), "a forge that does not know may still hear of one");

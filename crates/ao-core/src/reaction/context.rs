@@ -138,7 +138,7 @@ fn issue_words(state: &State, id: Option<&TaskId>) -> Value {
     json!({
         "id": id.map(|id| name(&id.key)).unwrap_or_default(),
         "title": task.map(|task| name(&task.title)).unwrap_or_default(),
-        // Trackers tell no address yet.
+        // Trackers report no URL yet.
         "url": "",
         "labels": names(task.into_iter().flat_map(|task| &task.labels)),
     })

@@ -139,10 +139,10 @@ impl Reaction {
             K::BotComments => (true, Action::SendToAgent, 2, 30),
             K::MergeConflicts => (true, Action::SendToAgent, 3, 15),
             K::AgentIdle => (true, Action::SendToAgent, 2, 15),
-            // Merging is off until somebody switches it on.
+            // Merging is off by default.
             K::ApprovedAndGreen => (false, Action::Merge, 1, 30),
             K::LabelAdded | K::PrMerged | K::RateLimited => (true, Action::Record, 0, 30),
-            // Whoever gives an event a name says what is to be done about it.
+            // The user who names an event configures its reaction.
             K::Custom(_) => (true, Action::Notify, 0, 30),
             K::ReviewNeeded
             | K::PrClosed
@@ -199,7 +199,7 @@ impl Reaction {
             self.attempts = self.attempts.max(1);
         }
         lay(&mut self.attempts, &patch.attempts);
-        // A time and a number of attempts are two ways to say the same: the nearer one counts.
+        // A time and a number of attempts are two ways to express the same limit: the nearer one counts.
         if patch.escalate_after.is_some() || patch.most.is_some() {
             self.most = patch.most;
         }
@@ -321,7 +321,7 @@ impl State {
             project.zip(own).map(|(id, own)| (Layer::Project(id.clone()), &own.reactions)),
             agent.and_then(|agent| for_all(&agent.name)),
             agent.and_then(|agent| for_own(&agent.name)),
-            // What a specialist is told counts more than what holds for everybody with the same tool.
+            // A specialist's own setting takes precedence over that of its tool.
             specialist.and_then(for_all),
             specialist.and_then(for_own),
         ];

@@ -39,7 +39,7 @@ pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Proble
     let holds = reaction.condition.as_deref().map(|condition| copy.holds(Some(condition), &incident));
     let context = context(&copy, &incident);
     let seen = Input::Incident { key: key.clone(), input: IncidentInput::Seen(problem) };
-    // Whatever the copy refuses would come to nothing for the state too.
+    // What the copy refuses would have no effect on the state either.
     let events = step(&mut copy, &Moment { at: now, seed: 1 }, seen).unwrap_or_default();
     Rehearsal { key, reaction, layers, holds, context, events }
 }

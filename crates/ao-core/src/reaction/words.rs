@@ -112,7 +112,7 @@ pub(crate) fn said(state: &State, incident: &Incident, message: Option<&str>, de
     match render(template, &context) {
         Ok(text) if has_details(template) => text,
         Ok(text) => format!("{text}\n{detail}"),
-        // Found right when it was read, so only something in the event's own data can be missing.
+        // Validated when it was read, so only a part of the event's own data can be missing.
         Err(why) => format!("{usual}\n{detail}\n(the configured message could not be used: {why})"),
     }
 }
@@ -125,7 +125,7 @@ fn has_details(template: &str) -> bool {
 
 fn environment() -> Environment<'static> {
     let mut env = Environment::empty();
-    // What is missing can be asked about, as in `if data.code`, and cannot be said.
+    // A missing value can be tested, as in `if data.code`, but not rendered.
     env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     env.set_fuel(Some(FUEL));

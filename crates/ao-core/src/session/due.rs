@@ -121,7 +121,7 @@ impl Session {
         let otherwise = match &self.phase {
             Phase::Retrying { at, .. } => self.holds.is_empty().then_some(*at),
             Phase::Running { .. } => {
-                // Asked as of long ago, so that what is already due is a time in the past and not "now".
+                // Asked as of long ago, so that an overdue timer is a time in the past and not "now".
                 let outbox = match self.outbox_next(Timestamp(i64::MIN), settings) {
                     Next::At(at) => Some(at),
                     Next::Nothing | Next::Start | Next::Retry | Next::GiveUp => None,
@@ -207,7 +207,7 @@ impl Session {
     fn lingers_at(&self, idle_after: Duration) -> Option<Timestamp> {
         let at_prompt =
             matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::Idle;
-        // Also one that could have stayed at its prompt and has quit.
+        // Includes an agent that has quit although it could have stayed at its prompt.
         let idle = at_prompt || matches!(self.phase, Phase::Exited { code: Some(0), .. });
         let since = self.activity_since.max(self.evidence.human_typed.unwrap_or(self.activity_since));
         (idle && self.leaves_work() && self.outbox.is_empty() && self.lingers != Some(self.activity_since))
@@ -223,15 +223,15 @@ impl Session {
             Activity::Starting | Activity::Working | Activity::Unknown => {
                 Some(self.looked + settings.look_after)
             }
-            // It waits for a person, who may have come: soon at first, then ever more seldom.
+            // It waits for a person, who may have come: soon at first, then less and less often.
             Activity::NeedsInput | Activity::Blocked => {
                 let waited = self.looked.since(self.activity_since);
                 Some(self.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
             }
             Activity::Idle | Activity::RateLimited => {
-                // Somebody typed, and nothing has been heard of what came of it.
+                // A person typed, and no signal has followed.
                 let typed = self.evidence.human_typed.filter(|typed| *typed > self.looked);
-                // A turn is over, and nobody has seen yet whether the agent is still where it should be.
+                // A turn has ended, and the agent's folder and branch were not checked since.
                 let turned = (self.activity_since > self.placed).then_some(self.placed + settings.look_after);
                 [typed.map(|typed| typed + settings.human_quiet), turned].into_iter().flatten().min()
             }

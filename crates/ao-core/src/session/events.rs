@@ -18,7 +18,7 @@ use crate::{Attempt, ConversationId, PullId, Timestamp};
 /// An input for an existing session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionInput {
-    // What effects found out.
+    // Results of effects.
     WorkspaceReady {
         attempt: Attempt,
         path: String,
@@ -102,7 +102,7 @@ pub enum SessionInput {
         effect: EffectKey,
         why: String,
     },
-    // What the world tells.
+    // Reports from outside.
     Signal(Signal),
     /// A text that the agent took as a user's turn, reported by its hook, transcript or protocol.
     Proof {
@@ -146,7 +146,7 @@ pub enum SessionInput {
     Merged {
         pull: PullId,
     },
-    // What people and other parts want.
+    // Requests of people and other parts.
     Send(NewMessage),
     /// An answer to the question with that number, see [`Session::open_question`](super::Session::open_question).
     Answer {
@@ -187,7 +187,7 @@ pub enum SessionInput {
     Release {
         kind: HoldKind,
     },
-    // What follows from other things.
+    // Consequences of other events.
     /// The provider's limit is over: it resumes after that time, plus a random delay of at most `within`.
     LimitOver {
         after: Duration,

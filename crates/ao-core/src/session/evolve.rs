@@ -18,7 +18,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.attempt = *attempt;
             session.ports = ports.clone();
             session.phase = Phase::Preparing { attempt: *attempt, then_stop: None };
-            // A tree that was to be removed and was kept is as good as new for its own session.
+            // A tree whose removal was refused can be used again by its own session.
             if let WorkspaceState::Kept { .. } = session.workspace.state
                 && session.workspace.tree.is_some()
             {
@@ -41,7 +41,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::WorkspaceFailed { why, again_at } => {
             session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = *again_at;
-            // A tree that is there stays there, however its set-up goes.
+            // An existing tree stays, even if its set-up fails.
             if session.workspace.state != WorkspaceState::Ready {
                 session.workspace.state = WorkspaceState::Doubtful;
             }
@@ -64,12 +64,12 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.looked = at;
             session.answer = None;
             session.astray = None;
-            // What was left of the last turn is in the outbox now.
+            // The messages of the last turn are in the outbox now.
             session.unfinished.clear();
             session.last_words = None;
             match delivery {
                 Some(delivery) => session.outbox.start(delivery),
-                // Whether the earlier attempt took it is for the adapter to find out, from the conversation.
+                // The adapter finds out from the conversation whether the earlier attempt took it.
                 None => pause_current(session, at),
             }
             rejudge(session, at);
@@ -100,7 +100,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         // ── what is seen of it ──
         E::SignalSeen { signal } => {
-            // News makes a look superfluous; that the process lives is none, or a census would stand in for every look.
+            // News makes a look superfluous. A living process is no news, or a census would replace every look.
             if signal.source != Source::Process && signal.reading != Reading::HumanTyped {
                 session.looked = at;
             }
@@ -183,7 +183,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                 session.ran = session.ran.saturating_add(at.since(since).as_secs());
             }
             match &mut session.phase {
-                // Its end is under way already; only what comes after it changes.
+                // It is already ending; only the phase after it changes.
                 Phase::Stopping { then: after, .. } => *after = then.clone(),
                 phase => {
                     *phase = Phase::Stopping {
@@ -239,7 +239,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         // ── messages ──
         E::MessageQueued { message, replaces } => {
-            // The task that is said again is no new reason to hope.
+            // Repeating the task is no new reason to retry.
             if message.kind != MessageKind::Task {
                 session.in_vain = 0;
             }
@@ -281,7 +281,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         // ── holds and budgets ──
         E::Held { kind, why } => {
-            // Held on for another reason of the same kind, it keeps its place in the line.
+            // Held again for another reason of the same kind, it keeps its position.
             let since = session.holds.get(kind).map_or(at, |hold| hold.since);
             session.holds.insert(*kind, Hold { why: why.clone(), since });
             if *kind == HoldKind::Account {

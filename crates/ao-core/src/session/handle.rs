@@ -161,7 +161,7 @@ mod tests {
             ("issue-4", "-"),
             ("4", "-"),
             ("issue-7", "-"),
-            // A whole name goes before the beginning of another; one that lives before one that has ended.
+            // An exact name goes before a prefix of another; a live session before an ended one.
             ("app-fix", "app-fix"),
             ("docs", "docs-fix-typo"),
             ("docs-fix-l", "docs-fix-links"),

@@ -8,13 +8,13 @@ use crate::refusal::Refusal;
 use crate::state::State;
 
 pub(super) fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
-    // One that was about to go on after a limit does not, if there is a new one.
+    // A session about to resume after a limit is held again by a new one.
     let again = kind == HoldKind::Account && session.resume_at.is_some();
     if session.holds.contains_key(&kind) && !again {
         return vec![];
     }
     let mut events = vec![SessionEvent::Held { kind, why }];
-    // Its launch may not come any more, so a stop that waits for it goes ahead.
+    // Its launch may never happen, so a stop that waits for it proceeds.
     if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
         events.push(SessionEvent::Stopping { then: AfterStop::End { outcome: outcome.clone() } });
     }
@@ -36,7 +36,7 @@ pub(super) fn resume(
     }
     let by_word = [HoldKind::Person, HoldKind::Consent, HoldKind::Budget, HoldKind::Hook];
     if limits.is_none() && !session.holds.keys().any(|kind| by_word.contains(kind)) {
-        // Nothing else keeps it than what others have spent, and that takes more than a word.
+        // It is held only by shared budgets, which a plain resume does not lift.
         wider_budget(state, session, now)?;
         under_limit(state, session)?;
     }

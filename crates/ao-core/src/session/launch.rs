@@ -18,7 +18,7 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
     let mut events = Vec::new();
     let mut outbox = Cow::Borrowed(&session.outbox);
     if !resume && session.conversation_begun {
-        // The agent remembers nothing. What an earlier process may or may not have taken is to be said again.
+        // The agent remembers nothing. Messages that an earlier process may have taken are sent again.
         events.push(SessionEvent::ConversationGone { attempt });
         outbox.to_mut().unsend();
     }
@@ -40,7 +40,7 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
                 stage: Stage::Writing,
                 ..unproven.clone()
             }),
-            // One turn for all of it: each is a process, and is paid for.
+            // One turn for all of it: each turn is a process, and costs money.
             None if abilities.one_turn && (!resume || session.left_a_turn()) => {
                 outbox.compose_whole(Stage::Writing, Some(attempt))
             }
@@ -55,12 +55,12 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
 /// Returns the messages that the next process needs besides those that wait.
 fn before_launch(session: &Session, outbox: &Outbox, resume: bool, now: Timestamp) -> Vec<Message> {
     let mut messages = Vec::new();
-    // The task may have been given up with an earlier stop, or be forgotten with the conversation.
+    // The task may have been given up with an earlier stop, or be lost with the conversation.
     if !(outbox.waits_for_task() || resume && session.task_taken) {
         messages.push(task_message(session, now));
     }
     if !resume {
-        // What the agent was at when its process died is forgotten with the conversation.
+        // The messages of the interrupted turn are lost with the conversation.
         let again = session.unfinished.iter().filter(|message| message.kind != MessageKind::Task);
         messages.extend(again.map(|message| Message { key: None, queued: now, ..message.clone() }));
         return messages;
@@ -110,7 +110,7 @@ pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal>
     }
     let pulls = || session.pulls.iter().filter_map(|id| state.pulls.get(id));
     match pulls().find(|pull| pull.is_merged()) {
-        // Of several, the others may still need it.
+        // If there are several, the others may still need it.
         Some(merged) if !pulls().any(|pull| pull.is_open()) => {
             Err(Refusal::AlreadyMerged { pull: merged.id.clone() })
         }
@@ -122,7 +122,7 @@ pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal>
 pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let code = match session.phase {
         Phase::Exited { code, .. } => code,
-        // It did not end by itself, and was well.
+        // It was ended while idle, so it counts as a success.
         Phase::Resting { .. } => Some(0),
         _ => return vec![],
     };
@@ -131,7 +131,7 @@ pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<Sess
         return vec![];
     }
     match &session.outbox.current {
-        // Its end was seen before all that it said was read.
+        // Its exit was seen before all its output was read.
         Some(Delivery { stage: Stage::Written { proof_by }, .. }) if now < *proof_by => return vec![],
         Some(delivery) if delivery.tries >= settings.delivery_tries => {
             return vec![SessionEvent::DeliveryFailed {
@@ -141,7 +141,7 @@ pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<Sess
         }
         _ => {}
     }
-    // After a crash that restarts did not help, only what was said since is a reason to try once more.
+    // After a crash that restarts did not fix, only a newer message justifies another try.
     let reason =
         code == Some(0) || session.outbox.waiting.iter().any(|message| message.queued >= session.stopped);
     if reason && session.in_vain <= settings.restarts {
@@ -169,7 +169,7 @@ fn may_begin_again(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Phase::Ended { outcome: Outcome::Merged { pull }, .. } = &session.phase {
         return Err(Refusal::AlreadyMerged { pull: pull.clone() });
     }
-    // The end of a session ends its holds, but not what it has spent.
+    // The end of a session ends its holds, but not its spending.
     if let Some(reached) = session.limits.reached(&session.spend) {
         return Err(spent_budget(session, &reached));
     }

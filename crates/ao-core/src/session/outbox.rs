@@ -190,7 +190,7 @@ impl Outbox {
         let (mut messages, mut size) = (Vec::new(), 0);
         for message in &self.waiting {
             size += message.body.len() + 2;
-            // One that is too large on its own is still to be said; with the task, which is always first.
+            // A message that is too large on its own is still sent, together with the task, which is always first.
             if size > DELIVERY_BYTES && messages.len() > 1 {
                 break;
             }
@@ -220,7 +220,7 @@ impl Outbox {
             let mut size = first.body.len();
             for message in self.waiting.iter().skip(1) {
                 size += message.body.len() + 2;
-                // Only what stands next in line may join: gathering must not change the order.
+                // Only the next messages in line may join: combining must not change the order.
                 if !matches!(message.kind, MessageKind::News { .. })
                     || message.interrupt
                     || size > DELIVERY_BYTES
@@ -407,7 +407,7 @@ impl Session {
             Activity::Working | Activity::Starting => return Err(Wait::Busy),
             Activity::NeedsInput => return Err(Wait::DialogOpen),
             Activity::RateLimited => return Err(Wait::Limited),
-            // An agent that says it is blocked sits at its prompt; a message may be just what it waits for.
+            // An agent that reports that it is blocked sits at its prompt; a message may be just what it waits for.
             Activity::Blocked => {}
             Activity::Exited => return Err(Wait::NotRunning),
             Activity::Unknown => return Err(Wait::Unknown),
@@ -442,7 +442,7 @@ impl Session {
         let (wait_until, spent) = match &delivery.stage {
             Stage::Writing => return Next::Nothing,
             Stage::Written { proof_by } => (*proof_by, delivery.tries >= settings.delivery_tries),
-            // One more than the limit: after a restart somebody has to look whether the last one got through.
+            // One more than the limit: after a restart an extra try finds out whether the last one got through.
             Stage::Paused { until, .. } => (*until, delivery.tries > settings.delivery_tries),
         };
         match self.quiet(delivery.interrupt, now, settings) {

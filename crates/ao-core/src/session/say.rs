@@ -28,7 +28,7 @@ pub(super) fn send(
                 restorable: may_restore(state, session, now).is_ok(),
             });
         }
-        // It would wake the agent, for work that nobody wants any more.
+        // It would wake the agent for work that is no longer wanted.
         Phase::Exited { .. } | Phase::Resting { .. } => may_go_on(state, session)?,
         _ => {}
     }
@@ -67,7 +67,7 @@ pub(super) fn proven(
 ) -> Vec<SessionEvent> {
     let current = session.outbox.under_way().find(|delivery| is_turn_of(text, &delivery.text));
     match (current, delivery) {
-        // The adapter knows which delivery it means.
+        // The adapter knows which delivery it is.
         (Some(_), Some(no)) => {
             let meant = session.outbox.under_way().find(|it| it.no == no && is_turn_of(text, &it.text));
             return meant.map(|it| SessionEvent::Accepted { delivery: it.no, turn }).into_iter().collect();
@@ -76,7 +76,7 @@ pub(super) fn proven(
         (_, None) if session.outbox.proved_by(&turn) => return vec![],
         (_, None) => {}
     }
-    // The very same words may have been given up and said again; then this is the elder's turn.
+    // The same text may have been given up and sent again; then this turn is that of the earlier one.
     let late: Vec<u32> = session
         .outbox
         .failed
@@ -140,7 +140,7 @@ pub(super) fn go_on_message(session: &Session, now: Timestamp) -> Option<Session
         session.phase,
         Phase::Running { .. } | Phase::Exited { .. } | Phase::Retrying { .. } | Phase::Resting { .. }
     );
-    // A message that was never taken is given again by itself.
+    // A message that was never taken is sent again anyway.
     let cut = session.cut_short && is_there && session.outbox.current.is_none();
     let body = "The provider's limit is over. Go on where you were stopped.";
     cut.then(|| SessionEvent::MessageQueued { message: daemon_message(session, now, body), replaces: None })

@@ -77,7 +77,7 @@ impl Session {
                     | HoldKind::TotalBudget
                     | HoldKind::DailyBudget => StatusWord::Capped,
                 };
-                // Sessions of one account go on one after the other.
+                // Sessions of one account resume one after the other.
                 let why = match (kind, self.resume_at) {
                     (HoldKind::Account, Some(at)) => {
                         format!("the provider's limit is over; it resumes in {} s", at.since(now).as_secs())
@@ -109,7 +109,7 @@ impl Session {
             Phase::Exited { at, .. } if self.rests_after_turn() && self.outbox.is_empty() => {
                 say(StatusWord::Idle, self.with_last_words("its turn is over"), *at)
             }
-            // Its end was seen before its last output was read, which says whether it had taken its message.
+            // Its exit was seen before its last output was read, which shows whether it had taken its message.
             Phase::Exited { at, .. } if self.rests_after_turn() && self.proof_is_due().is_some() => {
                 say(StatusWord::Working, "its last output is being read".into(), *at)
             }
@@ -159,7 +159,7 @@ impl Session {
             Phase::Running { .. } => {
                 matches!(judge(&self.evidence, now).activity, Activity::NeedsInput | Activity::Blocked)
             }
-            // Unless it is the limit that ended its process.
+            // Unless the limit itself ended its process.
             Phase::Exited { code, .. } => *code != Some(0) && !self.met_a_limit(),
             _ => false,
         };
@@ -211,7 +211,7 @@ impl Session {
     pub fn problems(&self, now: Timestamp, state: &State) -> Vec<Problem> {
         let settings = &state.settings;
         let mut problems = Vec::new();
-        // Each dialog, each exit, each crossed budget is a problem of its own, so each is told once.
+        // Each dialog, each exit, each spent budget is a problem of its own, so each is reported once.
         let mut add = |kind, problem: String, detail: &str| {
             problems.push(Problem {
                 kind,
@@ -226,8 +226,8 @@ impl Session {
             Phase::SetupFailed { why } => {
                 add(IncidentKind::SetupFailed, format!("attempt {}", self.attempt), why);
             }
-            // An exit with code 0 is how many agents say that they are done, unless they were told more.
-            // What a spent budget or a provider's limit has ended waits for that, and that is told already.
+            // Many agents exit with code 0 when they are done, unless they have more messages. What a spent budget or
+            // a provider's limit has ended waits for that, and is reported already.
             Phase::Exited { .. }
                 if self.holds.keys().any(|kind| kind.is_budget())
                     || self.holds.contains_key(&HoldKind::Account) && self.met_a_limit() => {}
@@ -240,7 +240,7 @@ impl Session {
                 add(IncidentKind::AgentStuck, "stop".into(), "its process cannot be ended");
             }
             Phase::Running { .. } => match self.judgement.activity {
-                // Not by its words: several sources tell of one dialog, each in its own.
+                // Not by its text: several sources report one dialog, each in its own way.
                 Activity::NeedsInput => {
                     if let Some(since) = self.dialog {
                         add(IncidentKind::AgentNeedsInput, since.to_string(), &self.judgement.detail);
@@ -259,7 +259,7 @@ impl Session {
                 Activity::Idle => idle = self.idles_without_result(since),
                 _ => {}
             },
-            // That it gave its slot away does not get its work done.
+            // Giving up its slot does not finish its work.
             Phase::Stopping { then: AfterStop::GiveWay { .. }, .. } | Phase::Resting { .. } => {
                 idle = self.idles_without_result(since);
             }
@@ -269,7 +269,7 @@ impl Session {
             add(IncidentKind::BudgetExceeded, format!("since {}", hold.since), &hold.why);
         }
         if let Some(detail) = idle {
-            // One problem for as long as the work is not done, however often it stops in between.
+            // One problem for as long as the work is not done, even with interruptions.
             problems.push(Problem {
                 kind: IncidentKind::AgentIdle,
                 problem: "no pull request".into(),

@@ -24,7 +24,7 @@ struct Day {
 
 /// Moves the facts of an earlier format to their present place.
 pub(super) fn read(state: &mut State, body: &[u8]) -> Result<(), serde_json::Error> {
-    // From before it was remembered which tasks have had a session.
+    // From before tasks with a session were remembered.
     if state.worked.is_empty() {
         let of = state.sessions.values().filter(|session| session.spec.role == crate::session::Role::Worker);
         state.worked = of.filter_map(|session| session.spec.task.clone()).collect();

@@ -156,7 +156,7 @@ impl Footprint {
                 }
                 _ => None,
             },
-            // A branch outlives its session for as long as the workspace does.
+            // A branch stays reserved for as long as the workspace exists.
             holds_branch: live || session.workspace.may_exist(),
             path: session.workspace.path().map(str::to_owned),
             conversation: session.conversation.clone(),
