@@ -1,4 +1,4 @@
-//! What an input means: the events that it comes to, or the reason why it comes to none.
+//! Decides an input: the events that follow from it, or the reason why it is refused.
 
 use std::time::Duration;
 
@@ -20,17 +20,17 @@ use crate::{
     project, pull, queue, task,
 };
 
-/// So many missing at once, and more than half of all: the look is broken, not the world.
+/// If at least this many are missing at once, and more than half of all, the look is considered faulty.
 const MASS_DEATH: usize = 5;
 
-/// Decides what an input means. Pure: no clock, no disk, no randomness.
+/// Decides the events of an input. Pure: no clock, no disk, no randomness.
 pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>, Refusal> {
     let now = moment.at;
     match input {
         Input::Configure(settings) if *settings == state.settings => Ok(vec![]),
         Input::Configure(settings) => Ok(vec![Event::Host(HostEvent::Configured { settings })]),
         Input::Project { project, input } => {
-            // Also those that have ended: their workspaces are removed by way of the project.
+            // Includes ended sessions: their workspaces are removed through the project.
             let in_use = || {
                 let of = state.sessions.values().filter(|session| session.spec.project == project);
                 of.filter(|session| session.is_live() || session.workspace.may_exist()).count()
@@ -44,7 +44,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             let events = budget::decide(&budget, state.limits_of(&budget), purse, now, input)?;
             Ok(events.into_iter().map(|event| Event::Budget(budget.clone(), event)).collect())
         }
-        // Closed before we heard of it, or closed and forgotten: nobody here works on it.
+        // Closed before its first sighting, or closed and forgotten: no session works on it.
         Input::Task { task, facts }
             if facts.closed
                 && !state.tasks.contains_key(&task)
@@ -57,7 +57,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(events.into_iter().map(|event| Event::Task(task.clone(), event)).collect())
         }
         Input::Spawn(request) => spawn(state, moment, *request),
-        // Told once for each attempt; nothing of the session changes by it.
+        // Notified once per attempt; the session itself does not change.
         Input::Session { session, input: SessionInput::Flooding { attempt } } => {
             let tell = Input::Tell {
                 level: notice::Level::Warning,
@@ -83,7 +83,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             if let (None, PullInput::Seen(seen)) = (known, &input)
                 && seen.state != pull::PullState::Open
             {
-                // Over before we heard of it, or over and forgotten: nobody here has a stake in it.
+                // Over before its first sighting, or over and forgotten: no session is concerned.
                 return Ok(vec![]);
             }
             let events = pull::decide(known.map(|known| &**known), &input)
@@ -159,7 +159,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 let id = state.next_notice();
                 let new =
                     notice::Notice::new(id, notice::Level::Info, Subject::Host, &digest::key(&day), &text);
-                // It is gathered already, and is not to wait for the next time that others are.
+                // It is combined already, and must not wait for the next digest.
                 let notice = notice::Notice { gathered: 1, ..new };
                 vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })]
             }
@@ -172,7 +172,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             let mut events: Vec<Event> = turns
                 .admitted
                 .into_iter()
-                // Whoever finds the last port taken by one before it waits for the next time.
+                // A session that finds the last port taken by one before it waits for the next round.
                 .filter_map(|session| Some((session, leases.take(session)?)))
                 .flat_map(|(session, ports)| {
                     session_events(session.id, session::admit(session, moment, ports))
@@ -196,12 +196,12 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             }
             Ok(events)
         }
-        // Taken apart by `step`, which knows what is due.
+        // `step` handles it, because it knows the timers.
         Input::Tick => Ok(vec![]),
     }
 }
 
-/// The event that something is to be done, behind those that are decided already; none if it is under way.
+/// Returns the event that starts a job, given those already decided; none if the job is under way.
 fn errand_wanted(
     state: &State,
     before: &[Event],
@@ -219,7 +219,7 @@ fn errand_wanted(
     Some(Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) }))
 }
 
-/// How long whoever ordered an errand waits before something else is done about it. No time at all if nobody does any more.
+/// Returns the time left until the incident escalates past this job; zero if the incident no longer waits for it.
 fn patience(state: &State, behalf: &Behalf) -> Option<Duration> {
     let Behalf::Incident(reacting) = behalf else { return None };
     let waits =
@@ -308,7 +308,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
     ))
 }
 
-/// The tracker's own name for the branch, if it has one and nobody uses it.
+/// Returns the tracker's own name for the branch, if it has one that is not in use.
 fn tracked_branch(state: &State, request: &SpawnRequest) -> Option<String> {
     let branch = state.tasks.get(request.task.as_ref()?)?.branch.clone()?;
     state.owner_of_branch(&request.project, &branch).is_none().then_some(branch)
@@ -325,7 +325,7 @@ fn wished_name(request: &SpawnRequest) -> String {
     if short.is_empty() { "session".into() } else { short.trim_end_matches('-').to_owned() }
 }
 
-/// The name itself, or with the first free number behind it. Free means: as a name, and as a branch.
+/// Returns the name itself, or with the first free number appended. Free means: as a name, and as a branch.
 fn free_name(state: &State, project: &ProjectId, wished: &str) -> String {
     let free = |name: &str| {
         state.session_named(name).is_none()
@@ -339,11 +339,11 @@ fn free_name(state: &State, project: &ProjectId, wished: &str) -> String {
 
 // ── problems ──
 
-/// Compares the problems that a subject has with its open incidents.
+/// Compares the problems of a subject with its open incidents.
 fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let problems = match subject {
         Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, state)),
-        // A pull request that none of our sessions answers for is not ours to worry about.
+        // Pull requests that no session of ours owns have no incidents.
         Subject::Pull(id) => {
             let owned = state.pulls.get(id).filter(|pull| pull.owner.is_some());
             owned.map(|pull| state.problems_of_pull(pull, now))
@@ -355,7 +355,7 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         }
         Subject::Host => Some(fleet::problems_of_host(state)),
     };
-    // What is over has no problems left to clear; its incidents end with it.
+    // The incidents of an ended subject end with it.
     let over = match subject {
         Subject::Session(id) => state.sessions.get(id).is_none_or(|session| !session.is_live()),
         Subject::Pull(id) => state.pulls.get(id).is_none_or(|pull| !pull.is_open() || pull.owner.is_none()),
@@ -366,9 +366,10 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let mut events = Vec::new();
     for incident in state.incidents_of(subject) {
         let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
-        // What was raised by somebody is cleared by somebody, or passes.
+        // A custom event is cleared explicitly, or passes.
         if !there && (over || !incident.key.kind.is_moment()) {
-            // Neither flickers: a provider's limit ends at its time, and an exit is over when the next process begins.
+            // Neither flickers: a provider's limit ends at its time, and an exit is over when the next process
+            // starts.
             let ended =
                 over || matches!(incident.key.kind, IncidentKind::RateLimited | IncidentKind::AgentExited);
             let input = if ended { IncidentInput::Gone } else { IncidentInput::Absent };
@@ -386,7 +387,7 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     events
 }
 
-/// What the base of somebody's pull request fails like the pull request itself.
+/// Returns checks that fail on the base branch with the same signature as on an open pull request.
 fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> Vec<Problem> {
     let first = PullId { project: id.clone(), number: 0 };
     let pulls = || state.pulls.range(first.clone()..).take_while(|(pull, _)| pull.project == *id);
@@ -412,7 +413,7 @@ pub(crate) fn incident_events(
         .collect()
 }
 
-/// The session whose problem it is.
+/// Returns the session that owns the problem.
 pub(crate) fn agent_of<'a>(state: &'a State, subject: &Subject) -> Option<&'a Session> {
     let id = match subject {
         Subject::Session(id) => *id,
@@ -422,7 +423,7 @@ pub(crate) fn agent_of<'a>(state: &'a State, subject: &Subject) -> Option<&'a Se
     state.sessions.get(&id).map(|session| &**session)
 }
 
-/// The session that helps steer the project concerned, if one is up.
+/// Returns the orchestrator of the project concerned, if one is up.
 pub(crate) fn orchestrator_of<'a>(state: &'a State, subject: &Subject) -> Option<&'a Session> {
     let project = match subject {
         Subject::Session(id) => &state.sessions.get(id)?.spec.project,
@@ -434,7 +435,7 @@ pub(crate) fn orchestrator_of<'a>(state: &'a State, subject: &Subject) -> Option
 }
 
 impl State {
-    /// The session that is asked about a subject after its own agent, if one is up.
+    /// Returns the session that handles a subject after its own agent, if one is up.
     pub fn orchestrator_for(&self, subject: &Subject) -> Option<&Session> {
         orchestrator_of(self, subject)
     }
@@ -442,7 +443,7 @@ impl State {
 
 // ── what should be, and what is ──
 
-/// Compares what a runtime runs with what it should run.
+/// Compares the processes of a runtime with those it should run.
 fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
     let counted = |session: SessionId, attempt| {
         census
@@ -494,7 +495,7 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
         if let Ok(seen) = session::decide(state, session, moment, SessionInput::Signal(signal)) {
             events.extend(session_events(session.id, seen));
         }
-        // Each is looked at by itself: if they are gone indeed, as after a reboot, they are soon brought back.
+        // Each is looked at individually: if they are really gone, as after a reboot, they are soon restarted.
         if doubted && !session.look {
             events.push(Event::Session(session.id, SessionEvent::LookWanted {}));
         }

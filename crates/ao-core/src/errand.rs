@@ -1,12 +1,12 @@
-//! Errands: what a reaction or a hook has done in the world besides telling somebody.
+//! Jobs: work in the world that a reaction or a hook requests, besides messages.
 //!
 //! ```text
-//!  wanted ─► (done · failed) ─► whoever sent for it hears of it
+//!  wanted ─► (done · failed) ─► the requester gets the result
 //!     ▲  └─ failed for now ─► delayed ┐
 //!     └───────────────────────────────┘  a bounded number of times
 //! ```
 //!
-//! An errand is done at least once: after a crash it is begun again, so each order says what makes a second time harmless.
+//! A job runs at least once: after a crash it runs again, so each order documents why a second run is harmless.
 
 use std::time::Duration;
 
@@ -17,65 +17,65 @@ use crate::incident::IncidentKey;
 use crate::session;
 use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// How often an errand that failed for now is tried.
+/// The number of tries of a job that failed for now.
 const TRIES: u32 = 3;
-/// How long one waits until nobody is in its way, if nobody's patience says.
+/// The longest time that a job waits for a busy resource, unless its requester waits longer.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
-/// How soon it is looked again whether somebody is still in the way, at first and after a while.
+/// The delay before a busy resource is tried again, at first and at most.
 const LOOK_LEAST: Duration = Duration::from_secs(1);
 const LOOK_MOST: Duration = Duration::from_secs(30);
 
-/// Something that is to be done, until it is.
+/// A job that is to be run, until it is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errand {
     pub id: ErrandId,
-    /// A second one with the same key is the same, as long as it is open.
+    /// A second job with the same key is ignored while this one is open.
     pub key: String,
     pub order: Order,
-    /// Who hears of it.
+    /// The receiver of the result.
     pub behalf: Behalf,
-    /// Since when it is wanted.
+    /// The time since which it is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// How often it was begun.
+    /// The number of times it was started.
     pub tries: u32,
-    /// How often of these somebody was in the way, so that nothing was tried.
+    /// The part of `tries` that was postponed because the resource was busy.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub waits: u32,
     pub again_at: Option<Timestamp>,
 }
 
-/// What is to be done.
+/// The order of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Starts an agent. The branch of a pull request has one agent at a time, so a second time finds the first one.
+    /// Starts an agent. The branch of a pull request has one agent at a time, so a second run finds the first one.
     Spawn {
         project: ProjectId,
         pull: Option<PullId>,
-        /// By name; the project's own if there is none.
+        /// By name; the project's own agent if absent.
         agent: Option<String>,
         title: String,
         prompt: String,
     },
-    /// Begins a task. It has one session, so that a second time finds the first one.
+    /// Starts a task. It has one session, so a second run finds the first one.
     Assign {
         task: TaskId,
-        /// The specialist; the project's own agent if there is none.
+        /// The specialist; the project's own agent if absent.
         agent: Option<String>,
-        /// Why it is that one.
+        /// The reason for the choice.
         why: String,
     },
-    /// Closes what a merged pull request settles: these tasks, whose sessions made it, and those that it names. To close what
-    /// is closed changes nothing.
+    /// Closes the issues of a merged pull request: these tasks, whose sessions made it, and those that it names.
+    /// Closing a closed issue has no effect.
     Settle { pull: PullId, tasks: Vec<TaskId> },
     /// Runs a check of a pull request again, on the same commit. `number` counts the re-runs of that commit.
     Rerun { pull: PullId, check: String, commit: Commit, number: u32 },
-    /// Runs a check on the base branch itself; the result is kept by tree, so that a second time costs nothing.
+    /// Runs a check on the base branch itself; the result is stored by tree, so a second run costs nothing.
     CheckBase { project: ProjectId, branch: String, commit: Commit, check: String },
-    /// Puts a branch onto its base if that goes cleanly. Pinned to both commits, so that it is done once.
+    /// Rebases a branch onto its base if there is no conflict. Pinned to both commits, so that it is done once.
     Rebase { pull: PullId, head: Commit, base: Commit },
-    /// Runs a command of the user's in the project's folder, with the document on its standard input.
+    /// Runs a command of the user in the project's folder, with the document on its standard input.
     Run {
         project: ProjectId,
         session: Option<SessionId>,
@@ -83,10 +83,10 @@ pub enum Order {
         timeout: Duration,
         document: String,
     },
-    /// Answers a thread in our own name. `key` marks the answer, so that it is given once.
+    /// Replies in a thread in our own name. `key` marks the reply, so that it is given once.
     Reply { pull: PullId, thread: String, text: String, resolve: bool, key: String },
-    /// Runs the hooks of a point, one after the other. The document has an id of its own, by which they can tell a second
-    /// time. Where they may object, the first objection is the last word; elsewhere all of them are run.
+    /// Runs the hooks of a point, one after the other. The document has an id, by which they can recognize a second
+    /// run. If they may object, the first objection is final; otherwise all of them run.
     Hook {
         project: ProjectId,
         session: Option<SessionId>,
@@ -96,65 +96,65 @@ pub enum Order {
     },
 }
 
-/// For whom an errand is done.
+/// The requester of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behalf {
     /// A reaction to a problem.
     Incident(Reacting),
-    /// A session that may start only if nobody objects.
+    /// A session that may start only if no hook objects.
     Assign(SessionId),
-    /// A pull request that may land only if nobody objects.
+    /// A pull request that may land only if no hook objects.
     Merge { pull: PullId, head: Commit },
     /// A check of the base, which may be red itself.
     Base { project: ProjectId, check: String, commit: Commit },
-    /// A point that was reached. Nobody waits for its hooks, but their failure is told.
+    /// A hook point that was reached. Nothing waits for its hooks, but their failure is reported.
     Point { project: ProjectId, point: HookPoint },
     /// A task that is to begin.
     Task(TaskId),
-    /// A pull request that was merged, and what it settles.
+    /// A merged pull request, with the issues that it closes.
     Landed(PullId),
-    /// Nobody waits for it. Nothing is ordered so any more, but logs have it.
+    /// No requester. No longer used, but present in logs.
     Nobody,
 }
 
-/// Which problem an errand is done about, and which round of its story.
+/// The problem that a job is for, and the round of its handling.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reacting {
     #[serde(flatten)]
     pub to: IncidentKey,
-    /// Absent in what was stored before there were rounds.
+    /// Absent in records from before there were rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<Round>,
 }
 
-/// One round of what is done about a problem. What comes of an earlier one is no news about the present one.
+/// One round of handling a problem. The result of an earlier round does not apply to the present one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
-    /// When the problem was opened: one that has gone and come again is another one.
+    /// The time at which the problem was opened: one that has gone and returned is another one.
     pub opened: Timestamp,
-    /// What it was seen on, unless the order is the same for all of that.
+    /// The revision it was seen on, unless the order is the same for all revisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// How often something had been done about it, this time included, for what is ordered anew each time.
+    /// The number of actions, including this one, for orders that are repeated each time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acted: Option<u32>,
 }
 
-/// What can come in for an errand.
+/// An input for a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrandInput {
     Done {
         tries: u32,
         outcome: ErrandOutcome,
     },
-    /// It could not be done. `again` says whether another try may help.
+    /// It failed. `again` is true if another try may help.
     Failed {
         tries: u32,
         why: String,
         again: bool,
     },
-    /// It cannot be done while somebody is in the way who will be out of it. That is no try.
+    /// The resource is busy and will become free. Not counted as a try.
     InTheWay {
         tries: u32,
         why: String,
@@ -162,13 +162,13 @@ pub enum ErrandInput {
     Due,
 }
 
-/// What came of an errand that was done.
+/// The result of a job that was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandOutcome {
-    /// It was done; what there is to say about it.
+    /// It was done, with a remark.
     Done { said: String },
-    /// A command said no: a hook objects, a command failed.
+    /// A command refused: a hook objects, a command failed.
     Refused { why: String },
     /// The base passes this check.
     BaseGreen {},
@@ -176,7 +176,7 @@ pub enum ErrandOutcome {
     BaseRed { signature: String, excerpt: String },
 }
 
-/// What happened to an errand.
+/// An event of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandEvent {
@@ -186,7 +186,7 @@ pub enum ErrandEvent {
     Delayed {
         why: String,
         again_at: Timestamp,
-        /// Whether it has been tried.
+        /// It has been tried.
         #[serde(default = "yes", skip_serializing_if = "is_true")]
         counts: bool,
     },
@@ -202,7 +202,7 @@ pub enum ErrandEvent {
 }
 
 impl Order {
-    /// How long the commands that it runs may take by their own limits.
+    /// Returns the sum of the time limits of its commands.
     pub fn own_time(&self) -> Duration {
         match self {
             Order::Run { timeout, .. } => *timeout,
@@ -212,8 +212,7 @@ impl Order {
     }
 }
 
-/// Says what an input means for an errand. `patience` is how long whoever ordered it waits before something else is done,
-/// if somebody does.
+/// Decides an input for a job. `patience` is the time that its requester waits before it does something else.
 pub(crate) fn decide(
     errand: &Errand,
     moment: &Moment,
@@ -237,7 +236,7 @@ pub(crate) fn decide(
             let since = errand.since.unwrap_or(moment.at);
             let waited = moment.at.since(since);
             let again_at = moment.at + (waited / 4).clamp(LOOK_LEAST, LOOK_MOST);
-            // It ends before whoever waits for it goes on without it.
+            // It ends before its requester continues without it.
             if again_at < since + patience.unwrap_or(PATIENCE) {
                 vec![ErrandEvent::Delayed { why, again_at, counts: false }]
             } else {
@@ -248,7 +247,7 @@ pub(crate) fn decide(
         ErrandInput::Due if errand.again_at.is_some_and(|at| at <= moment.at) => {
             vec![ErrandEvent::Retried {}]
         }
-        // A late word about a try that we have already counted.
+        // A stale result of a try that was already counted.
         ErrandInput::Done { .. }
         | ErrandInput::Failed { .. }
         | ErrandInput::InTheWay { .. }
@@ -256,7 +255,7 @@ pub(crate) fn decide(
     }
 }
 
-/// Folds an event into an errand that goes on; the ones that end it are the state's to remove.
+/// Applies an event to a continuing job; the state removes finished ones.
 pub(crate) fn evolve(errand: &mut Errand, event: &ErrandEvent) {
     match event {
         ErrandEvent::Delayed { again_at, counts, .. } => {
@@ -271,7 +270,7 @@ pub(crate) fn evolve(errand: &mut Errand, event: &ErrandEvent) {
     }
 }
 
-/// What was delayed before there was anything else had been tried.
+/// Delays from before postponements existed had been tried.
 fn yes() -> bool {
     true
 }

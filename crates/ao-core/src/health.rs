@@ -1,6 +1,6 @@
-//! What is known of a project's checks beside any one pull request: which failures are chance, and whether the base passes.
+//! The health of a project's checks, apart from any pull request: flaky failures, and the state of the base.
 //!
-//! Both are remembered so that agents are not woken for what they have not done. Nothing here runs anything.
+//! Both are remembered so that agents get no messages about failures that they did not cause. Nothing runs here.
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,32 @@ use crate::outside::{Kind, cut, fenced, one_line};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Timestamp};
 
-/// How many failures that were chance are remembered, the newest.
+/// The number of flaky failures that are remembered, the newest.
 const FLAKES_KEPT: usize = 200;
-/// Of how many checks the base's state is remembered, the newest.
+/// The number of checks whose state on the base is remembered, the newest.
 const CHECKS_KEPT: usize = 200;
-/// How much of a failure on the base is kept.
+/// The number of bytes of a failure on the base that are stored.
 const EXCERPT: usize = 2 * 1024;
 
-/// The failures that were chance, by check and signature.
+/// The flaky failures, by check and signature.
 pub type Flakes = BTreeMap<String, Flake>;
 
-/// A failure that went away when the same commit was checked again.
+/// A failure that disappeared when the same commit was checked again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flake {
     pub check: String,
     pub signature: String,
-    /// The first line of what failed, when it last did.
+    /// The first line of its latest failure.
     pub excerpt: String,
     pub times: u32,
     pub first: Timestamp,
     pub last: Timestamp,
 }
 
-/// Whether the bases of a project's pull requests pass the checks that failed there.
+/// The results of failed checks on the bases of a project's pull requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BaseHealth {
-    /// By branch and check.
+    /// The checks by branch and name.
     pub checks: BTreeMap<String, BaseCheck>,
 }
 
@@ -45,17 +45,17 @@ pub struct BaseHealth {
 pub struct BaseCheck {
     pub branch: String,
     pub check: String,
-    /// The tip that is being asked about.
+    /// The tip that is being checked.
     pub asked: Option<Commit>,
-    /// What was found out last, and about which tip.
+    /// The latest result, with its tip.
     pub found: Option<(Commit, BaseVerdict)>,
-    /// When it was last asked or answered.
+    /// The time of the latest question or result.
     pub at: Timestamp,
-    /// When that was found out.
+    /// The time of the latest result.
     pub found_at: Option<Timestamp>,
 }
 
-/// Whether a base passes a check.
+/// The result of a check on a base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BaseVerdict {
@@ -64,20 +64,20 @@ pub enum BaseVerdict {
         signature: String,
         excerpt: String,
     },
-    /// It could not be found out. Nobody is held up by that.
+    /// Undetermined. This holds nothing up.
     Unknown {
         why: String,
     },
 }
 
-/// What is known of a base for one pull request.
+/// The state of a base from the view of one failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BaseView {
     Unasked,
     Asked,
     Green,
     Red,
-    /// It fails too, but not like this.
+    /// It fails too, but with another signature.
     Otherwise,
     Unknown,
 }
@@ -87,8 +87,8 @@ impl BaseHealth {
         self.checks.get(&key(branch, check))
     }
 
-    /// What the base has to do with a failure. A base that failed the same way is red until a newer tip is shown not to be;
-    /// one that fails in another way explains nothing.
+    /// Returns the state of the base for a failure. A base that failed the same way is red until a newer tip is shown
+    /// not to be; one that fails in another way explains nothing.
     pub(crate) fn view(&self, branch: &str, check: &str, signature: &str, tip: &Commit) -> BaseView {
         let Some(known) = self.get(branch, check) else { return BaseView::Unasked };
         match &known.found {
@@ -101,30 +101,30 @@ impl BaseHealth {
         }
     }
 
-    /// When it was last found out about any tip of a base, and that it was not red.
+    /// Returns the time of the latest result for any tip of a base, if it was not red.
     pub(crate) fn not_red_at(&self, branch: &str, check: &str) -> Option<Timestamp> {
         self.get(branch, check).filter(|known| !known.is_red()).and_then(|known| known.found_at)
     }
 
-    /// Whether there is anything to find out about this tip. One question at a time: where the base moves faster than it
-    /// is checked, there would else never be an answer.
+    /// Returns whether this tip has to be checked. One at a time: if the base moved faster than it is checked, there
+    /// would never be a result.
     pub(crate) fn needs(&self, branch: &str, check: &str, tip: &Commit) -> bool {
         self.get(branch, check)
             .is_none_or(|known| known.asked.is_none() && known.found.as_ref().is_none_or(|(of, _)| of != tip))
     }
 
-    /// The branches on which an answer about this tip is waited for.
+    /// Returns the branches that wait for a result of this tip.
     pub(crate) fn waiting(&self, check: &str, tip: &Commit) -> Vec<String> {
         let waits = |known: &&BaseCheck| known.check == check && known.asked.as_ref() == Some(tip);
         self.checks.values().filter(waits).map(|known| known.branch.clone()).collect()
     }
 
-    /// The checks that this branch fails itself.
+    /// Returns the checks that fail on this branch itself.
     pub fn red_on<'a>(&'a self, branch: &'a str) -> impl Iterator<Item = &'a BaseCheck> {
         self.checks.values().filter(move |known| known.branch == branch && known.is_red())
     }
 
-    /// One problem for each check that a base fails, if that is why somebody's pull request fails it.
+    /// Returns one problem for each check that fails on a base, if it explains the failure of a pull request.
     pub(crate) fn problems(&self, explains: impl Fn(&BaseCheck, &str) -> bool) -> Vec<Problem> {
         let red = self.checks.iter().filter_map(|(key, known)| match &known.found {
             Some((commit, BaseVerdict::Red { signature, excerpt })) if explains(known, signature) => {
@@ -195,7 +195,7 @@ impl BaseVerdict {
     }
 }
 
-/// Counts one more failure that was chance.
+/// Counts one more flaky failure.
 pub(crate) fn count_flake(flakes: &mut Flakes, check: &str, signature: &str, excerpt: &str, at: Timestamp) {
     let flake = flakes.entry(key(check, signature)).or_insert_with(|| Flake {
         check: check.to_owned(),

@@ -1,4 +1,4 @@
-//! Everything that can come in: what people want, what the world tells, what effects found out, what time brings.
+//! Inputs of the core: requests of people, observations, results of effects, and timers.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::setup::Origin;
 use crate::task::TaskFacts;
 use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// Something that comes in. `decide` says what it means.
+/// An input of the core, which `decide` turns into events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     Configure(Box<Settings>),
@@ -59,13 +59,13 @@ pub enum Input {
         errand: ErrandId,
         input: ErrandInput,
     },
-    /// Something is to be done. While one with the same key is open, a second is the same.
+    /// A job is to be run. A second one with the same key is ignored while the first is open.
     Order {
         key: String,
         order: Box<Order>,
         behalf: Behalf,
     },
-    /// Who does not merge with whom in a project, and what each session has changed. All of it: what is missing is over.
+    /// The clashes in a project, and the files that each session has changed. Complete: what is missing is over.
     Forecast {
         project: ProjectId,
         clashes: Vec<Clash>,
@@ -75,7 +75,7 @@ pub enum Input {
     Host {
         free_mb: u64,
     },
-    /// What a runtime knows of ours.
+    /// The processes of ours that a runtime knows.
     Census(Census),
     /// An account may not be used until then.
     AccountLimited {
@@ -85,34 +85,34 @@ pub enum Input {
     AccountDue {
         account: String,
     },
-    /// A process that should not have been is gone.
+    /// A process that should not exist has ended.
     StrayEnded {
         session: SessionId,
         attempt: Attempt,
     },
-    /// Tell a person, once per key.
+    /// Send a notice to a person, once per key.
     Tell {
         level: Level,
         subject: Subject,
         key: String,
         text: String,
-        /// The one channel that it goes to, if not those for its level.
+        /// The one channel that it goes to; if absent, those for its level.
         channel: Option<String>,
     },
-    /// The day is over as far as telling people is concerned. Told once for each day.
+    /// The day has ended, and its digest is due. Sent once per day.
     Digest {
         day: String,
     },
-    /// An event of the user's own has happened, or goes on with something new.
+    /// A custom event has happened, or has new content.
     Raise {
         subject: Subject,
-        /// One of the user's own.
+        /// Always a custom kind.
         kind: IncidentKind,
         problem: String,
         revision: String,
         detail: String,
     },
-    /// It is over.
+    /// A custom event is over.
     Clear {
         subject: Subject,
         kind: IncidentKind,
@@ -126,7 +126,7 @@ pub enum Input {
     Tick,
 }
 
-/// A wish for a new session.
+/// A request for a new session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpawnRequest {
     pub project: ProjectId,
@@ -134,9 +134,9 @@ pub struct SpawnRequest {
     pub role: Role,
     pub title: String,
     pub prompt: String,
-    /// The wished-for name; made from the task or the title if there is none.
+    /// The requested name; derived from the task or the title if absent.
     pub name: Option<String>,
-    /// The wished-for branch; the tracker's own name for it, or `agent/<name>`, if there is none.
+    /// The requested branch; the tracker's own name for it, or `agent/<name>`, if absent.
     pub branch: Option<String>,
     pub origin: Origin,
     pub agent: AgentChoice,
@@ -144,15 +144,15 @@ pub struct SpawnRequest {
     pub workspace: String,
     pub priority: i32,
     pub limits: Limits,
-    /// A person answers for the task, whoever wrote it. No agent can.
+    /// A person vouches for the task, regardless of its author. An agent cannot.
     pub trusted: bool,
 }
 
-/// All that a runtime knows of ours, at one moment.
+/// All processes of ours that a runtime knows, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Census {
     pub runtime: String,
-    /// When the look began: what was started later is not in it.
+    /// The start of the look: processes started later are not in it.
     pub began: Timestamp,
     pub seen: Vec<Counted>,
 }
@@ -165,7 +165,7 @@ pub struct Counted {
     pub life: Life,
 }
 
-/// Whether a process lives. A failed look is not a death.
+/// The state of a process. A failed look is not a death.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Life {
@@ -175,8 +175,7 @@ pub enum Life {
     Gone {
         code: Option<i32>,
     },
-    /// It lives, and the process that held its terminal or its pipes is gone for certain: nobody can read it or speak to it any
-    /// more.
+    /// It lives, but its holder is gone for certain: its terminal or pipes cannot be read or written any more.
     Unheld,
     Unknown,
 }

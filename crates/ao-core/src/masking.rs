@@ -2,7 +2,7 @@
 //!
 //! The daemon masks secrets in each of these texts before the core sees the input, and so before anything is stored, sent or
 //! shown. Names, ids and configuration are not free text. Every match is exhaustive: a new kind of input does not compile until
-//! this module says which of its fields are text. A new field of a known kind has to be remembered here.
+//! this module lists which of its fields are text. A new field of a known kind has to be remembered here.
 
 use crate::Input;
 use crate::errand::{ErrandInput, ErrandOutcome, Order};
@@ -298,7 +298,7 @@ mod tests {
         format!("{input:?}")
     }
 
-    /// Each of these reached the store as it came in.
+    /// Each of these once reached the store unmasked.
     #[test]
     fn text_of_policies_places_and_scans_is_masked() {
         let secret = || "near s3cret".to_owned();

@@ -1,4 +1,4 @@
-//! A repository under our care.
+//! A project: a repository managed by the daemon.
 
 use std::collections::BTreeMap;
 
@@ -18,24 +18,24 @@ use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
 use crate::{Commit, ProjectId, SessionId, Timestamp};
 
-/// What the configuration says of a project.
+/// The configuration of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProjectConfig {
-    /// The repository's own folder.
+    /// The main checkout of the repository.
     pub path: String,
     pub default_branch: String,
-    /// How many of its sessions may have a process at a time.
+    /// The number of its sessions that may have a process at a time.
     pub max_live: Option<u32>,
-    /// What its sessions may use up in a day, together.
+    /// The daily budget of all its sessions together.
     #[serde(default)]
     pub daily: Limits,
-    /// What all sessions of one task may use up, together.
+    /// The budget of all sessions of one task together.
     #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub per_task: Limits,
-    /// What all its sessions may ever use up.
+    /// The total budget of all its sessions.
     #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub total: Limits,
-    /// Whether its sessions go on by themselves after a provider's limit; as for all projects, if absent.
+    /// Its sessions resume automatically after a provider's limit; the global setting if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
     #[serde(default)]
@@ -44,33 +44,33 @@ pub struct ProjectConfig {
     pub environment: Environment,
     #[serde(default)]
     pub ports: Option<PortRange>,
-    /// What is done about its problems, over what holds for all.
+    /// Reactions to its problems, over the global ones.
     #[serde(default, skip_serializing_if = "Reactions::is_empty")]
     pub reactions: Reactions,
-    /// The same for agents by their names, over what holds for these in all projects.
+    /// Reactions for agents by name, over the global ones for these agents.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_reactions: BTreeMap<String, Reactions>,
-    /// Its own commands on the way from a task to a merge.
+    /// Its hooks on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
-    /// What is done with forecasts of conflicts.
+    /// The use of conflict forecasts.
     #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
     pub conflict_forecast: ForecastConfig,
-    /// How it picks up tasks by itself; it does not, if absent.
+    /// The settings for picking up tasks automatically; off if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_assign: Option<AutoAssign>,
     /// The agents that are for certain tasks of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialists: Vec<Specialist>,
-    /// How its merge queue goes about it, if that was said.
+    /// The settings of its merge queue, if configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<QueueRules>,
-    /// Whether a merge leaves the issues open that it settles.
+    /// A merge leaves open the issues that it closes otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub leave_issues_open: bool,
 }
 
-/// A project as the log tells it.
+/// A project, as recorded in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
     pub path: String,
@@ -89,40 +89,40 @@ pub struct Project {
     pub environment: Environment,
     #[serde(default)]
     pub ports: Option<PortRange>,
-    /// What is done about its problems, over what holds for all.
+    /// Reactions to its problems, over the global ones.
     #[serde(default, skip_serializing_if = "Reactions::is_empty")]
     pub reactions: Reactions,
-    /// The same for agents by their names, over what holds for these in all projects.
+    /// Reactions for agents by name, over the global ones for these agents.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_reactions: BTreeMap<String, Reactions>,
-    /// Its own commands on the way from a task to a merge.
+    /// Its hooks on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
     #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
     pub conflict_forecast: ForecastConfig,
-    /// How it picks up tasks by itself; it does not, if absent.
+    /// The settings for picking up tasks automatically; off if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_assign: Option<AutoAssign>,
     /// The agents that are for certain tasks of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialists: Vec<Specialist>,
-    /// How its merge queue goes about it, if that was said.
+    /// The settings of its merge queue, if configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<QueueRules>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub leave_issues_open: bool,
-    /// Who has stopped all its work, so that no task is begun without anybody's word until somebody starts again.
+    /// Set while all its work is stopped, so that no task begins automatically until a person starts it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedWork>,
-    /// What has become of its workers since it was last at an end.
+    /// The results of its workers since it was last complete.
     #[serde(default)]
     pub finished: Finished,
-    /// Since when nobody has had anything left to do in it, after somebody had.
+    /// The time since which it has no work left, after it had some.
     #[serde(default)]
     pub complete: Option<Timestamp>,
-    /// The policy that was last read and made sense.
+    /// The last policy that was valid.
     pub policy: Policy,
-    /// How it is with the policy beside what it says.
+    /// The state of the policy besides its content.
     #[serde(default, skip_serializing_if = "PolicyStand::is_plain")]
     pub policy_stand: PolicyStand,
     /// The queue of its default branch.
@@ -130,48 +130,48 @@ pub struct Project {
     /// The queues of other branches, while something is requested to land on them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_queues: BTreeMap<String, MergeQueue>,
-    /// The failures of its checks that were chance.
+    /// The failures of its checks that were flaky.
     #[serde(default, skip_serializing_if = "Flakes::is_empty")]
     pub flakes: Flakes,
-    /// Whether its base passes the checks that failed.
+    /// The results of the failed checks on its base.
     #[serde(default)]
     pub base: BaseHealth,
-    /// What was changed in its repository and waits for a person's word.
+    /// Changes of its repository that wait for a person's confirmation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspicions: Vec<Suspicion>,
-    /// Who will not merge with whom.
+    /// The predicted conflicts between branches.
     #[serde(default, skip_serializing_if = "Forecast::is_empty")]
     pub forecast: Forecast,
 }
 
-/// A change of a repository that nobody of ours has made.
+/// A change of a repository that `ao` has not made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspicion {
-    /// What was changed, in a few words; the same words are the same problem.
+    /// A short description of the change; the same text is the same problem.
     pub what: String,
-    /// What it was changed to.
+    /// The new value.
     pub revision: String,
-    /// From what to what, who was at work then, and what to do.
+    /// The old and new value, the sessions at work then, and the next step.
     pub detail: String,
 }
 
-/// That somebody has stopped all work of a project.
+/// A stop of all work of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoppedWork {
     pub by: String,
     pub at: Timestamp,
 }
 
-/// How it is with a project's policy.
+/// The state of a project's policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PolicyStand {
-    /// Somebody has written one.
+    /// A policy is written.
     #[serde(default)]
     pub written: bool,
-    /// Why the one on the base branch cannot be read.
+    /// The reason why the one on the base branch cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
-    /// When a freeze may begin or end next.
+    /// The next time at which a freeze may begin or end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<Timestamp>,
 }
@@ -182,28 +182,28 @@ impl PolicyStand {
     }
 }
 
-/// What has become of workers: how many, and what they used up.
+/// The results of workers: their number, and their spending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Finished {
     pub merged: u32,
     pub stopped: u32,
     pub spent: Spend,
-    /// Some of it was spent by agents that do not tell what they cost.
+    /// Some of it was spent by agents that do not report their cost.
     pub partly_unknown: bool,
 }
 
-/// What can come in for a project.
+/// An input for a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectInput {
     Configure(Box<ProjectConfig>),
     Remove,
-    /// The policy as the base branch and the configuration have it; none if nobody has written one.
+    /// The policy of the base branch and the configuration; `None` if none is written.
     PolicySeen(Option<Box<Policy>>),
-    /// The policy on the base branch makes no sense. The one before stays, and nothing is allowed by it.
+    /// The policy on the base branch is invalid. The previous one stays, and nothing is allowed.
     PolicyBroken {
         why: String,
     },
-    /// What was found changed in the repository and waits for a person's word; none if nothing is.
+    /// The changes of the repository that wait for a person's confirmation; empty if there are none.
     RepositorySeen {
         suspicions: Vec<Suspicion>,
     },
@@ -211,27 +211,27 @@ pub enum ProjectInput {
     PolicyDue,
     /// The last of its workers has ended.
     Complete,
-    /// Somebody stops all its work: nothing is begun without anybody's word any more.
+    /// A person stops all its work: nothing begins automatically any more.
     StopWork {
         by: String,
     },
-    /// Somebody starts again.
+    /// A person starts its work again.
     StartWork {
         by: String,
     },
-    /// A check that failed has passed on the same commit.
+    /// A failed check has passed on the same commit.
     Flaked {
         check: String,
         signature: String,
         excerpt: String,
     },
-    /// Somebody wants to know whether the base passes a check.
+    /// A check has to be run on the base.
     AskBase {
         branch: String,
         check: String,
         commit: Commit,
     },
-    /// Whether it does.
+    /// The result of a check on the base.
     BaseFound {
         check: String,
         commit: Commit,
@@ -239,7 +239,7 @@ pub enum ProjectInput {
     },
 }
 
-/// What happened to a project.
+/// An event of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectEvent {
@@ -248,22 +248,22 @@ pub enum ProjectEvent {
     },
     PolicyChanged {
         policy: Box<Policy>,
-        /// Nobody has written one: it is the default.
+        /// No policy is written: it is the default.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unwritten: bool,
     },
     PolicyBroken {
         why: String,
     },
-    /// Changes of the repository wait for a person's word, or do not any more.
+    /// Changes of the repository wait for a person's confirmation, or no longer do.
     RepositorySuspected {
         suspicions: Vec<Suspicion>,
     },
-    /// A freeze has begun or ended, or the clocks were changed.
+    /// A freeze has begun or ended, or the offset of its time zone has changed.
     FreezeTurned {
         frozen: bool,
     },
-    /// How the budget of a day was told before there were others; now it is an event of that budget.
+    /// An earlier form of the daily budget's event; it is now an event of that budget.
     Capped {
         until: Timestamp,
         why: String,
@@ -285,24 +285,24 @@ pub enum ProjectEvent {
         commit: Commit,
         verdict: BaseVerdict,
     },
-    /// Somebody has stopped all its work, so that nothing is begun without anybody's word.
+    /// A person has stopped all its work, so that nothing begins automatically.
     WorkStopped {
         by: String,
     },
-    /// Somebody has started again.
+    /// A person has started its work again.
     WorkStarted {
         by: String,
     },
-    /// Nobody has anything left to do in it.
+    /// It has no work left.
     Completed {
         finished: Finished,
     },
-    /// What a forecast says that the one before it did not.
+    /// The differences of a forecast from the previous one.
     Foreseen {
-        /// Clashes that are new.
+        /// New clashes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         found: Vec<Clash>,
-        /// Clashes that are about other files now, or were gone for a moment only.
+        /// Clashes that are about other files now, or were absent only for a moment.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<Clash>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -368,7 +368,7 @@ pub(crate) fn decide(
                 false => vec![],
             })
         }
-        // An answer about a tip that nobody asks about any more says nothing.
+        // A result for a tip that is no longer asked about is stale.
         (Some(known), ProjectInput::BaseFound { check, commit, verdict }) => {
             let verdict = verdict.bounded();
             let branches = known.base.waiting(&check, &commit).into_iter();
@@ -507,7 +507,7 @@ impl Project {
         }
     }
 
-    /// Counts a worker that has come to its end. What it has spent may have been counted in part, at an earlier end of it.
+    /// Counts a worker that has ended. A part of its spending may have been counted at an earlier end.
     pub(crate) fn finish(&mut self, merged: bool, counted: Spend, spent: Spend) {
         let finished = &mut self.finished;
         match merged {
@@ -518,7 +518,7 @@ impl Project {
         finished.partly_unknown |= spent.micros.is_none();
     }
 
-    /// A worker that was at its end is at work again.
+    /// Takes back the count of an ended worker that is at work again.
     pub(crate) fn resume(&mut self, merged: bool) {
         let finished = &mut self.finished;
         match merged {
@@ -527,12 +527,12 @@ impl Project {
         }
     }
 
-    /// Something was done here, and it has not been said yet that this was all.
+    /// Returns whether work was done here whose completion was not reported yet.
     pub(crate) fn may_complete(&self) -> bool {
         self.complete.is_none() && (self.finished.merged > 0 || self.finished.stopped > 0)
     }
 
-    /// There is work again.
+    /// Records that there is work again.
     pub(crate) fn begin(&mut self) {
         if self.complete.take().is_some() {
             self.finished = Finished::default();

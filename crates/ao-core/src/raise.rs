@@ -1,6 +1,6 @@
-//! Events of the user's own: raised by somebody, cleared by somebody, or past when somebody was told of them.
+//! Custom events: a caller raises them and clears them, or they end once a person was notified.
 //!
-//! Nobody can look whether such a problem is still there, so unlike the others it is a moment and not a state.
+//! The core cannot observe whether such a problem persists, so it is a moment, not a state.
 
 use crate::Timestamp;
 use crate::decide::incident_events;
@@ -14,14 +14,14 @@ use crate::refusal::Refusal;
 use crate::state::State;
 use crate::text::sanitise;
 
-/// How many events of the user's own may be open for one subject.
+/// The number of custom events that may be open for one subject.
 const MOST_RAISED: usize = 100;
-/// How long what an event carries may be. Callers bound it below that: half of it would be no data at all.
+/// The largest size of an event's data. Callers enforce a lower limit, because cut data would be useless.
 const DATA_LIMIT: usize = 64 * 1024;
-/// How long the name of such an event's problem may be.
+/// The longest name of the problem of a custom event.
 const NAME_LIMIT: usize = 512;
 
-/// It has happened, or goes on with something new.
+/// Records that a custom event has happened, or has new content.
 pub(crate) fn raise(
     state: &State,
     now: Timestamp,
@@ -44,7 +44,7 @@ pub(crate) fn raise(
         _ => {}
     }
     let problem = named(&raised.problem);
-    // It may carry the event's data, so that other data are news.
+    // It may carry the event's data, so other data count as new.
     let revision = cut(&sanitise(&raised.revision), DATA_LIMIT);
     let detail = shortened(&sanitise(&raised.detail), TEXT_LIMIT);
     let key = IncidentKey { subject, kind: kind.clone(), problem: problem.clone() };
@@ -64,13 +64,13 @@ pub(crate) fn raise(
     if !over {
         return Ok(incident_events(state, now, key, seen));
     }
-    // Everything was done about the last one, so this is a new one.
+    // The previous one was handled completely, so this is a new one.
     let opened = Scene::of(state, &key, now, |scene| incident::decide(&key, None, scene, seen));
     let events = std::iter::once(IncidentEvent::Closed {}).chain(opened);
     Ok(events.map(|event| Event::Incident(key.clone(), event)).collect())
 }
 
-/// It is over.
+/// Records that a custom event is over.
 pub(crate) fn clear(
     state: &State,
     now: Timestamp,
@@ -79,7 +79,7 @@ pub(crate) fn clear(
     problem: &str,
 ) -> Result<Vec<Event>, Refusal> {
     let key = IncidentKey { subject, kind: custom(kind)?, problem: named(problem) };
-    // Nobody has to wait whether it comes back: who says so knows.
+    // An explicit clear is authoritative, so skip the flicker delay.
     let mut events = incident_events(state, now, key.clone(), IncidentInput::Absent);
     events.extend(incident_events(state, now, key, IncidentInput::Gone));
     Ok(events)

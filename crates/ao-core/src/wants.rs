@@ -1,4 +1,4 @@
-//! What is wanted in the world now, read off the state. Asked after every step and, the same way, after every start.
+//! Effects that the state wants. Computed after every step and, the same way, after every start.
 
 use crate::PullId;
 use crate::effect::Effect;
@@ -7,7 +7,7 @@ use crate::queue::{MergeQueue, Work};
 use crate::session;
 use crate::state::State;
 
-/// The effects that one scope wants.
+/// Returns the effects that one scope wants.
 pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
     let mut wanted = Vec::new();
     match scope {
@@ -57,7 +57,7 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
     wanted
 }
 
-/// Everything that may want something: what the reconciler goes through.
+/// Returns everything that may want an effect, for the reconciler.
 pub fn scopes(state: &State) -> Vec<Scope> {
     let ended = state.sessions.values().filter(|session| !session.is_live());
     let ended_with_tree = ended.filter(|session| session.workspace.may_exist()).map(|session| session.id);
@@ -70,7 +70,7 @@ pub fn scopes(state: &State) -> Vec<Scope> {
         .collect()
 }
 
-/// The runtimes that have, or should have, processes of ours.
+/// Returns the runtimes that have, or should have, processes of ours.
 pub fn runtimes(state: &State) -> Vec<String> {
     let mut runtimes: Vec<String> = state.live().map(|session| session.spec.runtime.clone()).collect();
     runtimes.sort();

@@ -1,4 +1,4 @@
-//! Effects, each brought to its port, and what came of it brought back as inputs.
+//! Runs effects on their ports, and returns the results as inputs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::notify;
 use crate::set_up::set_up_elsewhere;
 use crate::slots::Slots;
 
-/// What went wrong, in words; the key says with what.
+/// The reason of a failure; the effect's key identifies what failed.
 type Failure = String;
 
-/// Does it, and says what came of it.
+/// Runs an effect and returns its results.
 pub(crate) async fn run(
     effect: Effect,
     slots: &Slots,
@@ -38,7 +38,7 @@ pub(crate) async fn run(
     }
 }
 
-/// What a failed effect means to whoever wanted it.
+/// Returns the inputs that a failed effect leads to.
 pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
     tracing::warn!(effect = %key, why, "effect failed");
     if let Some(session) = key.session() {
@@ -150,7 +150,7 @@ async fn perform(
             let written = SessionInput::Written { attempt, delivery, tries };
             Ok(match agent.deliver(&order).await.map_err(text)? {
                 Delivered::Written => tell(session, written),
-                // The proof first; that it was written is then no news.
+                // The proof first; the write itself is then no news.
                 Delivered::Taken { turn, text } => {
                     let mut inputs =
                         tell(session, SessionInput::Proof { attempt, delivery: Some(delivery), turn, text });
@@ -318,7 +318,8 @@ async fn perform(
     }
 }
 
-/// How the agent has left its place, if it has, and where that stands. What cannot be told is not held against it.
+/// Returns how the agent's folder or branch differs from its workspace, if it does. What cannot be determined does
+/// not count as a difference.
 async fn whereabouts(
     slots: &Slots,
     runtime: &str,

@@ -1,4 +1,4 @@
-//! The adapters that are plugged in, by name.
+//! The adapters in use, by name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,17 +13,17 @@ pub struct Slots {
     pub runtimes: Runtimes,
     pub agents: BTreeMap<String, Arc<dyn Agent>>,
     pub workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    /// All of them are told; each keeps its own pace.
+    /// Notices go to all of them; each keeps its own pace.
     pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
     /// The forge of each project.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
-    /// How the changes of a project land, and whether their branches go then; where nothing is said, squashed, and they stay.
+    /// The merge strategy of each project, and whether head branches are deleted; by default squash, and they stay.
     pub landings: BTreeMap<ProjectId, (Strategy, bool)>,
-    /// Who runs errands. Without one, none can be run.
+    /// Runs jobs. Without one, no job can run.
     pub errands: Option<Arc<dyn Errands>>,
 }
 
-/// A name that nothing is plugged in under.
+/// A name that no adapter has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {slot} `{name}`; there is {known}")]
 pub struct NoSuchSlot {

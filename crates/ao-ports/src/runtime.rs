@@ -1,4 +1,4 @@
-//! Where an agent's process lives: a PTY, a tmux pane, a container, a pod.
+//! Runtimes: where an agent's process lives: a PTY, a tmux pane, a container, a pod.
 
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ pub struct RuntimeAbilities {
     pub terminal: bool,
     /// Gives the process plain pipes, for agents that speak a protocol.
     pub pipes: bool,
-    /// Runs a process without input and keeps what it puts out, for agents that run for one turn.
+    /// Runs a process without input and records its output, for agents that run for one turn.
     pub output: bool,
-    /// Knows which writes it has made, so that a repeated one is not made twice.
+    /// Remembers its writes, so that a repeated one is not made twice.
     pub remembers_writes: bool,
     /// Its processes see the files of this machine under the same paths. Without it, no path, `PATH` or home folder of
     /// this machine means anything to them.
@@ -30,16 +30,16 @@ pub struct RuntimeAbilities {
     pub places_files: bool,
 }
 
-/// What is to be started.
+/// The process to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartSpec {
     pub session: SessionId,
     pub attempt: Attempt,
-    /// What people see in a list of processes or panes.
+    /// The name in a list of processes or panes.
     pub name: String,
     pub path: String,
     pub command: Command,
-    /// Ports that were given to it. Started only if nobody else listens on them.
+    /// Ports leased to it. Started only if no other program listens on them.
     pub ports: Vec<u16>,
 }
 
@@ -52,7 +52,7 @@ pub struct WriteOrder {
     pub bytes: Vec<u8>,
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteOutcome {
@@ -61,22 +61,22 @@ pub enum WriteOutcome {
     AlreadyWritten,
 }
 
-/// A piece of what a process has put out.
+/// A part of the output of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// The offset of the first byte. Later than asked for if the beginning is no longer kept; the end, if what was asked
-    /// for lies behind that.
+    /// The offset of the first byte. Later than requested if the beginning was dropped; the end, if the requested
+    /// offset is beyond it.
     pub from: u64,
     pub bytes: Vec<u8>,
-    /// The process has ended and this reaches to the end of what it has put out, so there is no use in asking again.
+    /// The process has ended and this is the last part of its output, so another call is useless.
     pub ended: bool,
 }
 
-/// What a terminal shows, by an emulator's reading.
+/// The contents of a terminal, from an emulator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Screen {
     pub lines: Vec<String>,
-    /// Row and column, from nought.
+    /// Row and column, from zero.
     pub cursor: (u16, u16),
     /// Columns and rows.
     pub size: (u16, u16),
@@ -84,9 +84,9 @@ pub struct Screen {
     pub offset: u64,
     /// The program wants pasted text to be marked as such.
     pub bracketed_paste: bool,
-    /// The program has taken the whole screen.
+    /// The program uses the alternate screen.
     pub alternate: bool,
-    /// When a person last typed into it, if one did: not what was written by [`Runtime::write`].
+    /// The last time a person typed into it; writes by [`Runtime::write`] do not count.
     pub typed: Option<Timestamp>,
 }
 
@@ -131,7 +131,7 @@ pub struct CensusEntry {
     pub folder: Option<String>,
 }
 
-/// What is to be ended.
+/// The process to end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndOrder {
     pub session: SessionId,
@@ -141,7 +141,7 @@ pub struct EndOrder {
 }
 
 impl RuntimeAbilities {
-    /// Whether a process can be held in this way.
+    /// Returns whether it can run a process with this kind of input and output.
     pub fn holds(&self, io: Io) -> bool {
         match io {
             Io::Terminal => self.terminal,
@@ -151,10 +151,10 @@ impl RuntimeAbilities {
     }
 }
 
-/// Where an agent's process lives.
+/// A runtime: where an agent's process lives.
 ///
-/// What happens without being asked for (an exit, a person's typing) is told to the [`Reporter`](crate::Reporter) that
-/// the adapter was given.
+/// Unrequested events (an exit, a person's typing) go to the [`Reporter`](crate::Reporter) that the adapter was
+/// given.
 #[async_trait]
 pub trait Runtime: Send + Sync {
     /// Returns the name of the runtime, which is in every reference that it makes.
@@ -176,17 +176,17 @@ pub trait Runtime: Send + Sync {
         attempt: Attempt,
     ) -> Result<Option<ProcessRef>, RuntimeError>;
 
-    /// Writes to the process's terminal or stdin. With `remembers_writes`, idempotent per number. An error for a process
-    /// without input, [`Io::Output`](crate::Io).
+    /// Writes to the process's terminal or stdin. With `remembers_writes`, idempotent per number. An error for a
+    /// process without input, [`Io::Output`](crate::Io).
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError>;
 
     /// Reads at most `limit` bytes of output from an offset on, also after the process has ended.
     ///
-    /// Returns at once if there is output behind `from`. Otherwise waits until there is some, the process has ended, or
-    /// `wait` has passed, and returns what there is then, perhaps nothing. [`Duration::ZERO`] only looks. What others have
-    /// inherited of the process's output and write to it after its end is kept, but not waited for.
+    /// Returns at once if there is output after `from`. Otherwise waits until there is some, the process has ended,
+    /// or `wait` has passed, and returns what there is then, perhaps nothing. [`Duration::ZERO`] only looks. Output
+    /// that other processes have inherited and write after its end is recorded, but not waited for.
     ///
-    /// Cancel-safe: reading takes nothing away, so a call that is dropped has changed nothing.
+    /// Cancel-safe: reading consumes nothing, so a dropped call has changed nothing.
     async fn output(
         &self,
         process: &ProcessRef,
@@ -195,8 +195,8 @@ pub trait Runtime: Send + Sync {
         wait: Duration,
     ) -> Result<Output, RuntimeError>;
 
-    /// Reads what a person would read of the process: as [`output`](Runtime::output) does, and where stderr is kept apart
-    /// from that, with it, in the order in which both came. Its offsets are its own.
+    /// Reads the log of the process for people: like [`output`](Runtime::output), and if stderr is recorded
+    /// separately, merged with it in order. Its offsets are its own.
     async fn log(
         &self,
         process: &ProcessRef,
@@ -207,7 +207,7 @@ pub trait Runtime: Send + Sync {
         self.output(process, from, limit, wait).await
     }
 
-    /// What the terminal shows now. [`RuntimeError::Unable`] for a process that has none.
+    /// Returns the contents of the terminal. [`RuntimeError::Unable`] for a process that has none.
     async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError>;
 
     /// Attaches a viewer to the terminal of a process, beside other viewers. For an ended one, the recorded output is
@@ -230,10 +230,10 @@ pub trait Runtime: Send + Sync {
         Err(RuntimeError::Unable { runtime: self.name().to_owned(), wish: "run commands".to_owned() })
     }
 
-    /// Whether the process lives. A look that fails is [`Life::Unknown`], never a death.
+    /// Returns whether the process lives. A failed look is [`Life::Unknown`], never a death.
     async fn look(&self, process: &ProcessRef) -> Life;
 
-    /// The folder that the process works in now, if that can be told.
+    /// Returns the folder that the process works in now, if it can be determined.
     async fn folder(&self, process: &ProcessRef) -> Option<String>;
 
     /// Lists all processes of ours that this runtime knows, living or dead, with the folders that they work in. The
@@ -247,7 +247,7 @@ pub trait Runtime: Send + Sync {
     async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError>;
 }
 
-/// Why a runtime could not do it.
+/// The reason why an operation of a runtime failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimeError {

@@ -1,4 +1,4 @@
-//! Where an agent works: a worktree, a clone, a volume.
+//! Workspaces: where an agent works: a worktree, a clone, a volume.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Made {
     pub path: String,
     /// The commit it starts from.
     pub base: String,
-    /// It was there before and is used as it is found: nothing is set up in it, and it is never removed.
+    /// It existed before and is used as it is: nothing is set up in it, and it is never removed.
     pub as_found: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct RemoveOrder {
     pub timeout: Duration,
     /// True if a process of a runtime lives in it, as the caller has found out just before; absent if that is unknown.
     pub lived_in: Option<bool>,
-    /// Work that is nowhere else is no reason to keep it: a person throws it away. A rescue ref keeps its last state.
+    /// Removes it even if it has unsaved work, which a person discards. A rescue ref keeps its last state.
     pub discard: bool,
 }
 
@@ -81,13 +81,13 @@ impl RemoveOrder {
     }
 }
 
-/// Work in a workspace that is nowhere else.
+/// Unsaved work in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorkFound {
-    /// Files that differ from the last commit or are in none; the first of them, and how many there are.
+    /// Files that differ from the last commit or are in none; the first of them, and their number.
     pub files: Vec<String>,
     pub files_in_all: u64,
-    /// Commits that nothing else keeps, each with its short id and title, newest first; and how many there are.
+    /// Commits that no other ref reaches, each with its short id and title, newest first; and their number.
     pub commits: Vec<String>,
     pub commits_in_all: u64,
 }
@@ -108,19 +108,19 @@ pub struct Surveyed {
     pub reasons_against_discard: Vec<KeepReason>,
 }
 
-/// What is to be cleaned of what git ignores.
+/// The ignored files that were deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleaned {
     pub bytes: u64,
     pub paths: u64,
 }
 
-/// Where a workspace stands, compared with where it should.
+/// The actual state of a workspace, compared with the expected one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Whereabouts {
-    /// What is checked out; absent if nothing could be read.
+    /// The commit and branch that are checked out; absent if unreadable.
     pub stand: Option<Stand>,
-    /// What is wrong, in words; empty if nothing is.
+    /// The differences, as text; empty if there are none.
     pub wrong: Vec<String>,
 }
 
@@ -133,11 +133,11 @@ pub struct Captured {
     pub pack: Vec<u8>,
 }
 
-/// What became of a removal.
+/// The result of a removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Removal {
-    /// Gone, or was gone already. The rescue ref brings its last state back.
+    /// Gone, or was gone already. The rescue ref restores its last state.
     Removed {
         rescue: Option<String>,
     },
@@ -146,11 +146,11 @@ pub enum Removal {
     },
 }
 
-/// Where an agent works.
+/// A workspace: where an agent works.
 #[async_trait]
 pub trait Workspace: Send + Sync {
-    /// Makes the workspace and makes it ready. Idempotent per session: a second call finds what the first one made, and
-    /// finishes it if it was cut off.
+    /// Creates the workspace. Idempotent per session: a second call finds the result of the first one, and completes
+    /// it if it was interrupted.
     async fn create(
         &self,
         session: SessionId,
@@ -158,8 +158,8 @@ pub trait Workspace: Send + Sync {
         plan: &WorkspacePlan,
     ) -> Result<Made, WorkspaceError>;
 
-    /// Makes a new workspace ready: included files, links, then the project's own commands, with a log that can be read
-    /// while they run. Can be repeated, and then begins anew. [`WorkspaceError::SetupFailed`] if a command fails.
+    /// Sets up a new workspace: included files, links, then the project's own commands, with a log that can be read
+    /// while they run. Can be repeated, and then starts over. [`WorkspaceError::SetupFailed`] if a command fails.
     async fn set_up(
         &self,
         session: SessionId,
@@ -167,8 +167,8 @@ pub trait Workspace: Send + Sync {
         plan: &SetUpPlan,
     ) -> Result<(), WorkspaceError>;
 
-    /// Ends whatever the set-up of a workspace has left running: a server, a watcher. Done when a session ends, not when
-    /// its agent is started anew. Succeeds if there is nothing.
+    /// Ends all programs that the set-up of a workspace has left running: a server, a watcher. Called when a session
+    /// ends, not when its agent is restarted. Succeeds if there is nothing.
     async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError>;
 
     /// Compares the workspace with what was created: its branch checked out, at its own path.
@@ -200,24 +200,24 @@ pub trait Workspace: Send + Sync {
         Err(WorkspaceError::Failed("workspaces of this kind cannot be examined".into()))
     }
 
-    /// Deletes what git ignores in a workspace, and nothing else, if no process works in it. Included files and links
-    /// stay.
+    /// Deletes the files that git ignores in a workspace, and nothing else, if no process works in it. Included files
+    /// and links stay.
     async fn clean(&self, tree: &TreeRef) -> Result<Cleaned, WorkspaceError>;
 
-    /// Forgets the rescue refs of workspaces that were removed before then. Returns how many.
+    /// Deletes the rescue refs of workspaces that were removed before then. Returns their number.
     async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError>;
 
-    /// Finds out what the deletion gate wants to know. What cannot be found out stays `None`.
+    /// Gathers the facts for the deletion gate. Unknown facts stay `None`.
     async fn inspect(&self, tree: &TreeRef) -> TreeFacts;
 
-    /// Removes the workspace if [`RemoveOrder::reasons`] has none for facts found out just before.
+    /// Removes the workspace if [`RemoveOrder::reasons`] returns none for facts gathered just before.
     ///
-    /// There is no other way to remove one, and no fallback: a removal that fails half-way is an error, and a later call
-    /// goes on with it. Leaves a rescue ref first.
+    /// There is no other way to remove one, and no fallback: a removal that fails half-way is an error, and a later
+    /// call continues it. Leaves a rescue ref first.
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError>;
 }
 
-/// Why a workspace could not be made or removed.
+/// The reason why a workspace could not be created or removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceError {

@@ -1,9 +1,9 @@
-//! Budgets that several sessions share: one for a task, two for a project, one for a day. A session's own is its own.
+//! Budgets that several sessions share: one for a task, two for a project, one for a day. Each session also has its own.
 //!
 //! ```text
-//!  a session spends ─► Purse::spend ─► Count ─┬─ 80 % ─► Marked     the agents are asked to commit and sum up
+//!  a session spends ─► Purse::spend ─► Count ─┬─ 80 % ─► Marked     the agents are asked to commit and summarize
 //!                                             ├─ 100 % ─► Capped    no further turn, message or start
-//!                                             └─ 110 % ─► Overdrawn  also the turns that still run end
+//!                                             └─ 110 % ─► Overdrawn  running turns end as well
 //!           a new limit, or a new day ─► Uncapped
 //! ```
 
@@ -19,57 +19,57 @@ use crate::refusal::Refusal;
 use crate::session::HoldKind;
 use crate::{BadId, ProjectId, TaskId, Timestamp};
 
-/// A turn that runs when its budget is spent has this long to end by itself, however much it costs.
+/// The time in which a running turn may end by itself once its budget is spent, at any cost.
 pub(crate) const GRACE: Duration = Duration::from_secs(30);
 
-/// Whose budget it is.
+/// The scope of a budget.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Budget {
-    /// Of all sessions of one task together, also those that have ended.
+    /// All sessions of one task together, including ended ones.
     Task(TaskId),
-    /// Of a project, for good.
+    /// A project, without a time limit.
     Project(ProjectId),
-    /// Of a project, for a day.
+    /// A project, for one day.
     ProjectDay(ProjectId),
-    /// Of everything, for a day.
+    /// Everything, for one day.
     Day,
 }
 
-/// What has been spent of a budget, and what came of that.
+/// The usage of a budget, and its consequences.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Purse {
-    /// The day that it is for, if every day has its own.
+    /// The day that it applies to, if the budget is daily.
     pub day: Option<i64>,
     pub spent: Spend,
-    /// Some of it was spent by agents that do not tell what they cost.
+    /// Some of it was spent by agents that do not report their cost.
     pub partly_unknown: bool,
-    /// What a person has put in the place of the configured limit.
+    /// The limits that a person has set instead of the configured ones.
     pub raised: Option<Limits>,
-    /// Whether the soft mark has been announced.
+    /// The soft mark has been announced.
     pub marked: bool,
     pub cap: Option<Cap>,
 }
 
-/// That a budget is spent.
+/// A spent budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cap {
     pub why: String,
     pub since: Timestamp,
-    /// When it ends by itself, if it does.
+    /// The time at which it ends by itself, if it does.
     pub until: Option<Timestamp>,
-    /// Whether the turns that still ran were ended too.
+    /// The turns that still ran were ended too.
     pub overdrawn: bool,
-    /// When it is looked whether they have to be, though nobody has told of anything since.
+    /// The time at which running turns are judged again, if no report arrives before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_at: Option<Timestamp>,
 }
 
-/// What can come in for a budget.
+/// An input for a budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BudgetInput {
-    /// Something was spent, or the limits are new.
+    /// Spending or limits have changed.
     Count,
     /// A person sets another limit.
     Raise {
@@ -78,7 +78,7 @@ pub enum BudgetInput {
     Due,
 }
 
-/// What happened to a budget.
+/// An event of a budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetEvent {
@@ -88,14 +88,14 @@ pub enum BudgetEvent {
     Capped {
         why: String,
         until: Option<Timestamp>,
-        /// When it is looked whether the turns that still run have to be ended.
+        /// The time at which running turns are judged again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         judge_at: Option<Timestamp>,
     },
     Overdrawn {
         why: String,
     },
-    /// So much is not spent that the turns that still run would have to be ended.
+    /// The budget is not exceeded so far that running turns have to end.
     Spared {},
     Raised {
         limits: Limits,
@@ -152,7 +152,7 @@ pub(crate) fn decide(
             if over {
                 return Ok(vec![E::Uncapped {}]);
             }
-            // The last word may have come while there was time left, or the limit may be a new one.
+            // The last report may have come within the grace period, or the limit may be new.
             let judged = purse.cap.as_ref().filter(|cap| cap.judge_at.is_some_and(|at| at <= now));
             let limits = purse.limits_at(now, configured);
             Ok(judged.map_or(vec![], |cap| match limits.overdrawn(&spent) {
@@ -190,7 +190,7 @@ pub(crate) fn evolve(budget: &Budget, purse: &mut Purse, event: &BudgetEvent, at
 }
 
 impl Budget {
-    /// Whether every day has its own.
+    /// Returns whether the budget is daily.
     pub fn is_daily(&self) -> bool {
         matches!(self, Budget::ProjectDay(_) | Budget::Day)
     }
@@ -203,7 +203,7 @@ impl Budget {
         }
     }
 
-    /// The word that people and programs call it by, next to `session`.
+    /// Returns the name of the scope in commands and the API, next to `session`.
     pub fn word(&self) -> &'static str {
         match self {
             Budget::Task(_) => "task",
@@ -213,7 +213,7 @@ impl Budget {
         }
     }
 
-    /// The hold that sessions have while it is spent.
+    /// Returns the hold of sessions while it is spent.
     pub(crate) fn hold(&self) -> HoldKind {
         match self {
             Budget::Task(_) => HoldKind::TaskBudget,
@@ -223,20 +223,20 @@ impl Budget {
         }
     }
 
-    /// Whose problem it is when it is spent.
+    /// Returns the subject of the incident when it is spent.
     pub(crate) fn subject(&self) -> Subject {
         self.project().map_or(Subject::Host, |project| Subject::Project(project.clone()))
     }
 }
 
 impl Purse {
-    /// When time alone changes something.
+    /// Returns the time at which a timer is due.
     pub(crate) fn due(&self) -> Option<Timestamp> {
         let cap = self.cap.as_ref()?;
         cap.until.into_iter().chain(cap.judge_at).min()
     }
 
-    /// Counts what a session used up on top.
+    /// Adds the growth of a session's spending.
     pub(crate) fn spend(&mut self, budget: &Budget, at: Timestamp, before: Spend, after: Spend) {
         if budget.is_daily() {
             self.turn_to(day_of(at));
@@ -245,12 +245,12 @@ impl Purse {
         self.partly_unknown |= after.micros.is_none() && after.turns > before.turns;
     }
 
-    /// What is spent as of `now`: on another day, nothing.
+    /// Returns the amount spent as of `now`; nothing, if it is another day.
     pub fn spent_at(&self, now: Timestamp) -> Spend {
         if self.is_past(now) { Spend::default() } else { self.spent }
     }
 
-    /// The limits in force. What a person has set for one day is not for the next.
+    /// Returns the limits in force. Limits that a person has set for one day do not apply to the next.
     pub fn limits_at(&self, now: Timestamp, configured: Limits) -> Limits {
         self.raised.filter(|_| !self.is_past(now)).unwrap_or(configured)
     }
@@ -261,7 +261,7 @@ impl Purse {
 
     fn turn_to(&mut self, day: i64) {
         if self.day != Some(day) {
-            // A cap ends when its own time comes, and not with the first one who spends on the next day.
+            // A cap ends at its own time, not with the first spending of the next day.
             *self = Purse { day: Some(day), cap: self.cap.take(), ..Purse::default() };
         }
     }
@@ -271,12 +271,12 @@ fn day_start(day: i64) -> Timestamp {
     Timestamp(day.saturating_mul(86_400_000))
 }
 
-/// The day by UTC; a person's own midnight is the configuration's to know.
+/// Returns the day by UTC; only the configuration knows a person's own midnight.
 pub(crate) fn day_of(at: Timestamp) -> i64 {
     at.0.div_euclid(86_400_000)
 }
 
-/// As a key: `task my-app#42`, `project my-app`, `project-day my-app`, `day`. With `#`, as people say it.
+/// Formats it as a key: `task my-app#42`, `project my-app`, `project-day my-app`, `day`; with `#`, for people.
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self, f.alternate()) {

@@ -1,4 +1,4 @@
-//! What follows when an errand has been run: whoever sent for it hears of it.
+//! Consequences of a finished job: its requester gets the result.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::project::ProjectInput;
 use crate::state::State;
 use crate::{ErrandId, PullId, TaskId, Timestamp};
 
-/// How much of what an errand says is kept with the problem that it was done for.
+/// The number of bytes of a job's result that are stored with its incident.
 const SAID: usize = 2 * 1024;
 
 pub(super) fn follow(
@@ -47,12 +47,12 @@ pub(super) fn follow(
         }
         Behalf::Task(task) => {
             then.extend(for_task(state, task, result));
-            // Nobody works on it, so it may have been the last that there was to do.
+            // No session works on it, so the project may be complete.
             then.extend(super::complete(state, &task.project, at));
         }
         Behalf::Landed(pull) => {
             then.extend(unsettled(pull, result));
-            // It may have been the last that there was to do.
+            // The project may be complete.
             then.extend(super::complete(state, &pull.project, at));
         }
         Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Nobody => {
@@ -61,7 +61,7 @@ pub(super) fn follow(
     }
 }
 
-/// A task that nobody could be given to is a person's, who is told once for each reason.
+/// If no agent can take a task, notifies a person once per reason.
 fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String>) -> Vec<Input> {
     let mut then = vec![Input::Schedule];
     if let (Ok(ErrandOutcome::Refused { why }) | Err(why), true) = (result, state.tasks.contains_key(task)) {
@@ -77,7 +77,7 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
     then
 }
 
-/// What a person hears of issues that a merge should have closed and did not.
+/// Notifies a person of issues that a merge should have closed and did not.
 fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<Input> {
     let (Ok(ErrandOutcome::Refused { why }) | Err(why)) = result else { return None };
     Some(Input::Tell {
@@ -105,7 +105,7 @@ fn for_incident(
         Ok(ErrandOutcome::Refused { why }) | Err(why) => Err(cut(why, SAID)),
     };
     match result {
-        // A moment is soon past, but that nothing was done about it is still worth knowing.
+        // A custom event is soon past, but a failed reaction to it is still worth a notice.
         Err(why) if key.kind.is_moment() && !state.incidents.contains_key(key) => {
             let reaction = state.reaction(&key.kind, &key.subject);
             Input::Tell {

@@ -1,8 +1,8 @@
-//! What has hooks run, and what their word means.
+//! Runs hooks, and handles their answers.
 //!
 //! ```text
-//!  something happened ─► its point has hooks? ─► an errand ─► (nobody waits: a failure is told once a day)
-//!  a turn, a merge    ─► its point has hooks? ─► an errand ─► yes: it goes on · no: it is held, with the reason
+//!  an event        ─► its point has hooks? ─► a job ─► (nothing waits: a failure is reported once a day)
+//!  a turn, a merge ─► its point has hooks? ─► a job ─► yes: it continues · no: it is held, with the reason
 //! ```
 
 use std::collections::VecDeque;
@@ -24,13 +24,13 @@ use crate::{ProjectId, PullId, SessionId, Timestamp};
 
 const DAY: i64 = 86_400_000;
 
-/// Has the hooks run whose point this is.
+/// Runs the hooks of the point that an event belongs to.
 pub(super) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
     let at = stamped.at;
     match &stamped.event {
         Event::Session(id, event) => then.extend(session(state, *id, event, at)),
         Event::Pull(id, event) => then.extend(pull(state, id, event, at)),
-        // Also when only the configuration changed: what was tested before there were hooks has to be asked about too.
+        // Includes a change of the configuration alone: entries tested before there were hooks need an answer too.
         Event::Queue(id, _) | Event::Project(id, ProjectEvent::Configured { .. }) => {
             then.extend(landing(state, id, at));
         }
@@ -42,7 +42,7 @@ fn session(state: &State, id: SessionId, event: &SessionEvent, at: Timestamp) ->
     let session = state.sessions.get(&id)?;
     let point = match event {
         SessionEvent::WorkspaceReady { .. } => HookPoint::WorkspaceCreated,
-        // A session starts once, however often its process does.
+        // A session starts once, even if its process starts repeatedly.
         SessionEvent::Launched { .. } if session.launches == 1 => HookPoint::SessionStarted,
         SessionEvent::Ended { .. } => HookPoint::SessionEnded,
         _ => return None,
@@ -82,7 +82,7 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, at: Timestamp) -> Option<
     hook::wanted(state, &id.project, point, &what, at, nobody_waits(&id.project, point), about)
 }
 
-/// The questions about what waits to land, if there are any. Each stays the same question until it is answered.
+/// Returns the questions to hooks about entries that wait to land. Each stays the same question until it is answered.
 fn landing(state: &State, project: &ProjectId, at: Timestamp) -> Vec<Input> {
     let unheard = state
         .projects
@@ -96,11 +96,11 @@ fn nobody_waits(project: &ProjectId, point: HookPoint) -> Behalf {
     Behalf::Point { project: project.clone(), point }
 }
 
-/// What it means that hooks were run.
+/// Handles the result of hooks.
 pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then: &mut VecDeque<Input>) {
     let objection = match event {
         ErrandEvent::Done { outcome: ErrandOutcome::Refused { why }, .. } => Some(why.clone()),
-        // Whoever could not be asked has not agreed.
+        // A hook that could not run has not agreed.
         ErrandEvent::Failed { why, .. } => Some(format!("it could not be run: {why}")),
         _ => None,
     };
@@ -130,7 +130,7 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
     }
 }
 
-/// What follows when a session was held by a hook's word.
+/// Notifies a person that a hook holds a session.
 pub(super) fn held(state: &State, id: SessionId, why: &str, at: Timestamp) -> Option<Input> {
     let session = state.sessions.get(&id)?;
     Some(Input::Tell {

@@ -1,4 +1,4 @@
-//! What follows from what happened to an incident: who is told, what is done.
+//! Consequences of an incident's events: messages and jobs.
 
 use std::collections::VecDeque;
 
@@ -18,16 +18,16 @@ use crate::{Commit, ProjectId};
 
 pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut VecDeque<Input>) {
     match event {
-        // A moment that is past was true all the same.
+        // A past custom event was true all the same.
         IncidentEvent::Closed {} if key.kind.is_moment() => return,
-        // Not true any more: what has not been said yet need not be said.
+        // No longer true: messages that were not sent yet are withdrawn.
         IncidentEvent::Vanished { .. } | IncidentEvent::Closed {} => {
             let told = [agent_of(state, &key.subject), orchestrator_of(state, &key.subject)];
             then.extend(told.into_iter().flatten().map(|told| Input::Session {
                 session: told.id,
                 input: SessionInput::Withdraw { incident: key.clone() },
             }));
-            // A person is told of what has gone only for a moment all the same: it is told once, whatever comes of it.
+            // A person is notified even of a problem that was absent for a moment: once, in any case.
             if let IncidentEvent::Closed {} = event {
                 then.extend(state.notices_about(key).map(|notice| Input::Notice {
                     notice,
@@ -113,11 +113,11 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
                 timeout: reaction.timeout,
                 document: context(state, incident).to_string(),
             };
-            // One at a time: a second one beside the first is what no command reckons with.
+            // One at a time: commands do not expect a second one beside the first.
             then.push_back(Input::Order {
                 key: format!("run {} {}", incident.key, incident.opened),
                 order: Box::new(order),
-                // So what comes of it is for whatever is seen by then.
+                // The result applies to the incident's revision at completion time, so no revision is recorded.
                 behalf: reacting(incident, Round { opened: incident.opened, revision: None, acted: None }),
             });
         }
@@ -125,16 +125,16 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
     }
 }
 
-/// What an agent has not heard of a problem yet.
+/// Returns the part of a problem that an agent does not know yet.
 fn news_of(state: &State, incident: &Incident, agent: &Session, told: &str) -> String {
     let key = &incident.key;
-    // If it has not even heard the last news of this, it gets the whole.
+    // If the last news of this is still unsent, the agent gets the whole.
     let mut waiting = agent.outbox.waiting.iter();
     let unheard = waiting.any(|message| is_news_of(&message.kind, key));
     let since = pull_of(state, key)
         .filter(|_| !unheard)
         .and_then(|pull| pull.news_since(&key.kind, &key.problem, told));
-    // Nothing is new, but the agent has had its time: it hears the whole once more.
+    // There is no news, but the agent has had its time: it gets the whole again.
     since.unwrap_or_else(|| incident.detail.clone())
 }
 
@@ -142,11 +142,11 @@ pub(super) fn is_news_of(kind: &MessageKind, key: &IncidentKey) -> bool {
     matches!(kind, MessageKind::News { incident } if incident == key)
 }
 
-/// The check is run again and the base is asked, both at once, because either may take long.
+/// Runs the check again and checks the base, both at once, because either may take long.
 fn find_out(state: &State, incident: &Incident, doubt: &Doubt, then: &mut VecDeque<Input>) {
     let Some(pull) = pull_of(state, &incident.key) else { return };
     let Some(check) = pull.failure(&incident.key.problem) else { return };
-    // A person hears of a base that is red once somebody is held up by it.
+    // A person is notified of a red base once it holds up a pull request.
     if let Doubt::BaseRed {} = doubt {
         then.push_back(Input::Review(Subject::Project(pull.id.project.clone())));
     }
@@ -175,7 +175,7 @@ fn rerun(incident: &Incident, pull: &Pull, check: &str, commit: &Commit, number:
     }
 }
 
-/// Says in the thread by which commit it was addressed. An agent that has answered there itself needs no second voice.
+/// Replies in the thread with the commit that addresses it, unless the agent has replied there itself.
 fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Option<Input> {
     let key = &incident.key;
     let pull = pull_of(state, key)?;
@@ -205,7 +205,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     })
 }
 
-/// One errand for each time that a problem is acted upon.
+/// Returns one job for each action on a problem.
 fn ordered(incident: &Incident, order: Order) -> Input {
     Input::Order {
         key: format!("{} {} {}", incident.key, incident.opened, incident.acted),

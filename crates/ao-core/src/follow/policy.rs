@@ -1,4 +1,4 @@
-//! What follows from what happened to a policy: everything that it allows or forbids is looked at again.
+//! Consequences of policy events: everything that the policy allows or forbids is judged again.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: 
         then.push_back(Input::Tell {
             level: Level::Action,
             subject: Subject::Project(id.clone()),
-            // The same mistake again, after it was mended, is told again only if it reads differently.
+            // The same error after a fix is reported again only if its text differs.
             key: format!("policy {id} {why}"),
             text: format!(
                 "the policy of {id} on its base branch cannot be read, so nothing is merged by it until {POLICY_FILE} is \

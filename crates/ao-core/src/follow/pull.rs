@@ -1,4 +1,4 @@
-//! What follows from what happened to a pull request.
+//! Consequences of a pull request's events.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         then.push_back(Input::Session { session: *session, input: unlinked });
     }
     match event {
-        // It is not over before its issues are closed; what comes of that is asked about then.
+        // It is not over before its issues are closed; the job's result continues from there.
         PullEvent::Merged { .. } if let Some(settle) = settle(state, id) => then.push_back(settle),
         PullEvent::Merged { .. } | PullEvent::Closed {} => {
             then.extend(super::complete(state, &id.project, state.at));
@@ -47,7 +47,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
             then.extend(addressed(state, pull));
             then.extend(claimed_by_its_owner(state, pull));
         }
-        // Whoever was set to review it has done so.
+        // The session that was started to review it has done so.
         PullEvent::ReviewGiven { review, .. } => {
             let reviewer = state.session_named(&review.author.login);
             let reviewer = reviewer.filter(|session| session.reads() == Some(id) && session.is_live());
@@ -56,7 +56,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
                 input: SessionInput::Stop { by: "ao".into(), why: format!("it has reviewed {id}") },
             }));
         }
-        // No agent can mend it, so none is woken. By the commit and not by the run: trying again is not news.
+        // No agent can fix it, so none gets a message. By commit and not by run: a retry is no news.
         PullEvent::CheckReported { check } if let CheckState::Broken { why } = &check.state => {
             let (name, commit) = (&check.name, &check.commit);
             then.push_back(Input::Tell {
@@ -100,8 +100,8 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
     then.push_back(Input::Review(Subject::Pull(id.clone())));
 }
 
-/// What has the issues closed that a merged pull request settles: those that it names are found where it is done, and of those
-/// that its sessions work on the ones that have no other change left to come.
+/// Returns the job that closes the issues of a merged pull request: those that it names are found when the job runs,
+/// and of those that its sessions work on the ones without another open change.
 fn settle(state: &State, id: &PullId) -> Option<Input> {
     if state.projects.get(&id.project)?.leave_issues_open {
         return None;
@@ -119,7 +119,7 @@ fn settle(state: &State, id: &PullId) -> Option<Input> {
     })
 }
 
-/// A check that failed and passes on the same head was chance, unless the base was to blame.
+/// Returns the flake, if a failed check passes on the same head and the base was not at fault.
 fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     if pull.failures.contains_key(check) {
         return None;
@@ -142,16 +142,16 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     })
 }
 
-/// For so long after an order to rebase a new head may be what came of it.
+/// The time after a rebase job in which a new head may be its result.
 const JUST_REBASED: Duration = Duration::from_secs(300);
 
-/// What was asked in threads that the agent has heard of is answered by the new head, as far as anybody can tell.
+/// Treats threads that the agent was informed of as addressed by the new head.
 pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
     let subject = Subject::Pull(pull.id.clone());
-    // Who is at it may be about to answer.
+    // A working agent may be about to reply.
     let Some(agent) = agent_of(state, &subject).filter(|agent| !agent.is_at_it()) else { return vec![] };
     let outbox = &agent.outbox;
-    // A head that we have rebased ourselves addresses nothing.
+    // A head that we rebased ourselves addresses nothing.
     let ours = state.incidents_of(&subject).any(|incident| {
         incident.key.kind == IncidentKind::MergeConflicts
             && incident.acted > 0

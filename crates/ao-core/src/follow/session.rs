@@ -1,4 +1,4 @@
-//! What follows from what happened to a session.
+//! Consequences of a session's events.
 
 use std::collections::VecDeque;
 
@@ -25,20 +25,20 @@ pub(super) fn follow(
 ) {
     use SessionEvent as E;
     let Some(session) = state.sessions.get(&id) else {
-        // Archived: what was about it is over.
+        // Archived: its incidents are over.
         then.push_back(Input::Review(Subject::Session(id)));
-        // What it was the last to know of may have blocked others.
+        // A fact that only it kept in memory may have blocked others.
         then.push_back(Input::Schedule);
         if let E::Archived { pulls } = event {
             then.extend(pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
-            // The budget of its task may be gone with it; which one that was, nobody knows any more.
+            // The budget of its task may be gone with it; which one it was is unknown now.
             then.extend(
                 state.projects.keys().map(|project| Input::Review(Subject::Project(project.clone()))),
             );
         }
         return;
     };
-    // Somebody who waits may need the slot that it has for nothing.
+    // A waiting session may need the slot of an idle one.
     if session.may_rest() || matches!(event, E::StopFailed { .. }) {
         then.push_back(Input::Schedule);
     }
@@ -77,7 +77,7 @@ pub(super) fn follow(
             tell(SessionInput::Flush);
             then.push_back(Input::Review(Subject::Session(id)));
         }
-        // Also when it only waits from now on: an interrupt may have waited for that.
+        // Even if it only waits from now on: an interrupt may have waited for that.
         E::MessageQueued { .. } | E::Written { .. } | E::DeliveryPaused { .. } => tell(SessionInput::Flush),
         E::Accepted { .. } => {
             tell(SessionInput::Count);
@@ -88,7 +88,7 @@ pub(super) fn follow(
         }
         E::DeliveryFailed { delivery, why } => {
             tell(SessionInput::Flush);
-            // What it was about is not mended by that: the next one hears of it.
+            // The problem persists, so the next level is informed.
             let by = if session.spec.role == Role::Orchestrator { Rung::Orchestrator } else { Rung::Agent };
             let given_up = session.outbox.failed.iter().filter(|failed| failed.delivery == Some(*delivery));
             for failed in given_up {
@@ -116,7 +116,7 @@ pub(super) fn follow(
             channel: None,
         }),
         E::MessagesDropped { why } => {
-            // Its agent does not come back by itself; who hears of the problem instead is up to the ladder.
+            // Its agent does not resume by itself; the escalation decides who is informed instead.
             for failed in session.outbox.failed.iter().filter(|failed| failed.why == *why) {
                 if let MessageKind::News { incident } = &failed.message.kind {
                     then.push_back(Input::Incident { key: incident.clone(), input: IncidentInput::Unsaid });
@@ -144,7 +144,7 @@ pub(super) fn follow(
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
         }
-        // The port that it gave back may do for another.
+        // The port that it gave back may suit another session.
         E::PortsLeased { .. } => then.push_back(Input::Schedule),
         E::WentAstray { what } => then.push_back(Input::Tell {
             level: Level::Warning,
@@ -198,7 +198,7 @@ pub(super) fn follow(
             then.push_back(Input::Review(Subject::Session(id)));
         }
         E::Stopping { .. } => {
-            // The last stretch counts too.
+            // The last period counts too.
             tell(SessionInput::Count);
             then.push_back(Input::Review(Subject::Session(id)));
         }
@@ -228,7 +228,7 @@ pub(super) fn follow(
         })),
         E::Ended { outcome } => {
             let merged = matches!(outcome, Outcome::Merged { .. }) && state.settings.remove_merged;
-            // What a reviewer had was only to be read.
+            // A reviewer's workspace was only to be read.
             if merged || session.spec.role == Role::Reviewer {
                 tell(SessionInput::Cleanup);
             }

@@ -1,4 +1,4 @@
-//! In which words agents, orchestrators and people hear of a problem.
+//! Messages about a problem to agents, orchestrators and people.
 
 use super::bounded;
 use crate::decide::agent_of;
@@ -10,17 +10,17 @@ use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
 
-/// How much of the evidence those get who have to judge a story rather than to mend it.
+/// The number of bytes of evidence for receivers who judge a problem rather than fix it.
 const EVIDENCE: usize = 8 * 1024;
 
-/// What the agent whose problem it is hears.
+/// Returns the message to the agent that owns the problem.
 pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
     news(to, incident, bounded(body(state, incident, detail)))
 }
 
-/// What the one who steers the project hears: of whom, why now, and the evidence.
+/// Returns the message to the orchestrator: the subject, the reason for the escalation, and the evidence.
 pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
-    // What a session shows is its agent's word, and no more ours than a comment is.
+    // The evidence of a session is its agent's text, no more trusted than a comment.
     let evidence = match incident.key.subject {
         Subject::Session(_) => fenced(Kind::Log, &incident.detail, EVIDENCE),
         _ => shortened(&incident.detail, EVIDENCE),
@@ -30,7 +30,7 @@ pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why
     news(to, incident, bounded(body(state, incident, &detail)))
 }
 
-/// What a person hears: whom it is about, by the name that people use, what it is, and what was tried.
+/// Returns the notice to a person: the subject by its display name, the problem, and the attempts.
 pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     let key = &incident.key;
     let reaction = state.reaction(&key.kind, &key.subject);
@@ -39,7 +39,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         other => other.to_string(),
     };
     let evidence = shortened(&incident.detail, EVIDENCE);
-    // Words that were meant for an agent are not for whoever is asked after it.
+    // A template meant for an agent is not for the next level.
     let for_agent = matches!(reaction.action, Action::SendToAgent | Action::SpawnAgent);
     let what = match reaction.message.as_deref().filter(|_| !for_agent) {
         Some(message) => words::said(state, incident, Some(message), &evidence),
@@ -47,7 +47,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     };
     let mut text = format!("{whom}: {what}");
     if why != ONLY_A_PERSON {
-        // A part of it may be what a command said.
+        // A part of it may be the output of a command.
         text = format!("{text} ({})", one_line(why));
     }
     for remark in remarks(state, incident) {
@@ -56,7 +56,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     if let (IncidentKind::AgentNeedsInput, Some(session)) = (&key.kind, agent_of(state, &key.subject)) {
         text = format!("{text}\n{}", how_to_answer(session, &incident.detail));
     }
-    // That a head waits is said once, however often it stops doing so and begins again.
+    // A waiting head is reported once, even if it stops waiting and starts again.
     let told_as = match key.kind {
         IncidentKind::ReviewNeeded => key.to_string(),
         _ => format!("{key} {}", incident.opened),
@@ -70,10 +70,10 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     }
 }
 
-/// The words of the reaction, the evidence, and what there is to say beside it.
+/// Returns the text of the reaction, the evidence, and remarks.
 pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
     let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
-    // The words are about the attempt that was just begun, and count those before it.
+    // The template is about the attempt that has just begun, and counts those before it.
     let before = Incident { acted: incident.acted.saturating_sub(1), ..incident.clone() };
     let mut body = words::said(state, &before, reaction.message.as_deref(), detail);
     for remark in remarks(state, incident) {
@@ -82,7 +82,7 @@ pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
     body
 }
 
-/// Whether it was doubted, what came of that, and what was tried before.
+/// Returns remarks on doubts, their results, and earlier attempts.
 fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     let mut remarks = Vec::new();
     if incident.key.kind == IncidentKind::CiFailed {
@@ -95,7 +95,7 @@ fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     remarks
 }
 
-/// What a command or a forge says may be anything: only its first line stands among our own words.
+/// Output of a command or a forge may be anything: only its first line stands among our own text.
 pub(super) fn marked(text: &str) -> String {
     match text.split_once('\n') {
         Some((first, rest)) => {
@@ -131,7 +131,7 @@ fn how_sure(state: &State, incident: &Incident) -> Vec<String> {
     said
 }
 
-/// The first commit is the one that the agent was told on, the others are what it has done since.
+/// The first commit is the head at the first message; the others are the agent's attempts since.
 fn what_was_tried(incident: &Incident) -> Option<String> {
     let (told, since) = incident.tried.split_first()?;
     if since.is_empty() {
@@ -165,7 +165,7 @@ fn news(to: &Session, incident: &Incident, body: String) -> Input {
     }
 }
 
-/// The command that answers a dialog, with the choices that it numbers, if it does.
+/// Returns the command that answers a dialog, with its numbered choices, if it has any.
 fn how_to_answer(session: &Session, dialog: &str) -> String {
     let choices: Vec<&str> = dialog.lines().filter_map(choice).collect();
     let answers = match &choices[..] {
@@ -176,7 +176,7 @@ fn how_to_answer(session: &Session, dialog: &str) -> String {
     format!("Answer with: ao answer {name} {answers} --question {number}")
 }
 
-/// The number of a choice, such as `2` in `❯ 2. No, and say why`.
+/// Returns the number of a choice, such as `2` in `❯ 2. No, and say why`.
 fn choice(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '❯' | '>' | '│' | '*'));
     let (number, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);

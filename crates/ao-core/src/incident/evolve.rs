@@ -1,4 +1,4 @@
-//! How an event changes what is known of an open problem. Nothing here can fail, so old logs always load.
+//! Applies events to an incident. Nothing here can fail, so old logs always load.
 
 use super::{Doubt, Incident, IncidentEvent, Rung, TRIED_KEPT};
 use crate::Timestamp;
@@ -11,7 +11,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             incident.revision.clone_from(revision);
             incident.detail.clone_from(detail);
             incident.remark.clear();
-            // What was doubted of another head says nothing about this one; a red base does.
+            // A doubt about another head does not apply to this one; a red base does.
             incident.doubt = incident.doubt.take().filter(|doubt| *doubt == Doubt::BaseRed {});
         }
         E::Vanished { until } => {
@@ -32,7 +32,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             if let Some(on) = on
                 && incident.tried.last().is_none_or(|last| last.commit != on.commit)
             {
-                // The first one is where the story begins; of the others the newest matter.
+                // The first one is the start of the story; of the others the newest matter.
                 if incident.tried.len() >= TRIED_KEPT {
                     incident.tried.remove(1);
                 }

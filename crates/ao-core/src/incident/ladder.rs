@@ -1,14 +1,14 @@
-//! The ladder: what is done next about a problem, by whom, and when that ends.
+//! The escalation of an incident: the next action, by whom, and its end.
 
 use super::scene::{Misfit, Scene};
 use super::{Doubt, Incident, IncidentEvent, IncidentInput, IncidentKey, Rung, evolve};
 use crate::Timestamp;
 use crate::reaction::Action;
 
-/// Why a person is asked who is the only one to be asked; not worth saying.
+/// Reason used when the reaction goes straight to a person. Omitted from the notice.
 pub(crate) const ONLY_A_PERSON: &str = "only a person can decide this";
 
-/// Says what an input means for a problem.
+/// Decides an input for an incident.
 pub(crate) fn decide(
     key: &IncidentKey,
     known: Option<&Incident>,
@@ -34,7 +34,7 @@ pub(crate) fn decide(
             if problem.revision != incident.revision {
                 events.push(E::Revised { revision: problem.revision, detail: problem.detail });
             }
-            // A condition that did not hold may hold by now, and the configuration may have changed its mind.
+            // A condition that did not hold may hold now, and the configuration may have changed.
             if incident.rung == Rung::Nobody
                 && !incident.key.kind.is_moment()
                 && scene.reaction.action != Action::Record
@@ -43,7 +43,7 @@ pub(crate) fn decide(
                 events.push(E::Reopened {});
             }
             let now_known = after(incident, &events, now);
-            // Also when nothing is new: the agent may be within reach again, and doubts may be over or begin.
+            // Even without news: the agent may be reachable again, and doubts may end or begin.
             let red = scene.suspicion.is_some_and(|it| it.doubt(&now_known) == Some(Doubt::BaseRed {}));
             if now_known.is_fresh() || now_known.doubt.is_some() || red {
                 events.extend(act(&now_known, scene));
@@ -59,7 +59,7 @@ pub(crate) fn decide(
         (Some(incident), I::Due) => {
             let events = act(incident, scene);
             match events.is_empty() {
-                // The reaction is more patient than it was when this was put down.
+                // The reaction waits longer than it did when this was recorded.
                 true => {
                     let patience = incident.since + scene.reaction.escalate_after;
                     vec![E::Waiting { due: patience.max(now + std::time::Duration::from_secs(1)) }]
@@ -72,7 +72,7 @@ pub(crate) fn decide(
         }
         (Some(_), I::Unsaid) => vec![],
         (Some(incident), I::NotHeard { by, why }) if incident.rung == by => match by {
-            // Should it come back, it is told as if nothing had been said.
+            // Should the problem return, it is reported as if no message had been sent.
             Rung::Agent if incident.absent.is_some() && incident.acted > 0 => vec![E::Unsaid {}],
             _ if incident.absent.is_some() => vec![],
             Rung::Agent => vec![up(incident, scene, format!("its agent could not be told: {why}"))],
@@ -81,12 +81,12 @@ pub(crate) fn decide(
             }
             Rung::Person | Rung::Nobody => vec![],
         },
-        // Somebody else was asked meanwhile.
+        // Another level was asked meanwhile.
         (Some(_), I::NotHeard { .. }) => vec![],
         (Some(incident), I::Errand { round, result }) if incident.awaits(round.as_ref()) => {
             errand(incident, scene, result)
         }
-        // The late word about an earlier round.
+        // A stale result of an earlier round.
         (Some(_), I::Errand { .. }) => vec![],
         (Some(incident), I::Addressed { commit }) => match &incident.acted_on {
             Some(told) if incident.answered.as_ref() != Some(told) => {
@@ -98,7 +98,8 @@ pub(crate) fn decide(
     }
 }
 
-/// The ladder goes on where it stood, and with the patience it had; whoever was told is not told again.
+/// Returns the time at which the escalation continues where it was, with the time that was left. No message is
+/// repeated.
 fn due_on_return(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
     if let Some(due) = moment_due(incident, scene) {
         return Some(due);
@@ -111,12 +112,12 @@ fn due_on_return(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
     (asked && !waits).then(|| scene.now.max(incident.since + scene.reaction.escalate_after))
 }
 
-/// A moment that somebody was told of is past.
+/// Returns whether a custom event is past, because it was reported.
 fn moment_over(incident: &Incident) -> bool {
     incident.key.kind.is_moment() && (incident.rung != Rung::Agent || !incident.is_fresh())
 }
 
-/// The next step for a problem that is there, if its reaction's condition holds.
+/// Returns the next step for a present problem, if the condition of its reaction holds.
 fn act(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
     if matches!(incident.rung, Rung::Person | Rung::Nobody) {
@@ -136,7 +137,7 @@ fn act(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     }
     match (scene.holds)(incident) {
         Ok(true) => events,
-        // Something was tried, and the story needs an end.
+        // An action was taken, so the incident needs a conclusion.
         Ok(false) if incident.acted > 0 => {
             vec![up(incident, scene, tried(action_for(incident, scene), incident.acted))]
         }
@@ -150,7 +151,7 @@ fn act(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     }
 }
 
-/// Whether it is doubted, what happened to that, and whether the ladder has to wait for it.
+/// Returns the changes of doubt, and whether the escalation has to wait for it.
 fn doubt(incident: &Incident, scene: &Scene<'_>) -> (Vec<IncidentEvent>, bool) {
     use IncidentEvent as E;
     let believed = |why: &str| {
@@ -170,7 +171,7 @@ fn doubt(incident: &Incident, scene: &Scene<'_>) -> (Vec<IncidentEvent>, bool) {
             Doubt::Base {} => believed("Whether the base passes it is not known yet."),
             _ => believed("It was to be run again, but that run has not come."),
         },
-        // The run was the slow part; the base has what is left of that time.
+        // The run was the slow part; the base gets the rest of that time.
         (Some(now @ Doubt::Base {}), Some(_)) => doubted(now, incident.due),
         (Some(now), _) => doubted(now, Some(scene.now + scene.reaction.escalate_after)),
     }
@@ -187,7 +188,7 @@ fn next_rung(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     let fresh = incident.is_fresh();
     let reachable = match action {
         Action::SendToAgent => helpers.agent,
-        // One that only waits is not replaced.
+        // A session that only waits is not replaced.
         Action::SpawnAgent => helpers.agent || !helpers.live,
         _ => true,
     };
@@ -208,9 +209,9 @@ fn next_rung(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
         Rung::Agent if action == Action::Escalate => {
             vec![up(incident, scene, "it is not for the agent to mend".into())]
         }
-        // The agent cannot be told now: it is gone, or may not take a turn. Wait for it, but not for ever.
+        // The agent cannot get a message now: it is gone, or may not take a turn. Wait for it, but not forever.
         Rung::Agent if !reachable && (!patience_ended || helpers.back.is_some_and(|at| at > now)) => {
-            // Patience begins when a provider's limit ends: it is nobody's to mend before.
+            // The time starts when a provider's limit ends, because no one can act before.
             let due = helpers.back.map_or(due, |at| at.max(now) + reaction.escalate_after);
             match incident.due {
                 Some(due) if due > now => vec![],
@@ -219,7 +220,7 @@ fn next_rung(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
         }
         Rung::Agent if left && reachable && (fresh || patience_ended) => {
             if incident.acted > 0 && now < cool {
-                // Whatever is new, it is told when the last time is long enough ago.
+                // News is sent when the cooldown has passed.
                 return if incident.due == Some(cool) { vec![] } else { vec![E::Waiting { due: cool }] };
             }
             let due = moment_due(incident, scene).unwrap_or(due);
@@ -236,7 +237,7 @@ fn next_rung(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     }
 }
 
-/// What an errand on a problem's behalf came to.
+/// Decides the result of a job that ran for an incident.
 fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
     let action = action_for(incident, scene);
@@ -246,7 +247,7 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
     match result {
         Ok(said) if acted && by_errand && !said.trim().is_empty() => vec![E::Noted { said }],
         Ok(_) => vec![],
-        // The check that is in doubt cannot be run again; the base may still be to blame.
+        // The check in doubt cannot be run again; the base may still be at fault.
         Err(why) if matches!(incident.doubt, Some(Doubt::Chance { .. } | Doubt::BaseMended { .. })) => {
             let why = format!("It could not be run again: {}.", why.trim_end_matches('.'));
             let mut events = match scene.suspicion.is_some_and(|suspicion| suspicion.base_is_open(incident)) {
@@ -262,7 +263,7 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
             }
             events
         }
-        // Nobody was answered, so the story goes on as if that had not been tried.
+        // The answer failed, so the incident continues as if it had not been tried.
         Err(why) if incident.due.is_none() && incident.answered.is_some() && incident.rung == Rung::Agent => {
             vec![E::Failed {
                 why: format!("The answer was not given: {why}"),
@@ -289,12 +290,12 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
     }
 }
 
-/// What is done about this one.
+/// Returns the action for this incident.
 fn action_for(incident: &Incident, scene: &Scene<'_>) -> Action {
     if incident.instead { Action::SendToAgent } else { scene.reaction.action }
 }
 
-/// The next rung above the agent.
+/// Escalates above the agent.
 fn up(incident: &Incident, scene: &Scene<'_>, why: String) -> IncidentEvent {
     if scene.helpers.orchestrator && incident.rung == Rung::Agent {
         let due = moment_due(incident, scene).unwrap_or(scene.now + scene.reaction.escalate_after);
@@ -308,12 +309,12 @@ fn person(incident: &Incident, scene: &Scene<'_>, why: String) -> IncidentEvent 
     IncidentEvent::Escalated { to: Rung::Person, due: moment_due(incident, scene), why }
 }
 
-/// When a moment that somebody was told of is past.
+/// Returns the time at which a reported custom event is past.
 fn moment_due(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
     incident.key.kind.is_moment().then_some(scene.now + scene.stable_clear)
 }
 
-/// What was done so often, in words for people.
+/// Describes the actions taken, for people.
 fn tried(action: Action, times: u32) -> String {
     let often = match times {
         0 => return "no agent could be told".to_owned(),
@@ -329,7 +330,7 @@ fn tried(action: Action, times: u32) -> String {
     }
 }
 
-/// The problem as it is after some events.
+/// Returns the incident after some events.
 fn after(incident: &Incident, events: &[IncidentEvent], now: Timestamp) -> Incident {
     let mut after = incident.clone();
     for event in events {
@@ -365,7 +366,7 @@ mod tests {
         IncidentInput::Seen(Problem { kind, problem, revision: revision.into(), detail: "a.rs".into() })
     }
 
-    /// What comes of some inputs, each with its second, in the words of the events.
+    /// Returns the events of some inputs, each with its second, as text.
     fn story(reaction: &Reaction, helpers: Helpers, inputs: Vec<(i64, IncidentInput)>) -> String {
         let mut known: Option<Incident> = None;
         let mut told = Vec::new();

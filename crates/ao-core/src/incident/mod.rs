@@ -1,17 +1,17 @@
-//! Problems that open and clear, and the ladder of what is done about them.
+//! Incidents: problems that open and clear, and their escalation.
 //!
 //! ```text
 //!              seen (again, or on a new revision)
 //!                 ▼
 //!  opened ─► the agent, at most `attempts` times ─► the orchestrator, once ─► a person, once ─► silence
 //!     │
-//!     ├── doubted: chance? the base's fault? ─► the check is run again, the base is asked, nobody is woken
+//!     ├── doubted: flaky? the base's fault? ─► the check is run again, the base is checked, no message yet
 //!     │
 //!     └── not seen for `stable_clear` ─► closed
 //! ```
 //!
-//! The count belongs to the problem and not to its state, so that flicker, restarts and new commits with the same
-//! failure spend one budget. It starts anew only after the problem has truly gone.
+//! The count belongs to the problem and not to its state, so flicker, restarts and new commits with the same failure
+//! use up one budget. It resets only after the problem has really gone.
 
 mod doubt;
 mod evolve;
@@ -33,130 +33,130 @@ pub use kind::{BadEventName, EventName, IncidentKind};
 pub(crate) use ladder::{ONLY_A_PERSON, decide};
 pub(crate) use scene::Scene;
 
-/// How many of the commits that were to mend a problem are remembered.
+/// The number of commits with attempted fixes that are remembered.
 const TRIED_KEPT: usize = 5;
 
-/// Whom a problem concerns.
+/// The thing that a problem concerns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// The machine that we run on.
+    /// The machine that the daemon runs on.
     Host,
     Project(ProjectId),
     Session(SessionId),
     Pull(PullId),
 }
 
-/// Which problem: the same key is the same problem, however often it flickers.
+/// The identity of a problem: the same key is the same problem, even if it flickers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct IncidentKey {
     pub subject: Subject,
     pub kind: IncidentKind,
-    /// What tells it from others of its kind: check and failure signature, thread, base branch.
+    /// Distinguishes it from others of its kind: check and failure signature, thread, base branch.
     pub problem: String,
 }
 
-/// A problem that exists now, as a pull request or a session shows it.
+/// A present problem of a pull request or a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub kind: IncidentKind,
     pub problem: String,
-    /// What it was seen on: the head commit, the comment's revision. The same problem on a new revision is worth a
-    /// new message, but spends the same budget.
+    /// The revision it was seen on: the head commit, the comment's revision. The same problem on a new revision is
+    /// worth a new message, but uses up the same budget.
     pub revision: String,
-    /// What the agent needs to know to act on it.
+    /// The details that the agent needs to act on it.
     pub detail: String,
 }
 
-/// An open problem and what has been done about it.
+/// An open problem and the actions taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     pub key: IncidentKey,
     pub opened: Timestamp,
     pub revision: String,
     pub detail: String,
-    /// Since when it has not been seen.
+    /// The time since which it has not been seen.
     pub absent: Option<Timestamp>,
-    /// How often the reaction has acted.
+    /// The number of times the reaction has acted.
     pub acted: u32,
-    /// The revision that the last act was about.
+    /// The revision of the last action.
     pub acted_on: Option<String>,
     pub rung: Rung,
-    /// When the present rung was reached or last acted on.
+    /// The time at which the present level was reached or last acted.
     pub since: Timestamp,
-    /// When patience with the present rung ends.
+    /// The time at which the present level has had long enough.
     pub due: Option<Timestamp>,
-    /// Why nobody has been woken for it yet.
+    /// The reason why no message was sent yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
-    /// Since when it is doubted.
+    /// The start of the doubt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted: Option<Timestamp>,
-    /// The revision on which the doubts were over.
+    /// The revision on which the doubt was resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub believed: Option<String>,
-    /// What there is to say of it beside the details: what came of the doubts, or of an errand.
+    /// A remark besides the details: the result of the doubt, or of a job.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
-    /// The head that its agent was first told of it on, and those with which it was told again: what was tried.
+    /// The head at the first message to the agent, and at each later one: the attempted fixes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// What was to be done did not go, so the agent is told instead.
+    /// The configured action failed, so the agent gets a message instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub instead: bool,
-    /// The revision that has been answered where it was asked; now it is the asker's turn.
+    /// The revision that has been answered in its thread; now it is the reviewer's turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<String>,
 }
 
-/// A commit that was the head when the agent was told.
+/// A commit that was the head when the agent got a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     pub commit: Commit,
-    /// The first line of its message, if the forge tells.
+    /// The first line of its message, if the forge reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
-/// Who has been asked to help.
+/// The level that handles a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
     Agent,
     Orchestrator,
     Person,
-    /// Nobody needs to be: it was recorded, and that is all.
+    /// No one: it was only recorded.
     Nobody,
 }
 
-/// What can come in for an incident.
+/// An input for an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IncidentInput {
     Seen(Problem),
     Absent,
     Due,
-    /// News of it was taken back before the agent had it.
+    /// A message about it was withdrawn before the agent had it.
     Unsaid,
-    /// News of it was given up: whoever was to hear of it did not take it.
+    /// A message about it was given up, because its receiver did not take it.
     NotHeard {
-        /// Who was to hear of it.
+        /// The level of the receiver.
         by: Rung,
         why: String,
     },
-    /// An errand on its behalf was done, or was not, and what there is to say about that.
+    /// A job for it has finished or failed, with a remark.
     Errand {
         round: Option<Round>,
         result: Result<String, String>,
     },
-    /// The head has moved since its agent heard of it.
+    /// The head has moved since its agent got the message.
     Addressed {
         commit: Commit,
     },
-    /// What it is about is no more.
+    /// The subject no longer exists.
     Gone,
 }
 
-/// What happened to an incident.
+/// An event of an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentEvent {
@@ -174,7 +174,7 @@ pub enum IncidentEvent {
     Returned {
         due: Option<Timestamp>,
     },
-    /// `told` is the revision that the agent already knows, so that it gets what is new since.
+    /// `told` is the revision that the agent already knows, so that it gets only the news.
     Acted {
         action: Action,
         told: Option<String>,
@@ -188,7 +188,7 @@ pub enum IncidentEvent {
         due: Option<Timestamp>,
         why: String,
     },
-    /// What was only recorded is to be dealt with after all.
+    /// A recorded problem is to be acted on after all.
     Reopened {},
     Recorded {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,38 +197,38 @@ pub enum IncidentEvent {
     Waiting {
         due: Timestamp,
     },
-    /// It may be chance, or not its agent's fault. Nobody is woken until that is found out, or patience ends.
+    /// It may be flaky, or not its agent's fault. No message is sent until that is known, or the time is up.
     Doubted {
         doubt: Doubt,
         due: Option<Timestamp>,
     },
-    /// The doubts are over. `why` says how, if not by what was seen.
+    /// The doubt is resolved. `why` is the reason, if it was not an observation.
     Believed {
         why: String,
         due: Timestamp,
     },
-    /// An errand on its behalf was done. Whether that helped is for the facts to say.
+    /// A job for it has finished. Observations decide whether it helped.
     Noted {
         said: String,
     },
-    /// An errand on its behalf came to nothing. `instead`: the agent is told from now on.
+    /// A job for it has failed. `instead`: the agent gets messages from now on.
     Failed {
         why: String,
         due: Option<Timestamp>,
         instead: bool,
     },
-    /// It was answered where it was asked, with this commit.
+    /// It was answered in its thread, with this commit.
     Answered {
         revision: String,
         commit: Commit,
     },
-    /// The last act came to nothing, and does not count.
+    /// The last action failed, and does not count.
     Unsaid {},
     Closed {},
 }
 
 impl Incident {
-    /// Whether what comes of a round of errands is still of interest. Of what was ordered before there were rounds, it is.
+    /// Returns whether the result of a round of jobs still matters. Without a round, it does.
     pub(crate) fn awaits(&self, round: Option<&Round>) -> bool {
         round.is_none_or(|round| {
             round.opened == self.opened
@@ -259,14 +259,15 @@ impl Incident {
         }
     }
 
-    /// Whether there is something about it that nobody was told.
+    /// Returns whether it has news that was not sent yet.
     pub fn is_fresh(&self) -> bool {
         self.acted_on.as_deref() != Some(self.revision.as_str())
     }
 }
 
 impl IncidentKind {
-    /// An event of the user's own happens and is over, unless somebody says otherwise: nobody can look whether it is still so.
+    /// Returns whether it is a custom event, which is over at once unless it is raised again: the core cannot observe
+    /// it.
     pub(crate) fn is_moment(&self) -> bool {
         matches!(self, IncidentKind::Custom(_))
     }

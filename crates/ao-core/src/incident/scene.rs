@@ -1,4 +1,4 @@
-//! All that the ladder has to know of the rest of the world to take its next step.
+//! The context in which an incident takes its next step.
 
 use std::time::Duration;
 
@@ -10,45 +10,45 @@ use crate::reaction::{Action, IDLE_AFTER, Reaction};
 use crate::session::HoldKind;
 use crate::state::State;
 
-/// What the next step depends on beside the problem itself.
+/// The facts that the next step depends on besides the incident itself.
 pub(crate) struct Scene<'a> {
     pub(super) reaction: &'a Reaction,
-    /// A problem must be gone this long before it is over.
+    /// The time for which a problem must be absent before it is over.
     pub(super) stable_clear: Duration,
     pub(super) now: Timestamp,
     pub(super) helpers: Helpers,
-    /// Why the action makes no sense here.
+    /// The reason why the action does not fit the subject.
     pub(super) misfit: Option<Misfit>,
     pub(super) suspicion: Option<Suspicion>,
     /// The head of the pull request that it is about.
     pub(super) head: Option<Tried>,
-    /// Whether the reaction's condition holds.
+    /// Evaluates the reaction's condition.
     pub(super) holds: &'a dyn Fn(&Incident) -> Result<bool, String>,
 }
 
-/// Who could help now.
+/// The levels that could help now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Helpers {
-    /// There is an agent to tell, and it may take a turn.
+    /// There is an agent, and it may take a turn.
     pub(crate) agent: bool,
-    /// There is an agent to tell, even if it may not take a turn now.
+    /// There is an agent, even if it may not take a turn now.
     pub(crate) live: bool,
     pub(crate) orchestrator: bool,
-    /// When the agent may take a turn again, if it waits for a provider's limit to end.
+    /// The time at which the agent may take a turn again, if it waits for a provider's limit.
     pub(crate) back: Option<Timestamp>,
 }
 
-/// Why an action makes no sense for a subject.
+/// The reason why an action does not fit a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Misfit {
-    /// Nobody's agent is concerned; the next rung may help.
+    /// No agent is concerned; the next level may help.
     NoAgent,
-    /// Only a person can set this right.
+    /// Only a person can fix this.
     Senseless(&'static str),
 }
 
 impl Scene<'_> {
-    /// Looks around for one problem, and hands what is seen to `then`.
+    /// Gathers the context of one problem, and passes it to `then`.
     pub(crate) fn of<T>(
         state: &State,
         key: &IncidentKey,
@@ -75,7 +75,8 @@ impl Scene<'_> {
     }
 }
 
-/// An agent that is idle again after a few words has not begun to work; only more of it than that would be a sign.
+/// Returns the time for which a problem must be absent. An agent that is idle again after a short turn has not begun
+/// to work, so idle problems need longer.
 fn stable_clear(state: &State, key: &IncidentKey, reaction: &Reaction) -> Duration {
     let idle = match key.kind {
         IncidentKind::AgentIdle => reaction.threshold.unwrap_or(IDLE_AFTER).saturating_mul(2),

@@ -1,11 +1,12 @@
-//! What people and bots ask for in threads and reviews.
+//! Requests of people and bots in threads and reviews.
 
 use super::facts::may_ask;
 use super::{CommentFacts, Pull, ReviewFacts, ReviewVerdict, Standing, TEXT_LIMIT, ThreadFacts};
 use crate::incident::{IncidentKind, Problem};
 use crate::outside::{self, Kind, Source, one_line};
 
-/// Between the comments that a thread's revision lists. Forges' ids and timestamps may hold a blank, but not this.
+/// The separator of the comments that a thread's revision lists. Ids and timestamps of forges may hold a blank, but
+/// not this.
 const AND: &str = " | ";
 
 impl Pull {
@@ -15,13 +16,14 @@ impl Pull {
         threads.chain(self.asking_reviews().map(|review| self.asked_in_review(review))).collect()
     }
 
-    /// Returns the open thread that is this problem, if it is one.
+    /// Returns the open thread of this problem, if it is about one.
     pub(super) fn asking_thread(&self, kind: &IncidentKind, problem: &str) -> Option<&ThreadFacts> {
         let mut threads = self.asking_threads();
         threads.find(|(its, thread)| its == kind && thread.id == problem).map(|(_, thread)| thread)
     }
 
-    /// Whether an agent of ours has written in a thread after what it was told of there; nothing if it is no open thread.
+    /// Returns whether an agent of ours has written in a thread after the comments it was informed of; `None` if the
+    /// thread is not open.
     pub(crate) fn agent_answered(&self, thread: &str, told: &str) -> Option<bool> {
         let comments = &self.facts.threads.iter().find(|known| known.id == thread)?.comments;
         let last_told = comments.iter().rposition(|comment| was_told(comment, told));
@@ -29,7 +31,8 @@ impl Pull {
         Some(comments[later..].iter().any(|comment| comment.author.standing == Standing::Agent))
     }
 
-    /// A thread in which both a person and a bot wrote counts once for each, because their budgets are apart.
+    /// Returns the threads with requests. A thread in which both a person and a bot wrote counts once for each,
+    /// because their budgets are separate.
     fn asking_threads(&self) -> impl Iterator<Item = (IncidentKind, &ThreadFacts)> {
         let pairs = self.facts.threads.iter().flat_map(|thread| {
             [IncidentKind::ChangesRequested, IncidentKind::BotComments].map(|kind| (kind, thread))
@@ -37,7 +40,8 @@ impl Pull {
         pairs.filter(|(kind, thread)| comments_of(kind, thread).next().is_some())
     }
 
-    /// A review that says something asks for it until its author approves, or judges a later commit.
+    /// Returns the reviews with requests. A review with text is a request until its author approves, or judges a
+    /// later commit.
     fn asking_reviews(&self) -> impl Iterator<Item = &ReviewFacts> {
         let answered = |review: &ReviewFacts, later: &ReviewFacts| {
             later.author.is(&review.author.login)
@@ -63,7 +67,7 @@ impl Pull {
             kind: Kind::Review,
             author: Some(&review.author),
             place: &format!("review of {commit}"),
-            // It stands at no line, so that the address is that of the whole.
+            // It belongs to no line, so the URL is that of the pull request.
             url: &self.facts.url,
         };
         Problem {
@@ -81,8 +85,8 @@ pub(super) fn new_comments(kind: &IncidentKind, thread: &ThreadFacts, told: &str
     comments.any(|comment| !was_told(comment, told)).then(|| asked_in_thread(kind, thread, told).detail)
 }
 
-/// Tells of a thread what is not in `told` already. The revision names every comment, not only the last one, because
-/// an edit of the first one is news too.
+/// Describes the part of a thread that is not in `told` yet. The revision names every comment, not only the last one,
+/// because an edit of the first one is news too.
 fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Problem {
     let place = match (&thread.path, thread.line) {
         (Some(path), Some(line)) => format!("{}:{line}", one_line(path)),
@@ -102,7 +106,7 @@ fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Pro
             outside::quoted(source, &comment.body, TEXT_LIMIT)
         })
         .collect();
-    // The newest are the ones that were surely not read yet.
+    // The newest ones were certainly not read yet.
     let mut size: usize = new.iter().map(String::len).sum();
     let mut left_out = 0;
     while size > 2 * TEXT_LIMIT && new.len() - left_out > 1 {
@@ -128,7 +132,7 @@ fn comments_of<'a>(
     thread.comments.iter().filter(move |comment| kind_of(comment.author.standing).as_ref() == Some(kind))
 }
 
-/// What kind of problem words of this standing make: none, if they are our own or a stranger's.
+/// Returns the kind of problem that a comment of this standing makes: `None` if it is our own or a stranger's.
 fn kind_of(standing: Standing) -> Option<IncidentKind> {
     match standing {
         Standing::Owner | Standing::Member | Standing::Collaborator => Some(IncidentKind::ChangesRequested),
@@ -178,7 +182,7 @@ mod tests {
         );
     }
 
-    /// Each comment once, the edit once more, whichever comment was edited. acceptance: F5
+    /// Each comment once, and an edited one again, regardless of its position. acceptance: F5
     #[test]
     fn only_new_and_edited_comments_are_news_to_who_was_told_before() {
         let kind = IncidentKind::ChangesRequested;

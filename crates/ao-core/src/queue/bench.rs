@@ -1,4 +1,4 @@
-//! A queue for tests, and the inputs it is fed, made of as few words as possible.
+//! A queue for tests, with short constructors for its inputs.
 
 use super::*;
 use crate::{Moment, ProjectId};
@@ -19,7 +19,7 @@ pub(super) fn request(number: u64, head: &str, request: MergeRequest) -> QueueIn
     QueueInput::MergeNow { pull: pull(number), head: commit(head), request }
 }
 
-/// A request with nothing special about it.
+/// A request without special options.
 pub(super) fn ann() -> MergeRequest {
     MergeRequest { by: "ann".into(), ..MergeRequest::default() }
 }
@@ -86,22 +86,22 @@ pub(super) fn verdict(number: u64, head: &str, objection: Option<&str>) -> Queue
     QueueInput::Verdict { pull: pull(number), head: commit(head), objection: objection.map(str::to_owned) }
 }
 
-/// A queue under test, with the pull requests that policy is against right now.
+/// A queue under test, with the pull requests that policy forbids at present.
 #[derive(Debug)]
 pub(super) struct Bench {
     pub(super) queue: MergeQueue,
     pub(super) now: i64,
     pub(super) against: Vec<u64>,
-    /// Those that were merged or closed by another hand.
+    /// Pull requests that were merged or closed outside the queue.
     pub(super) over: Vec<u64>,
-    /// Those that change the policy.
+    /// Pull requests that change the policy.
     pub(super) of_policy: Vec<u64>,
-    /// Whether hooks are asked before anything lands.
+    /// Hooks are asked before anything lands.
     pub(super) asks: bool,
     pub(super) rules: QueueRules,
 }
 
-/// One at a time.
+/// Tests one entry at a time.
 impl Default for Bench {
     fn default() -> Bench {
         let rules = QueueRules { parallel: 1, batch: 1, ..QueueRules::default() };
@@ -122,7 +122,7 @@ impl Bench {
         self
     }
 
-    /// Returns the names of the events, and what the queue wants then.
+    /// Returns the names of the events, and the work that the queue then wants.
     pub(super) fn step(&mut self, input: &QueueInput) -> String {
         match self.events(input) {
             Ok(events) => {

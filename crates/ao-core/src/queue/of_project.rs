@@ -1,4 +1,4 @@
-//! What an input means for the queues of a project, by its policy and by what is known of its pull requests.
+//! Decides inputs for the queues of a project, by its policy and its pull requests.
 
 use super::{Around, MergeQueue, MergeRequest, QueueInput, decide};
 use crate::event::Event;
@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::state::State;
 use crate::{Commit, Moment, ProjectId, PullId};
 
-/// Decides what an input means for those of a project's queues that it is for.
+/// Decides an input for the queues of a project that it concerns.
 pub(crate) fn decide_in_project(
     state: &State,
     moment: &Moment,
@@ -47,7 +47,8 @@ fn decide_in_queue(
             Some(known) => known,
             None => return Err("it is not known".into()),
         };
-        // What lands ahead of it moves its base, and its checks begin anew: what they test was tested already.
+        // A landing ahead of it moves its base, and its checks start again, although the merge result was already
+        // tested.
         let waits = tested && matches!(known.green(), Green::Waiting { .. });
         let counts = |it: &RuleVerdict| !(waits && it.rule.is_about_checks());
         let against: Vec<String> = match request {

@@ -1,4 +1,4 @@
-//! What must hold whatever comes in, in whatever order.
+//! Properties that hold for any inputs in any order.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -31,18 +31,19 @@ fn a_result() -> impl Strategy<Value = TestResult> {
     select(vec![green("?"), green("?"), green("?"), red("E1"), conflict(&[])])
 }
 
-/// What is done of the work that is wanted: one of it, and how it comes out.
+/// Picks one piece of wanted work, and its outcome.
 fn a_deed() -> impl Strategy<Value = (usize, u8, TestResult)> {
     (0..3usize, 0..10u8, a_result())
 }
 
-/// The tree of these heads on a base. A base is named by what has landed on it, so that equal trees have equal names.
+/// Returns the tree of these heads on a base. A base is named by what has landed on it, so equal trees have equal
+/// names.
 fn tree(base: &str, heads: &[Part]) -> String {
     heads.iter().fold(base.to_owned(), |tree, part| format!("{tree}+{}{}", part.pull.number, part.head))
 }
 
 proptest! {
-    /// Half of what comes in is the result of work that is wanted, or hardly any landing would ever be reached.
+    /// Half of the inputs are results of wanted work; otherwise hardly any landing would ever be reached.
     #[test]
     fn only_what_tested_green_as_this_very_tree_with_policy_holding_is_ever_landed(
         steps in prop::collection::vec(
@@ -54,7 +55,7 @@ proptest! {
         let mut bench = Bench::wide(parallel, batch);
         let mut greens = vec![];
         for (mut input, (which, how, result), does, against) in steps {
-            // Nobody says of what is landing that it has landed as something else.
+            // A landing lane never lands as something else.
             if let QueueInput::Landed { pull, .. } = &input
                 && bench.queue.lane_of(pull).is_some_and(Lane::is_landing)
             {
@@ -123,7 +124,7 @@ proptest! {
         }
     }
 
-    /// Whatever breaks whatever, everybody is landed or sent back in the end, and nobody is tested for ever.
+    /// Every entry lands or is rejected in the end, and no test repeats for ever, for any set of incompatible pairs.
     #[test]
     fn a_queue_comes_to_its_end(breaks in prop::collection::vec((1..9u64, 1..9u64), 0..5), parallel in 1..4u32, batch in 1..5u32) {
         let inputs: Vec<_> = std::iter::once(base("m")).chain((1..9).map(|n| enqueue(n, "h", 0))).collect();

@@ -1,11 +1,11 @@
-//! What a lane that has failed comes to, once nothing is ahead of it that could be why.
+//! Settles a failed lane, once nothing is ahead of it that could be the cause.
 
 use super::steps::Steps;
 use super::{Lane, Part, QueueEvent, Rejection, TestResult};
 use crate::PullId;
 
 impl Steps {
-    /// One that failed alone is to blame. Of several, it is found out which: halves are tested instead of the whole.
+    /// Rejects a part that failed alone. Of several, finds the culprit by testing halves instead of the whole.
     pub(super) fn fell(&mut self, lane: &Lane, result: &TestResult) {
         let Some(last) = lane.last().cloned() else { return };
         match result {
@@ -21,7 +21,8 @@ impl Steps {
                     Some(0) => {
                         self.reject(lane.parts[0].clone(), Rejection::Conflict { files: files.clone() });
                     }
-                    // With one of its own batch: that one lands, and then it is seen what is left of the conflict.
+                    // It conflicts with one of its own batch: that one lands first, then the remaining conflict is
+                    // judged.
                     Some(_) => self.split(
                         lane,
                         vec![(vec![who.clone()], 1)],
@@ -33,12 +34,12 @@ impl Steps {
         }
     }
 
-    /// Each of them is tested alone from now on.
+    /// Tests each part alone from now on.
     pub(super) fn apart(&mut self, lane: &Lane, why: &str) {
         self.split(lane, vec![(pulls(&lane.parts), 1)], why);
     }
 
-    /// The second half is known to fail together with the first, so it is told apart further at once.
+    /// Tests halves. The second half is known to fail together with the first, so it is split further at once.
     fn halve(&mut self, lane: &Lane) {
         let (first, second) = lane.parts.split_at(lane.parts.len().div_ceil(2));
         let halves = [(first, first.len()), (second, second.len() / 2)]
@@ -67,8 +68,8 @@ mod tests {
     use crate::queue::bench::*;
     use crate::queue::{QueueEvent, QueueInput, Rejection, TestResult, Work};
 
-    /// Plays a queue to its end in a world where heads are letters, a tree is all its letters, and `red` says which fail.
-    /// Returns what the base has come to, who was sent back with what, and how many tests that took.
+    /// Plays a queue to its end in a world where heads are letters, a tree is all its letters, and `red_tree` decides
+    /// which trees fail. Returns the final base, the rejected entries with their output, and the number of tests.
     fn play(bench: &mut Bench, red_tree: impl Fn(&str) -> bool) -> (String, Vec<(u64, String)>, usize) {
         let (mut told, mut tests) = (vec![], 0);
         while let Some(work) = bench.queue.work().into_iter().next() {
@@ -108,14 +109,14 @@ mod tests {
 
     fn letters(parallel: u32, batch: u32, letters: &str) -> Bench {
         let enqueued = letters.chars().zip(1..).map(|(head, number)| enqueue(number, &head.to_string(), 0));
-        // Paused, so that all are there before anything is begun.
+        // Paused, so that all are enqueued before the first test starts.
         let pause = QueueInput::Pause { why: "wait".into() };
         let inputs: Vec<_> =
             [base("main"), pause].into_iter().chain(enqueued).chain([QueueInput::Resume {}]).collect();
         Bench::wide(parallel, batch).with(&inputs)
     }
 
-    /// Each of the three is green alone, and the world says what they are together. acceptance: F13
+    /// Each of the three is green alone, but not all of them together. acceptance: F13
     #[test]
     fn of_three_that_break_only_together_the_last_one_gets_the_output_and_main_stays_green() {
         let all = |tree: &str| ["a", "b", "c"].iter().all(|part| tree.contains(&format!("+{part}")));

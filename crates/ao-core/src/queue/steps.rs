@@ -1,4 +1,4 @@
-//! What the queue does because of an input, step by step, up to what is due next.
+//! Carries out an input on the queue, step by step, up to the work that is due next.
 
 use super::{
     AGAIN, AGAIN_AT_MOST, Around, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part,
@@ -8,7 +8,7 @@ use crate::outside::{Kind, bounded};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, PullId, Timestamp};
 
-/// Events decided so far, and the queue as it is after them.
+/// The events decided so far, and the queue after them.
 pub(super) struct Steps {
     pub(super) queue: MergeQueue,
     pub(super) at: Timestamp,
@@ -25,7 +25,7 @@ impl Steps {
         let known = self.queue.entry(pull).map(|entry| (entry.head == *head, entry.priority));
         let (pull, head) = (pull.clone(), head.clone());
         match known {
-            // Whoever has no wish does not undo that of another.
+            // A call without a priority does not undo an earlier one.
             Some((true, same)) if same == priority || priority == 0 => {}
             Some((true, _)) => self.tell(QueueEvent::Reprioritized { pull, priority }),
             Some((false, _)) => {
@@ -37,7 +37,8 @@ impl Steps {
         }
     }
 
-    /// Takes a request in. The same request again changes nothing, nor does another one for what lands this moment.
+    /// Accepts a request. Repeating the same request changes nothing, nor does another one for an entry that is
+    /// landing.
     pub(super) fn request(&mut self, pull: &PullId, head: &Commit, request: &MergeRequest) {
         if let Some(known) = self.queue.entry(pull) {
             let landing = self.queue.lane_of(pull).is_some_and(Lane::is_landing);
@@ -77,19 +78,20 @@ impl Steps {
         };
         match lane.left.is_empty() {
             true => self.fell(lane, &result),
-            // What is ahead may be why, so it is not settled before that is.
+            // Something ahead of it may be the cause, so it is not settled yet.
             false => self.tell(QueueEvent::TestFailed { pull, head, result }),
         }
     }
 
-    /// The base is elsewhere, or something else is in the way of a landing that was begun.
+    /// Handles a refused landing: the base is elsewhere, or something unknown got in between.
     pub(super) fn refused(&mut self, lane: &Lane, tip: Option<&Commit>, why: &str) {
         match tip {
             Some(tip) if *tip != lane.on => {
                 self.base_moved(tip);
                 self.void(lane, "the base moved, so it has to be tested again");
             }
-            // Nobody knows what moved, so what was tested counts for nothing, and this cannot go on for ever.
+            // The cause is unknown, so the test result no longer counts. Counting it as a try keeps this from
+            // repeating for ever.
             _ if lane.parts.len() > 1 => self.apart(lane, why),
             _ => {
                 self.broke(lane, why);
@@ -98,7 +100,7 @@ impl Steps {
         }
     }
 
-    /// Nobody in the queue is to blame, so all stays as it is, and it is tried again later.
+    /// Keeps a lane as it is and retries its landing later, because none of its entries is to blame.
     pub(super) fn wait_for_it(&mut self, lane: &Lane, why: &str) {
         let Some(Part { pull, .. }) = lane.last().cloned() else { return };
         if self.queue.request_of(lane).is_some() {
@@ -110,7 +112,7 @@ impl Steps {
         self.tell(QueueEvent::InTheWay { pull, why, times, again_at });
     }
 
-    /// The work itself broke. Of several that are tested as one nobody can tell whose fault that is, so each is tried alone.
+    /// Records that the work itself broke. A batch does not reveal the culprit, so each part is retried alone.
     pub(super) fn broke(&mut self, lane: &Lane, why: &str) {
         let Some(Part { pull, head }) = lane.last().cloned() else { return };
         let (tries, several) = (self.queue.tries_of(lane) + 1, lane.parts.len() > 1);
@@ -133,7 +135,7 @@ impl Steps {
         }
     }
 
-    /// Has an entry wait for what is in its way. A request does not wait: it is rejected.
+    /// Makes an entry wait for an obstacle. A request does not wait: it is rejected.
     fn hold(&mut self, pull: &PullId, why: String) {
         let Some(entry) = self.queue.entry(pull) else { return };
         let (pull, head) = (entry.pull.clone(), entry.head.clone());
@@ -144,10 +146,10 @@ impl Steps {
         }
     }
 
-    /// Does what is due now: takes back what no longer counts, then lands what is first and begins the next tests.
+    /// Does the work that is due now: voids stale lanes, then lands the first one and starts the next tests.
     pub(super) fn advance(&mut self, around: &Around<'_>) {
         self.let_go(around);
-        // Each round takes a lane away, so this comes to an end.
+        // Each round removes a lane, so this ends.
         while self.take_back(around) {}
         if !self.queue.policy_due {
             self.land(around);
@@ -155,7 +157,7 @@ impl Steps {
         }
     }
 
-    /// What is merged or closed by another hand has no business here. What lands by ours is waited for.
+    /// Removes entries that were merged or closed outside the queue. A landing of our own is waited for.
     fn let_go(&mut self, around: &Around<'_>) {
         for entry in self.queue.entries.clone() {
             if !self.queue.lane_of(&entry.pull).is_some_and(Lane::is_landing)
@@ -166,7 +168,7 @@ impl Steps {
         }
     }
 
-    /// Takes back one lane that no longer counts, or settles one that has failed. Says whether there was one.
+    /// Voids one stale lane, or settles a failed one. Returns whether there was one.
     fn take_back(&mut self, around: &Around<'_>) -> bool {
         let mut ahead: Vec<Part> = vec![];
         for lane in self.queue.lanes.clone() {
@@ -199,7 +201,7 @@ impl Steps {
                 }
                 LaneState::Failed { .. } | LaneState::Testing {} => {}
             }
-            // Those behind one that has failed are tested as if it were gone, which it soon will be.
+            // Lanes behind a failed one are tested as if it were gone, which it soon will be.
             if !lane.has_failed() {
                 ahead.extend(lane.parts);
             }
@@ -224,13 +226,13 @@ impl Steps {
         } else if due.is_some()
             && let Some(why) = self.queue.in_the_way_of(lane).map(|known| known.why.clone())
         {
-            // Hooks that are new have to be asked first, and what is due must not stay due for ever.
+            // New hooks have to be asked first, and a retry that is due must not stay due for ever.
             self.wait_for_it(&lane.clone(), &why);
         }
     }
 
-    /// Begins the next lane, if there is room for one and somebody waits. What changes the policy is alone in its lane and
-    /// the last one: those behind it are judged by what it says.
+    /// Starts the next lane, if a slot is free and an entry waits. A change of the policy is alone in its lane and
+    /// the last one: entries behind it are judged by the new policy.
     fn begin(&mut self, around: &Around<'_>) -> bool {
         let Some(base) = self.queue.anchor().cloned() else { return false };
         let waits = |entry: &&Entry| entry.request.is_some() && self.queue.lane_of(&entry.pull).is_none();
@@ -262,7 +264,7 @@ impl Steps {
                     room = most;
                     parts.push(Part { pull: entry.pull, head: entry.head });
                 }
-                // It steps aside and the next one has its turn.
+                // It is held, and the next one has its turn.
                 Err(why) => self.hold(&entry.pull, why),
             }
         }
@@ -273,8 +275,8 @@ impl Steps {
         true
     }
 
-    /// Begins the lane of a request, which has the queue to itself: it lands in a way of its own, and by rules of its own.
-    /// Lanes that are only being tested make way for it, and one that is landing is waited for.
+    /// Starts the lane of a request, which has the queue to itself, because it has its own strategy and rules. Lanes
+    /// under test give way to it; a landing one is waited for.
     fn begin_request(&mut self, entry: &Entry, around: &Around<'_>) -> bool {
         let Entry { pull, head, request, .. } = entry.clone();
         if let Err(why) = (around.allowed)(&pull, &head, request.as_ref()) {
@@ -319,7 +321,7 @@ mod tests {
         assert_eq!(bench.step(&base("b3")), " => test 1 h1 on b3");
     }
 
-    /// Policy is asked again for the current head when it counts. acceptance: F11
+    /// Policy is checked again for the current head just before the landing. acceptance: F11
     #[test]
     fn what_tested_green_does_not_land_if_policy_no_longer_holds() {
         let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
@@ -416,7 +418,7 @@ mod tests {
     fn each_is_tested_on_those_ahead_of_it_and_keeps_its_result_when_they_land() {
         let mut bench = Bench::wide(3, 1).with(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
         assert_eq!(bench.work(), "test 1 h1 on b1, test 2 h2 on b1 after 1");
-        // The later one is done first, and waits for the other.
+        // The later one finishes first, and waits for the other.
         let step = bench.step(&tested_after(2, "h2", "b1", &[(1, "h1")], green("t12")));
         assert_eq!(step, "test_passed => test 1 h1 on b1");
         assert_eq!(

@@ -1,8 +1,8 @@
-//! What the templates and the conditions of reactions can speak of.
+//! The variables of templates and conditions of reactions.
 //!
-//! One set of names for both, all of them always there: what is not known is an empty text, a nought, an empty list. So what
-//! was found right when the configuration was read cannot fail for want of a name later. What comes from outside is on one
-//! line, or quoted by whoever made the details of the problem.
+//! There is one set of names for both, all of them always present: an unknown value is an empty text, a zero, an
+//! empty list. So a template that was valid when the configuration was read cannot fail later because of a name.
+//! Values from outside are on one line, or quoted in the details of the problem.
 
 use serde_json::{Map, Value, json};
 
@@ -13,12 +13,12 @@ use crate::session::Session;
 use crate::state::State;
 use crate::{ProjectId, TaskId};
 
-/// How much of a name from outside is said.
+/// The length of a name from outside.
 const NAME_MOST: usize = 500;
-/// How many names of a list are said.
+/// The number of names in a list.
 const LIST_MOST: usize = 200;
 
-/// What there is to say about a problem, before anything further is done about it.
+/// Returns the variables of a problem, before the next action.
 pub fn context(state: &State, incident: &Incident) -> Value {
     let key = &incident.key;
     let pull = match &key.subject {
@@ -54,7 +54,7 @@ pub fn context(state: &State, incident: &Incident) -> Value {
     context
 }
 
-/// Puts other details in: what is new since the agent was last told.
+/// Replaces the details by what is new since the agent's last message.
 pub(super) fn with_detail(context: &mut Value, kind: &IncidentKind, detail: &str) {
     let only = |said: bool| if said { detail } else { "" };
     context["detail"] = json!(detail);
@@ -63,7 +63,7 @@ pub(super) fn with_detail(context: &mut Value, kind: &IncidentKind, detail: &str
         json!(only(matches!(kind, IncidentKind::ChangesRequested | IncidentKind::BotComments)));
 }
 
-/// Every name with something behind it, to try what somebody wrote.
+/// Returns an example with a value for every name, to validate templates.
 pub fn sample() -> Value {
     json!({
         "event": "ci-failed",
@@ -91,7 +91,7 @@ pub fn sample() -> Value {
     })
 }
 
-/// What an event of the user's own was told with. It is kept in the revision, because other data are news.
+/// Returns the data of a custom event. It is stored in the revision, because other data are news.
 fn data(incident: &Incident) -> Value {
     let told = match incident.key.kind {
         IncidentKind::Custom(_) => serde_json::from_str::<Value>(&incident.revision).ok(),
@@ -103,7 +103,7 @@ fn data(incident: &Incident) -> Value {
     }
 }
 
-/// Data may come from outside: no text in them makes a line of its own.
+/// Cleans data, which may come from outside, so that no text contains a line break.
 fn cleaned(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(name(text)),
@@ -138,7 +138,7 @@ fn issue_words(state: &State, id: Option<&TaskId>) -> Value {
     json!({
         "id": id.map(|id| name(&id.key)).unwrap_or_default(),
         "title": task.map(|task| name(&task.title)).unwrap_or_default(),
-        // Trackers tell no address yet.
+        // Trackers report no URL yet.
         "url": "",
         "labels": names(task.into_iter().flat_map(|task| &task.labels)),
     })
@@ -166,7 +166,7 @@ fn pull_words(pull: Option<&Pull>) -> Value {
     })
 }
 
-/// The check that a problem is about.
+/// Returns the variables of the check that a problem is about.
 fn check_words(pull: Option<&Pull>, incident: &Incident) -> Value {
     let mut failures = pull.into_iter().flat_map(|pull| pull.failures.values());
     let found = failures.find_map(|check| match &check.state {

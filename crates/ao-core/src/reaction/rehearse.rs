@@ -1,4 +1,4 @@
-//! What would be done about a problem, found out on a copy of the state: nothing is done, and nothing is remembered.
+//! A dry run of a reaction, on a copy of the state: it has no effect and leaves no trace.
 
 use serde_json::Value;
 
@@ -10,23 +10,23 @@ use crate::state::State;
 use crate::step::step;
 use crate::{Moment, Timestamp};
 
-/// What would be done about a problem, and why.
+/// The result of a dry run, with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rehearsal {
     pub key: IncidentKey,
-    /// All layers in one.
+    /// All layers combined.
     pub reaction: Reaction,
-    /// The layers that say something, the lowest first.
+    /// The layers that configure the kind, the lowest first.
     pub layers: Vec<(Layer, ReactionPatch)>,
-    /// Whether the condition holds, if there is one, or why nobody can say.
+    /// The value of the condition, if there is one, or the reason why it cannot be evaluated.
     pub holds: Option<Result<bool, String>>,
-    /// What the condition and the message speak of.
+    /// The variables of the condition and the message.
     pub context: Value,
-    /// All that would happen.
+    /// All events that would follow.
     pub events: Vec<Stamped>,
 }
 
-/// Finds out what would be done if this problem were seen now for the first time.
+/// Computes what would follow if this problem were seen now for the first time.
 pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Problem) -> Rehearsal {
     let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.problem.clone() };
     let mut copy = state.clone();
@@ -39,12 +39,12 @@ pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Proble
     let holds = reaction.condition.as_deref().map(|condition| copy.holds(Some(condition), &incident));
     let context = context(&copy, &incident);
     let seen = Input::Incident { key: key.clone(), input: IncidentInput::Seen(problem) };
-    // Whatever the copy refuses would come to nothing for the state too.
+    // What the copy refuses would have no effect on the state either.
     let events = step(&mut copy, &Moment { at: now, seed: 1 }, seen).unwrap_or_default();
     Rehearsal { key, reaction, layers, holds, context, events }
 }
 
-/// The problem of a kind that a subject has now; of several labels, the named one.
+/// Returns the present problem of a kind on a subject; of several labels, the named one.
 pub fn problem_of(
     state: &State,
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! What a session wants done in the world, read off its state. The same after a restart as before it.
+//! Effects that a session wants, derived from its state. The same after a restart as before it.
 
 use super::{AfterStop, Phase, Session, Stage};
 use crate::Attempt;
@@ -27,7 +27,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                 plan: workspace_plan(state, session),
             });
         }
-        // Under a hold nothing begins that leads to a turn.
+        // A hold prevents everything that leads to a turn.
         Phase::Starting { attempt, tries, again_at: None, .. } if session.holds.is_empty() => {
             wanted.extend(launch_plan(state, session).map(|plan| Effect::Launch {
                 session: session.id,
@@ -65,7 +65,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
             if let Some(delivery) = &session.outbox.current
                 && delivery.stage == Stage::Writing
                 && delivery.with_launch.is_none()
-                // What is being typed is finished; after a restart it is not begun again until the hold is gone.
+                // A write that has begun is finished; after a restart it does not begin again until the hold is gone.
                 && session.holds.is_empty()
             {
                 wanted.push(Effect::Deliver {
@@ -94,7 +94,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
         }
         _ => {}
     }
-    // Its last words come out while it is being ended.
+    // Its last output is read while it is being ended.
     if let Phase::Stopping { attempt, .. } = session.phase {
         wanted.extend(follow(session, attempt));
     }
@@ -179,7 +179,7 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
     }
 }
 
-/// How to launch it; nothing while its conversation is being given up, which the same step ends.
+/// Returns the order to launch it; `None` while its conversation is being given up, which the same step ends.
 fn launch_plan(state: &State, session: &Session) -> Option<LaunchPlan> {
     let conversation = session.conversation.clone()?;
     let with_launch =

@@ -1,4 +1,4 @@
-//! Folds what happened into a session. Cannot fail, and acts on nothing.
+//! Applies events to a session. Cannot fail, and acts on nothing.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.attempt = *attempt;
             session.ports = ports.clone();
             session.phase = Phase::Preparing { attempt: *attempt, then_stop: None };
-            // A tree that was to be removed and was kept is as good as new for its own session.
+            // A tree whose removal was refused can be used again by its own session.
             if let WorkspaceState::Kept { .. } = session.workspace.state
                 && session.workspace.tree.is_some()
             {
@@ -41,7 +41,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::WorkspaceFailed { why, again_at } => {
             session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = *again_at;
-            // A tree that is there stays there, however its set-up goes.
+            // An existing tree stays, even if its set-up fails.
             if session.workspace.state != WorkspaceState::Ready {
                 session.workspace.state = WorkspaceState::Doubtful;
             }
@@ -64,12 +64,12 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.looked = at;
             session.answer = None;
             session.astray = None;
-            // What was left of the last turn is in the outbox now.
+            // The messages of the last turn are in the outbox now.
             session.unfinished.clear();
             session.last_words = None;
             match delivery {
                 Some(delivery) => session.outbox.start(delivery),
-                // Whether the earlier attempt took it is for the adapter to find out, from the conversation.
+                // The adapter finds out from the conversation whether the earlier attempt took it.
                 None => pause_current(session, at),
             }
             rejudge(session, at);
@@ -100,7 +100,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         // ── what is seen of it ──
         E::SignalSeen { signal } => {
-            // News makes a look superfluous; that the process lives is none, or a census would stand in for every look.
+            // News makes a look superfluous. A living process is no news, or a census would replace every look.
             if signal.source != Source::Process && signal.reading != Reading::HumanTyped {
                 session.looked = at;
             }
@@ -183,7 +183,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                 session.ran = session.ran.saturating_add(at.since(since).as_secs());
             }
             match &mut session.phase {
-                // Its end is under way already; only what comes after it changes.
+                // It is already ending; only the phase after it changes.
                 Phase::Stopping { then: after, .. } => *after = then.clone(),
                 phase => {
                     *phase = Phase::Stopping {
@@ -239,7 +239,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         // ── messages ──
         E::MessageQueued { message, replaces } => {
-            // The task that is said again is no new reason to hope.
+            // Repeating the task is no new reason to retry.
             if message.kind != MessageKind::Task {
                 session.in_vain = 0;
             }
@@ -281,7 +281,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         // ── holds and budgets ──
         E::Held { kind, why } => {
-            // Held on for another reason of the same kind, it keeps its place in the line.
+            // Held again for another reason of the same kind, it keeps its position.
             let since = session.holds.get(kind).map_or(at, |hold| hold.since);
             session.holds.insert(*kind, Hold { why: why.clone(), since });
             if *kind == HoldKind::Account {
@@ -334,7 +334,8 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
     }
 }
 
-/// Tells whether the process has ended with 0: then its turn is over, also if the proof that it had one is read only now.
+/// Returns whether the process has exited with 0. Then its turn is over, even if the proof that it had one is read
+/// only now.
 fn has_ended_well(phase: &Phase) -> bool {
     matches!(
         phase,
@@ -343,7 +344,7 @@ fn has_ended_well(phase: &Phase) -> bool {
     )
 }
 
-/// Its ports are free for others, and what was wrong with some of them may be so no longer.
+/// Frees its ports, and forgets which were refused, because they may be usable again.
 fn give_ports_back(session: &mut Session) {
     let ports = std::mem::take(&mut session.ports);
     if !ports.is_empty() {
@@ -352,17 +353,17 @@ fn give_ports_back(session: &mut Session) {
     session.ports_refused.clear();
 }
 
-/// Returns true if the agent has ended its turn: it says so itself, or its screen was seen idle after it took the message. A
-/// screen lags behind and shows the old prompt for a moment.
+/// Returns whether the agent has ended its turn: it reports so itself, or its screen was seen idle after it took the
+/// message. A screen lags behind and shows the old prompt for a moment.
 fn ends_turn(session: &Session, idle: &Signal) -> bool {
     idle.confidence == Confidence::High || session.took.is_none_or(|took| took <= idle.at)
 }
 
-/// Returns whether a dialog has given way to another, with nothing seen in between.
+/// Returns whether a dialog was replaced by another, with no signal in between.
 ///
-/// A source that has other words than before speaks of another dialog, and so does one that has other words than the others.
-/// Hooks alone speak of one dialog in several ways, first as a request and then as a reminder, so while the screen is read,
-/// the screen alone tells.
+/// A source that reports another text than before reports another dialog, and so does one whose text differs from the
+/// others'. Hooks alone describe one dialog in several ways, first as a request and then as a reminder, so while the
+/// screen is read, only the screen counts.
 fn asks_something_else(session: &Session, signal: &Signal) -> bool {
     let Reading::Asking { question } = &signal.reading else { return false };
     let Some(dialog) = &session.last_dialog else { return false };
@@ -375,11 +376,11 @@ fn asks_something_else(session: &Session, signal: &Signal) -> bool {
     }
 }
 
-/// For so long a dialog may be hidden by a report that has overtaken it, or was late.
+/// The time for which a dialog may be hidden by a report that overtook it, or was late.
 const HIDDEN: Duration = Duration::from_secs(3);
 
-/// Since when a dialog is open that has just come up, if it is one that was hidden for a moment only: since it was first seen. A
-/// person who has typed meanwhile, or answered otherwise, may have closed it, and what is asked then is asked again.
+/// Returns the start of a dialog that was hidden only for a moment: the time it was first seen. A person who has
+/// typed or answered meanwhile may have closed it; then the question is a new one.
 fn hidden_since(session: &Session, question: &str, at: Timestamp) -> Option<Timestamp> {
     let last = session.last_dialog.as_ref()?;
     let closed = |then: Option<Timestamp>| then.is_some_and(|then| then >= last.seen);
@@ -390,10 +391,10 @@ fn hidden_since(session: &Session, question: &str, at: Timestamp) -> Option<Time
     is_hidden.then_some(last.since)
 }
 
-/// For so long after an answer the same dialog is not taken for a new one.
+/// The time after an answer in which the same dialog does not count as a new one.
 const JUST_ANSWERED: Duration = Duration::from_secs(3);
 
-/// Returns whether it shows for a moment longer what was just answered.
+/// Returns whether it still shows, for a moment, the question that was just answered.
 fn is_answered(session: &Session, question: &str, at: Timestamp) -> bool {
     let just = session.answered.is_some_and(|then| at.since(then) < JUST_ANSWERED);
     just && session.last_dialog.as_ref().is_some_and(|last| same_question(&last.question, question))
@@ -439,7 +440,7 @@ fn pause_current(session: &mut Session, until: Timestamp) {
 }
 
 impl AfterStop {
-    /// The event that comes true once the process is gone.
+    /// Returns the event that applies once the process is gone.
     pub(super) fn event(&self) -> SessionEvent {
         match self.clone() {
             AfterStop::End { outcome } => SessionEvent::Ended { outcome },

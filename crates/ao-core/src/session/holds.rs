@@ -8,13 +8,13 @@ use crate::refusal::Refusal;
 use crate::state::State;
 
 pub(super) fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
-    // One that was about to go on after a limit does not, if there is a new one.
+    // A session about to resume after a limit is held again by a new one.
     let again = kind == HoldKind::Account && session.resume_at.is_some();
     if session.holds.contains_key(&kind) && !again {
         return vec![];
     }
     let mut events = vec![SessionEvent::Held { kind, why }];
-    // Its launch may not come any more, so a stop that waits for it goes ahead.
+    // Its launch may never happen, so a stop that waits for it proceeds.
     if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
         events.push(SessionEvent::Stopping { then: AfterStop::End { outcome: outcome.clone() } });
     }
@@ -36,7 +36,7 @@ pub(super) fn resume(
     }
     let by_word = [HoldKind::Person, HoldKind::Consent, HoldKind::Budget, HoldKind::Hook];
     if limits.is_none() && !session.holds.keys().any(|kind| by_word.contains(kind)) {
-        // Nothing else keeps it than what others have spent, and that takes more than a word.
+        // It is held only by shared budgets, which a plain resume does not lift.
         wider_budget(state, session, now)?;
         under_limit(state, session)?;
     }
@@ -48,7 +48,7 @@ pub(super) fn resume(
     Ok(events)
 }
 
-/// That its own budget is spent, and what to type.
+/// Returns the refusal for its own spent budget, with the command that helps.
 pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
     Refusal::Budget {
         session: session.id,
@@ -57,7 +57,7 @@ pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
     }
 }
 
-/// Refuses if only a provider's limit keeps it, which no word ends.
+/// Refuses if only a provider's limit holds it, which no command ends.
 fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
     if !session.holds.contains_key(&HoldKind::Account) {
         return Ok(());
@@ -70,7 +70,7 @@ fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
     })
 }
 
-/// Refuses if a budget is spent that it shares with others.
+/// Refuses if a shared budget is spent.
 fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
     for budget in state.budgets_of(session) {
         let Some(purse) = state.purses.get(&budget).filter(|purse| purse.cap.is_some()) else { continue };
@@ -87,7 +87,7 @@ fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), 
     Ok(())
 }
 
-/// Ends the turn that runs. It goes on where it was, once it may.
+/// Ends the running turn. It resumes where it was, once it may.
 pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<SessionEvent> {
     let why = format!("ended in the middle of a turn: {why}");
     let body = "You were stopped in the middle of a turn, because a budget was spent. Go on where you were.";
@@ -98,7 +98,7 @@ pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<Sessio
     ]
 }
 
-/// What it means that so much is used up in all.
+/// Decides the events of a new total of spending.
 pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
     let spend = session.spend.later(total);
     let mut events = Vec::new();
@@ -116,7 +116,7 @@ pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
 }
 
 impl Session {
-    /// What it has used up by our own count, whatever its agent says or leaves unsaid.
+    /// Returns its usage by our own count, regardless of the agent's reports.
     pub(super) fn counted(&self, now: Timestamp) -> Spend {
         let running = match self.phase {
             Phase::Running { since, .. } => now.since(since).as_secs(),

@@ -1,4 +1,4 @@
-//! Which ports a session gets for itself. A lease is a fact of the log, so it is freed with the slot, crash or not.
+//! Leases of ports. A lease is recorded in the log, so it is freed with the slot, even after a crash.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use crate::setup::PortRange;
 use crate::state::State;
 use crate::{ProjectId, SessionId};
 
-/// The ports that are taken, while slots are given out.
+/// The ports in use, while slots are given out.
 pub(crate) struct Leases<'a> {
     state: &'a State,
-    /// Looked up only if a project wants ports at all.
+    /// Computed only if a project needs ports at all.
     taken: Option<BTreeSet<u16>>,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Leases<'a> {
         Leases { state, taken: None }
     }
 
-    /// The ports for a session, none if its project wants none; `None` if there are not enough free ones.
+    /// Returns the ports for a session, none if its project needs none; `None` if there are not enough free ones.
     pub(crate) fn take(&mut self, session: &Session) -> Option<BTreeMap<String, u16>> {
         let Some(range) = range(self.state, &session.spec.project) else { return Some(BTreeMap::new()) };
         let taken = self.taken.get_or_insert_with(|| taken(self.state, Some(session.id)));
@@ -43,7 +43,7 @@ impl<'a> Leases<'a> {
     }
 }
 
-/// How many more sessions of a project could have their ports.
+/// Returns the number of further sessions of a project that could get their ports.
 pub(crate) fn room(state: &State, project: &ProjectId) -> u32 {
     let Some(range) = range(state, project) else { return u32::MAX };
     let taken = taken(state, None);
@@ -51,7 +51,7 @@ pub(crate) fn room(state: &State, project: &ProjectId) -> u32 {
     (free / range.names.len()) as u32
 }
 
-/// Returns who holds ports of a project's range.
+/// Returns the sessions that hold ports of a project's range.
 pub(crate) fn port_holders(state: &State, project: &ProjectId) -> Vec<SessionId> {
     let Some(range) = range(state, project) else { return vec![] };
     let all = range.first..=range.end();

@@ -1,4 +1,4 @@
-//! A session: one agent at work on one thing, over as many attempts as that takes.
+//! A session: one task given to one agent, over as many attempts as it takes.
 //!
 //! ```text
 //!  Queued ─► Preparing ─► Starting ─► Running ─► Stopping ─┬─► Ended ─► (archived)
@@ -8,7 +8,7 @@
 //!    └───────────────── a message or a person wakes it ◄───────┘
 //! ```
 //!
-//! The phase is fact; what a person is shown ([`Status`]) is derived from it and from the evidence.
+//! The phase is a fact; the [`Status`] for people is derived from it and from the evidence.
 
 mod classic;
 mod decide;
@@ -55,10 +55,10 @@ pub use process_ref::ProcessRef;
 pub(crate) use say::task_message;
 pub use status::{Status, StatusWord};
 
-/// What was asked for when the session was made. It never changes afterwards.
+/// The specification of a session, from its creation. It never changes afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSpec {
-    /// Unique among the sessions in memory; what people type.
+    /// Unique among the sessions in memory; the name that people type.
     pub name: String,
     pub project: ProjectId,
     pub task: Option<TaskId>,
@@ -72,19 +72,19 @@ pub struct SessionSpec {
     /// The workspace's kind, such as `worktree` or `clone`.
     pub workspace: String,
     pub branch: String,
-    /// What its workspace begins with.
+    /// The starting point of its workspace.
     #[serde(default)]
     pub origin: Origin,
-    /// Higher runs first.
+    /// A higher number runs first.
     pub priority: i32,
     #[serde(default)]
     pub limits: Limits,
-    /// A person answered for the task, whoever wrote it.
+    /// A person vouched for the task, regardless of its author.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trusted: bool,
 }
 
-/// What a session is for.
+/// The purpose of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -92,21 +92,21 @@ pub enum Role {
     Worker,
     /// Helps a person steer the others. Idle is its natural state.
     Orchestrator,
-    /// Reads somebody else's change.
+    /// Reviews a change of another author.
     Reviewer,
 }
 
-/// Which agent, and what that agent declares it can do. Nothing is guessed from the name.
+/// The agent, with its declared abilities. Nothing is guessed from the name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentChoice {
     pub name: String,
-    /// The specialist that it is, if it is one; its name is that of the tool then.
+    /// The specialist, if it is one; `name` is then that of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specialist: Option<String>,
-    /// Whose quota it uses; sessions of one account stop and go together.
+    /// The account whose quota it uses; sessions of one account pause and resume together.
     pub account: Option<String>,
     pub model: Option<String>,
-    /// What it may do without asking, in the configuration's words.
+    /// Its permissions, as configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<String>,
     /// Further arguments for its program.
@@ -116,10 +116,10 @@ pub struct AgentChoice {
     pub abilities: AgentAbilities,
 }
 
-/// What an agent declares it can do.
+/// The declared abilities of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentAbilities {
-    /// Can go on with an earlier conversation in a new process.
+    /// Can continue an earlier conversation in a new process.
     pub resume: bool,
     /// Takes its first message with the launch rather than typed.
     pub prompt_at_launch: bool,
@@ -129,7 +129,7 @@ pub struct AgentAbilities {
     pub steer: bool,
 }
 
-/// Where a session is in its life.
+/// The phase of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Phase {
@@ -137,17 +137,17 @@ pub enum Phase {
     Queued {
         since: Timestamp,
     },
-    /// Its workspace is being made. A stop waits for that, so that nothing is left behind that we do not know of.
+    /// Its workspace is being created. A stop waits for that, so that nothing unknown is left behind.
     Preparing {
         attempt: Attempt,
         then_stop: Option<Outcome>,
     },
-    /// Its workspace could not be made; a person has to look.
+    /// Its workspace could not be created; a person has to look.
     SetupFailed {
         why: String,
     },
-    /// Its process is being started. The same attempt is tried again after a failure, because we cannot know whether
-    /// the failed try left a process; a launch is idempotent per attempt.
+    /// Its process is being started. The same attempt is retried after a failure, because the failed try may have
+    /// left a process; a launch is idempotent per attempt.
     Starting {
         attempt: Attempt,
         tries: u32,
@@ -165,7 +165,7 @@ pub enum Phase {
         tries: u32,
         again_at: Option<Timestamp>,
     },
-    /// Its process ended before its time and is started again at `at`.
+    /// Its process ended unexpectedly and is started again at `at`.
     Retrying {
         at: Timestamp,
         why: String,
@@ -176,7 +176,8 @@ pub enum Phase {
         code: Option<i32>,
         why: String,
     },
-    /// Its process was ended while it waited for others, because another one needed its slot; a message or a person wakes it.
+    /// Its process was ended while it waited for others, because another session needed its slot; a message or a
+    /// person wakes it.
     Resting {
         at: Timestamp,
         why: String,
@@ -187,14 +188,14 @@ pub enum Phase {
     },
 }
 
-/// What becomes of a session once its process is gone.
+/// The next phase of a session once its process is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "then")]
 pub enum AfterStop {
     End {
         outcome: Outcome,
     },
-    /// Start again, as the `restarts`th time in a row.
+    /// Starts again, as the `restarts`th time in a row.
     Retry {
         restarts: u32,
         at: Timestamp,
@@ -204,29 +205,29 @@ pub enum AfterStop {
         code: Option<i32>,
         why: String,
     },
-    /// Its slot is for another one.
+    /// Its slot is for another session.
     GiveWay {
         why: String,
     },
 }
 
-/// How a session's story ended.
+/// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Outcome {
     /// Its change is part of the base branch.
     Merged { pull: PullId },
-    /// Somebody stopped it.
+    /// It was stopped on request.
     Stopped { by: String, why: String },
 }
 
-/// Why a session gets no further turn, though nothing is wrong with it.
+/// The reason why a session gets no further turn, although nothing is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldKind {
-    /// Somebody paused it.
+    /// A person paused it.
     Person,
-    /// It could go on after a provider's limit, but only on a person's word.
+    /// It could resume after a provider's limit, but only on a person's request.
     Consent,
     /// Its budget is spent; a new limit is needed.
     Budget,
@@ -234,17 +235,17 @@ pub enum HoldKind {
     TaskBudget,
     /// Today's budget of its project is spent.
     ProjectBudget,
-    /// All that its project may ever spend is spent.
+    /// The total budget of its project is spent.
     TotalBudget,
     /// Today's budget of everything is spent.
     DailyBudget,
     /// The provider refuses this account.
     Account,
-    /// A hook objects to its start; a person has to have it asked again.
+    /// A hook objects to its start; a person has to ask it again.
     Hook,
 }
 
-/// A hold and what ends it.
+/// A hold, with its reason and start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     pub why: String,
@@ -254,12 +255,12 @@ pub struct Hold {
 /// A dialog as it was last seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastDialog {
-    /// Since when it is open.
+    /// The time at which it was opened.
     pub since: Timestamp,
     pub question: String,
-    /// When it was last seen.
+    /// The time at which it was last seen.
     pub seen: Timestamp,
-    /// What each source says that it asks.
+    /// The question as each source reports it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<Source, String>,
 }
@@ -267,157 +268,157 @@ pub struct LastDialog {
 /// The question of an open dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenQuestion<'a> {
-    /// Counts the questions of the session from 1. Whoever answers names it.
+    /// Counts the questions of the session from 1. An answer names it.
     pub number: u32,
     pub text: &'a str,
 }
 
-/// What a person answers to a dialog.
+/// A person's answer to a dialog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     pub number: u32,
     pub by: String,
-    /// What was asked. An answer to one question must not reach the next.
+    /// The question. An answer to one question must not reach the next.
     pub question: String,
-    /// The number of the question; 0 in what was written before questions had numbers.
+    /// The number of the question; 0 in records from before questions had numbers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub to: u32,
     pub text: String,
 }
 
-/// Where a workspace stands.
+/// The branch and commit that a workspace is on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stand {
-    /// The branch that is checked out; absent if its head is on none, or nobody has looked yet.
+    /// The branch that is checked out; absent if the head is detached, or was not looked at yet.
     pub branch: Option<String>,
     pub head: Option<Commit>,
 }
 
-/// A session as the log tells it.
+/// A session, as recorded in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     pub id: SessionId,
     pub spec: SessionSpec,
     pub created: Timestamp,
     pub phase: Phase,
-    /// The last attempt that was begun; 0 before the first.
+    /// The latest attempt; 0 before the first.
     pub attempt: Attempt,
     pub process: Option<ProcessRef>,
-    /// When its last process began to be ended.
+    /// The time at which its last process began to be ended.
     pub stopped: Timestamp,
-    /// Chosen before the first launch, so that a crash cannot leave us guessing which one is ours.
+    /// Chosen before the first launch, so that a crash cannot leave it unknown.
     pub conversation: Option<ConversationId>,
-    /// Whether the agent ever ran with that conversation, so that there is something to resume.
+    /// The agent has run with that conversation, so that there is something to resume.
     pub conversation_begun: bool,
     /// Unplanned ends since the last stable run.
     pub restarts: u32,
-    /// Whether the present conversation has the task.
+    /// The present conversation has the task.
     pub task_taken: bool,
-    /// Launches in a row in which the agent took nothing that was said to it.
+    /// Launches in a row in which the agent took none of its messages.
     #[serde(default)]
     pub in_vain: u32,
     pub workspace: Workspace,
-    /// Whether the hooks that may object to its start have been asked and did not. Asked once, until it ends.
+    /// The hooks that may object to its start have been asked and did not. Asked once, until it ends.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
-    /// The files that its task names, as far as words look like files.
+    /// The files that its task names, as far as they look like paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
-    /// It has waited long enough for those that change these.
+    /// It has waited long enough for sessions that change these.
     #[serde(default, skip_serializing_if = "is_false")]
     pub waited: bool,
-    /// How often a process of it was started.
+    /// The number of processes started for it.
     #[serde(default)]
     pub launches: u32,
-    /// The ports that are its own while it has a slot, by the variables that carry them.
+    /// The ports leased to it while it has a slot, by the variables that carry them.
     #[serde(default)]
     pub ports: BTreeMap<String, u16>,
-    /// The ports that it had before, which what it has started may still be told of. It gets them again if they are free.
+    /// The ports that it had before, which its programs may still use. It gets them again if they are free.
     #[serde(default)]
     pub ports_before: BTreeMap<String, u16>,
-    /// Ports that somebody else was found to listen on.
+    /// Ports that another program was found to listen on.
     #[serde(default)]
     pub ports_refused: BTreeSet<u16>,
     pub evidence: Evidence,
-    /// The evidence as judged when the last signal came in.
+    /// The judgement of the evidence at the last signal.
     pub judgement: Judgement,
-    /// When it was judged. Time alone may have changed it since; [`Session::due`] says when.
+    /// The time of the judgement. Time alone may have changed it since; [`Session::due`] returns when.
     pub judged: Timestamp,
-    /// Since when the judged activity has been what it is.
+    /// The time since which the judged activity has not changed.
     pub activity_since: Timestamp,
-    /// Set while somebody is to look at the agent, because it has been quiet for too long.
+    /// Set while a look at the agent is wanted, because it has been quiet for too long.
     pub look: bool,
-    /// When it was last looked at.
+    /// The time of the last look.
     pub looked: Timestamp,
     pub outbox: Outbox,
     /// The answer that is being given to the open dialog.
     #[serde(default)]
     pub answer: Option<Answer>,
-    /// Since when a dialog is open. It is the same one until the agent is seen to do something else, whatever is not known of
-    /// it in between.
+    /// The time since which a dialog is open. It stays the same dialog until the agent is seen to do something else,
+    /// even if the evidence is missing in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialog: Option<Timestamp>,
-    /// The dialog that was seen last. Reports overtake each other, so for a moment it may seem to be gone.
+    /// The latest dialog. Reports overtake each other, so for a moment it may seem to be gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_dialog: Option<LastDialog>,
-    /// How many questions it has asked; the number of the last one.
+    /// The number of questions it has asked, which is the number of the last one.
     #[serde(default)]
     pub questions: u32,
-    /// When the last answer was given.
+    /// The time of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<Timestamp>,
     /// The number of the last answer.
     #[serde(default)]
     pub answers: u32,
-    /// When it was last seen whether the agent is in its place.
+    /// The time at which the agent's folder and branch were last checked.
     #[serde(default)]
     pub placed: Timestamp,
-    /// How the agent has left its place, if it has.
+    /// The drift of the workspace (other branch, moved, replaced), if there is one.
     #[serde(default)]
     pub astray: Option<String>,
-    /// Where its workspace was last seen to stand.
+    /// The branch and commit that its workspace was last seen on.
     #[serde(default)]
     pub stand: Stand,
     pub holds: BTreeMap<HoldKind, Hold>,
     pub spend: Spend,
-    /// The calls of tools that the agent was not allowed to make.
+    /// The tool calls that the agent was denied.
     #[serde(default, skip_serializing_if = "Denied::is_none")]
     pub denied: Denied,
-    /// How much of that has been summed up with its project's, at an earlier end of it.
+    /// The part of it that was added to the project's total at an earlier end.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub summed: Spend,
-    /// What the attempts before the present one used up: the agent counts from nought each time.
+    /// The usage of the attempts before the present one: the agent counts from zero each time.
     pub spent_before: Spend,
     /// Turns that the agent has taken from us, and seconds that its processes ran, by our own count.
     pub turns: u64,
     pub ran: u64,
-    /// The limits in force: the spec's, or those of a later resume.
+    /// The limits in force: those of the specification, or of a later resume.
     pub limits: Limits,
-    /// Whether the soft mark of the budget has been announced.
+    /// The soft mark of the budget has been announced.
     pub budget_marked: bool,
     pub pulls: BTreeSet<PullId>,
-    /// When it goes on after a provider's limit that is over.
+    /// The time at which it resumes after a provider's limit.
     #[serde(default)]
     pub resume_at: Option<Timestamp>,
-    /// Its last turn was cut short: by a provider's limit, or because its process died in it.
+    /// Its last turn was interrupted: by a provider's limit, or because its process died.
     #[serde(default)]
     pub cut_short: bool,
-    /// The messages of the turn that has not come to its end. An agent that forgets them with its process hears them again.
+    /// The messages of the unfinished turn. An agent that loses them with its process gets them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<Message>,
-    /// The last that the agent of the present attempt said, in a line.
+    /// The last line of output of the present attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
-    /// When the agent last took a message.
+    /// The time at which the agent last took a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Timestamp>,
-    /// The beginning of the idleness that has lasted for too long, if one has.
+    /// The start of an idle time that has lasted too long, if there is one.
     #[serde(default)]
     pub lingers: Option<Timestamp>,
 }
 
 impl HoldKind {
-    /// Whether it means that a budget is spent.
+    /// Returns whether it means that a budget is spent.
     pub fn is_budget(self) -> bool {
         matches!(
             self,
@@ -431,7 +432,7 @@ impl HoldKind {
 }
 
 impl AgentChoice {
-    /// What people call it: by the specialist, or else by the tool.
+    /// Returns its display name: that of the specialist, or else of the tool.
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
@@ -450,12 +451,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Session {
-    /// The branch that its work is on: the one its workspace was last seen on, or else the one it was made for.
+    /// Returns the branch of its work: the one its workspace was last seen on, or else the one it was created for.
     pub fn branch(&self) -> &str {
         self.stand.branch.as_deref().unwrap_or(&self.spec.branch)
     }
 
-    /// The pull request that it was set to review.
+    /// Returns the pull request that it was started to review.
     pub fn reads(&self) -> Option<&PullId> {
         match &self.spec.origin {
             Origin::Read { pull, .. } if self.spec.role == Role::Reviewer => Some(pull),
@@ -521,19 +522,19 @@ impl Session {
         }
     }
 
-    /// Returns the question that it has open, if it has one.
+    /// Returns its open question, if it has one.
     pub fn open_question(&self) -> Option<OpenQuestion<'_>> {
         let asks =
             matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::NeedsInput;
         asks.then(|| OpenQuestion { number: self.questions, text: &self.judgement.detail })
     }
 
-    /// Whether it still claims its task: everything that has not ended.
+    /// Returns whether it still claims its task: every session that has not ended.
     pub fn is_live(&self) -> bool {
         !matches!(self.phase, Phase::Ended { .. })
     }
 
-    /// Whether it may have a process, and so counts against the caps.
+    /// Returns whether it may have a process, and so counts against the caps.
     pub fn takes_slot(&self) -> bool {
         matches!(
             self.phase,
@@ -545,38 +546,38 @@ impl Session {
         )
     }
 
-    /// Tells whether its agent ends its process with each turn, and has ended the last one well. It has nothing to do until it
-    /// is told something.
+    /// Returns whether its agent ends its process with each turn, and has ended the last one well. It has nothing to
+    /// do until it gets a message.
     pub fn rests_after_turn(&self) -> bool {
         self.spec.agent.abilities.one_turn && matches!(self.phase, Phase::Exited { code: Some(0), .. })
     }
 
-    /// Returns true if it has ended with its change merged.
+    /// Returns whether it has ended with its change merged.
     pub fn is_merged(&self) -> bool {
         matches!(self.phase, Phase::Ended { outcome: Outcome::Merged { .. }, .. })
     }
 
-    /// Tells whether the turn that its last process had taken was not finished.
+    /// Returns whether the last turn of its process was not finished.
     pub(crate) fn left_a_turn(&self) -> bool {
         self.cut_short || !self.unfinished.is_empty()
     }
 
-    /// Whether its workspace is there and is being made ready.
+    /// Returns whether its workspace exists and is being set up.
     pub fn is_setting_up(&self) -> bool {
         matches!(self.phase, Phase::Preparing { .. })
             && self.workspace.state == WorkspaceState::Ready
             && !self.workspace.set_up
     }
 
-    /// Whether the agent may be in the middle of something: it works, or it has taken a message and nothing has been
-    /// seen of it since.
+    /// Returns whether the agent may be in the middle of a turn: it works, or it has taken a message without a signal
+    /// since.
     pub(crate) fn is_at_it(&self) -> bool {
         self.is_live()
             && (self.judgement.activity == Activity::Working
                 || self.took.is_some_and(|took| self.judgement.at < took))
     }
 
-    /// The attempt whose process may be alive.
+    /// Returns the attempt whose process may be alive.
     pub fn running_attempt(&self) -> Option<Attempt> {
         match self.phase {
             Phase::Starting { attempt, .. }

@@ -1,6 +1,7 @@
-//! Rest: an agent that only waits for others gives its slot to one that could work, and goes on when there is news for it.
+//! Rest: an agent that only waits for others gives its slot to one that could work, and resumes when there is news
+//! for it.
 //!
-//! Its process is ended; its workspace and its conversation stay. What is said to it then puts it into the line again.
+//! Its process is ended; its workspace and its conversation stay. A message puts it back into the queue.
 
 use std::cmp::Reverse;
 
@@ -10,11 +11,11 @@ use crate::settings::Settings;
 use crate::{SessionId, Timestamp};
 
 impl Session {
-    /// Whether it may give its slot away: its turn is over, nothing is to be said to it, and it waits for others. An
+    /// Returns whether it may give up its slot: its turn is over, no message waits, and it waits for others. An
     /// orchestrator is there for a person and stays.
     ///
-    /// One that has nothing to show yet may be about to go on, so it counts only after it has been idle for long, and only if
-    /// it would know afterwards what it was about.
+    /// A session without a result may be about to continue, so it counts only after a long idle time, and only if it
+    /// would remember its conversation afterwards.
     pub fn may_rest(&self) -> bool {
         let waits_for_others = !self.pulls.is_empty()
             || (self.spec.agent.abilities.resume
@@ -28,12 +29,12 @@ impl Session {
             && waits_for_others
     }
 
-    /// Whether a person types at it, or has just done so.
+    /// Returns whether a person is typing to it, or has just done so.
     pub(crate) fn is_typed_on(&self, now: Timestamp, settings: &Settings) -> bool {
         self.evidence.human_typed.is_some_and(|typed| now < typed + settings.human_quiet)
     }
 
-    /// Who gives way first: those that remember afterwards what they were about, then who has waited the longest.
+    /// Returns the order of giving way: agents that can resume first, then the one that has waited longest.
     pub(crate) fn rest_order(&self) -> (Reverse<bool>, Timestamp, SessionId) {
         (Reverse(self.spec.agent.abilities.resume), self.activity_since, self.id)
     }

@@ -1,4 +1,4 @@
-//! What snapshots of earlier shapes had in another place.
+//! Reads snapshots of earlier formats.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::State;
 use crate::budget::{Budget, Cap, Purse, Spend};
 use crate::{ProjectId, Timestamp};
 
-/// A snapshot from before budgets were a matter of their own: each project kept what it had spent that day.
+/// A snapshot from before budgets were separate: each project kept its spending of the day.
 #[derive(Deserialize)]
 struct Earlier {
     #[serde(default)]
@@ -22,9 +22,9 @@ struct Day {
     capped_until: Option<Timestamp>,
 }
 
-/// Puts what an earlier shape knew where it is looked for now.
+/// Moves the facts of an earlier format to their present place.
 pub(super) fn read(state: &mut State, body: &[u8]) -> Result<(), serde_json::Error> {
-    // From before it was remembered which tasks have had a session.
+    // From before tasks with a session were remembered.
     if state.worked.is_empty() {
         let of = state.sessions.values().filter(|session| session.spec.role == crate::session::Role::Worker);
         state.worked = of.filter_map(|session| session.spec.task.clone()).collect();

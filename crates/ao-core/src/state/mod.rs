@@ -1,4 +1,4 @@
-//! All that is known, folded from the log, with the indexes that keep every question short.
+//! The whole state, built from the log, with the indexes that keep every query fast.
 
 mod asked;
 mod earlier;
@@ -30,49 +30,49 @@ pub(crate) use index::Place;
 use index::{Footprint, Index};
 pub(crate) use timers::Timer;
 
-/// The shape of an encoded state. A snapshot of another shape is passed over for the log, which retention may have cut
-/// short; so a new field gets a default, and a new shape a step that reads the old one.
+/// The format of an encoded state. A snapshot of another format is skipped in favour of the log, which retention may
+/// have cut short; so a new field gets a default, and a new format a step that reads the old one.
 pub const SNAPSHOT_FORMAT: u32 = 1;
 
-/// All that is known.
+/// The whole state.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct State {
-    /// When the last event happened.
+    /// The time of the last event.
     pub at: Timestamp,
     pub settings: Settings,
     pub projects: BTreeMap<ProjectId, Project>,
     pub tasks: BTreeMap<TaskId, Task>,
-    /// Hashed, because a fleet of ten thousand is looked up as fast as one of ten; in an order that replays alike.
+    /// Hashed, so that a lookup among ten thousand is as fast as among ten; insertion order makes replays equal.
     pub sessions: IndexMap<SessionId, Box<Session>, FxBuildHasher>,
     pub pulls: BTreeMap<PullId, Box<Pull>>,
     #[serde(with = "by_key")]
     pub incidents: BTreeMap<IncidentKey, Incident>,
     pub notices: BTreeMap<NoticeId, Notice>,
-    /// How the channels have fared.
+    /// The latest results of the channels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, ChannelRecord>,
     #[serde(default)]
     pub errands: BTreeMap<ErrandId, Errand>,
-    /// Accounts that may not be used, and until when.
+    /// Accounts that may not be used, with the end of their limit.
     pub accounts: BTreeMap<String, Timestamp>,
-    /// How often in a row accounts were limited, and until when the last time.
+    /// The number of times in a row that accounts were limited, and the end of the last limit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits_seen: BTreeMap<String, LimitsSeen>,
-    /// What has been spent of budgets that several sessions share. Hashed as sessions are: each turn is counted in four.
+    /// The usage of shared budgets. Hashed like sessions: each turn counts in four of them.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub purses: IndexMap<Budget, Purse, FxBuildHasher>,
-    /// The tasks that have had a session. They get no second one by themselves, also if they are opened again.
+    /// The tasks that had a session. They get no second one automatically, even if they are reopened.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub worked: BTreeSet<TaskId>,
-    /// The tasks that could not be given to anybody.
+    /// The tasks that could not be assigned.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unassigned: BTreeMap<TaskId, Unassigned>,
-    /// What has happened in each project since the day was last told.
+    /// The counts of each project since the last digest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tally: BTreeMap<ProjectId, Tally>,
-    /// Free memory when it was last too little.
+    /// The free memory when it was last too low.
     pub scarce_mb: Option<u64>,
-    /// Processes that should not be, with their runtime.
+    /// Processes that should not exist, with their runtime.
     pub strays: BTreeSet<(SessionId, Attempt, String)>,
     notice_keys: VecDeque<String>,
     next_notice: u64,
@@ -84,14 +84,14 @@ pub struct State {
     index: Index,
 }
 
-/// How often in a row a provider refused an account.
+/// The number of times in a row that a provider limited an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitsSeen {
     pub times: u32,
     pub until: Timestamp,
 }
 
-/// That a task could not be given to anybody.
+/// A failed assignment of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unassigned {
     pub why: String,
@@ -99,19 +99,19 @@ pub struct Unassigned {
 }
 
 impl State {
-    /// The same state, with somebody to judge the conditions of reactions.
+    /// Sets the evaluator of the conditions of reactions.
     #[must_use]
     pub fn judged_by(self, judge: Judge) -> State {
         State { judge, ..self }
     }
 
-    /// Goes on as if there had never been this incident. For finding out what would be; the log knows better.
+    /// Removes an incident as if it had never existed. Only for dry runs; the log is unaffected.
     pub(crate) fn forget_incident(&mut self, key: &IncidentKey) {
         self.incidents.remove(key);
         self.index.timers.set(Timer::Incident(key.clone()), None);
     }
 
-    /// Reads a state from a snapshot and makes its indexes anew.
+    /// Reads a state from a snapshot and rebuilds its indexes.
     pub fn from_snapshot(body: &[u8]) -> Result<State, serde_json::Error> {
         let mut state: State = serde_json::from_slice(body)?;
         earlier::read(&mut state, body)?;
@@ -163,7 +163,7 @@ impl State {
     }
 }
 
-/// Whether a budget that the session shares with others is one of time.
+/// Returns whether a budget that the session shares limits time.
 fn counts_time(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> bool {
     let project = projects.get(&session.spec.project);
     let of_project = project.into_iter().flat_map(|project| [project.daily, project.total, project.per_task]);
@@ -175,7 +175,7 @@ fn idle_after(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, sess
     threshold(&IncidentKind::AgentIdle, settings, project, &session.spec.agent).unwrap_or(IDLE_AFTER)
 }
 
-/// Incidents as a list, because JSON has no room for a structured key.
+/// Incidents as a list, because JSON has no structured keys.
 mod by_key {
     use std::collections::BTreeMap;
 
