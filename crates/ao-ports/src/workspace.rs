@@ -1,4 +1,4 @@
-//! Where an agent works: a worktree, a clone, a volume.
+//! The places where agents work: a worktree, a clone, a volume.
 
 use std::time::Duration;
 
@@ -84,10 +84,10 @@ impl RemoveOrder {
 /// Work in a workspace that is nowhere else.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorkFound {
-    /// Files that differ from the last commit or are in none; the first of them, and how many there are.
+    /// The first files that differ from the last commit or are in none, and their total number.
     pub files: Vec<String>,
     pub files_in_all: u64,
-    /// Commits that nothing else keeps, each with its short id and title, newest first; and how many there are.
+    /// The newest commits that nothing else keeps, each with its short id and title, and their total number.
     pub commits: Vec<String>,
     pub commits_in_all: u64,
 }
@@ -108,19 +108,19 @@ pub struct Surveyed {
     pub reasons_against_discard: Vec<KeepReason>,
 }
 
-/// What is to be cleaned of what git ignores.
+/// The ignored files that were deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleaned {
     pub bytes: u64,
     pub paths: u64,
 }
 
-/// Where a workspace stands, compared with where it should.
+/// The state of a workspace, compared with what was created.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Whereabouts {
-    /// What is checked out; absent if nothing could be read.
+    /// The branch and commit that are checked out; absent if nothing could be read.
     pub stand: Option<Stand>,
-    /// What is wrong, in words; empty if nothing is.
+    /// The differences, as text; empty if there are none.
     pub wrong: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ pub struct Captured {
     pub pack: Vec<u8>,
 }
 
-/// What became of a removal.
+/// The outcome of a removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Removal {
@@ -146,11 +146,11 @@ pub enum Removal {
     },
 }
 
-/// Where an agent works.
+/// A kind of place where agents work.
 #[async_trait]
 pub trait Workspace: Send + Sync {
-    /// Makes the workspace and makes it ready. Idempotent per session: a second call finds what the first one made, and
-    /// finishes it if it was cut off.
+    /// Creates the workspace. Idempotent per session: a second call finds what the first one created, and completes it if it
+    /// was cut off.
     async fn create(
         &self,
         session: SessionId,
@@ -158,8 +158,8 @@ pub trait Workspace: Send + Sync {
         plan: &WorkspacePlan,
     ) -> Result<Made, WorkspaceError>;
 
-    /// Makes a new workspace ready: included files, links, then the project's own commands, with a log that can be read
-    /// while they run. Can be repeated, and then begins anew. [`WorkspaceError::SetupFailed`] if a command fails.
+    /// Sets a new workspace up: included files, links, then the project's own commands, with a log that can be read while
+    /// they run. Can be repeated, and then begins anew. [`WorkspaceError::SetupFailed`] if a command fails.
     async fn set_up(
         &self,
         session: SessionId,
@@ -167,8 +167,8 @@ pub trait Workspace: Send + Sync {
         plan: &SetUpPlan,
     ) -> Result<(), WorkspaceError>;
 
-    /// Ends whatever the set-up of a workspace has left running: a server, a watcher. Done when a session ends, not when
-    /// its agent is started anew. Succeeds if there is nothing.
+    /// Ends all processes that the set-up of a workspace has left running: a server, a watcher. Called when a session ends,
+    /// not when its agent is started again. Succeeds if there are none.
     async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError>;
 
     /// Compares the workspace with what was created: its branch checked out, at its own path.
@@ -207,7 +207,7 @@ pub trait Workspace: Send + Sync {
     /// Forgets the rescue refs of workspaces that were removed before then. Returns how many.
     async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError>;
 
-    /// Finds out what the deletion gate wants to know. What cannot be found out stays `None`.
+    /// Finds the facts for the deletion gate. Unknown facts stay `None`.
     async fn inspect(&self, tree: &TreeRef) -> TreeFacts;
 
     /// Removes the workspace if [`RemoveOrder::reasons`] has none for facts found out just before.
@@ -217,7 +217,7 @@ pub trait Workspace: Send + Sync {
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError>;
 }
 
-/// Why a workspace could not be made or removed.
+/// The reason why a workspace could not be created or removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceError {
