@@ -55,6 +55,10 @@ pub const ENV_VARS: &[EnvVar] = &[
     ao("AO_TOKEN", "for each agent: what proves that a report or a call is its own"),
     ao("AO_SPOOL", "for each agent that runs hooks: where a report is left"),
     ao("AO_COMPLETE", "by the script of `ao completion`: a shell asks for the words that fit"),
+    ao(
+        "AO_EXEC",
+        "for each command that runs beside an agent: which one it is; whatever it starts is found by it",
+    ),
     ao("AO_SETUP", "for `postCreate` and `teardown` commands: the workspace they are for"),
     ao("AO_REPOSITORY", "for `postCreate` commands: the main checkout"),
     ao("AO_KEEPS", "for the process of its own that a check, a set-up command or a hook runs below"),

@@ -1,4 +1,4 @@
-//! Runtimes: where an agent's process lives: a PTY, a tmux pane, a container, a pod.
+//! The places where agents' processes live: a PTY, a tmux pane, a container, a pod.
 
 use std::time::Duration;
 
@@ -30,16 +30,16 @@ pub struct RuntimeAbilities {
     pub places_files: bool,
 }
 
-/// The process to start.
+/// An order to start a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartSpec {
     pub session: SessionId,
     pub attempt: Attempt,
-    /// The name in a list of processes or panes.
+    /// The name that people see in a list of processes or panes.
     pub name: String,
     pub path: String,
     pub command: Command,
-    /// Ports leased to it. Started only if no other program listens on them.
+    /// Ports that were given to it. It is started only if no other program listens on them.
     pub ports: Vec<u16>,
 }
 
@@ -52,7 +52,7 @@ pub struct WriteOrder {
     pub bytes: Vec<u8>,
 }
 
-/// The result of a write.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteOutcome {
@@ -61,18 +61,18 @@ pub enum WriteOutcome {
     AlreadyWritten,
 }
 
-/// A part of the output of a process.
+/// A piece of a process's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// The offset of the first byte. Later than requested if the beginning was dropped; the end, if the requested
-    /// offset is beyond it.
+    /// The offset of the first byte. Later than requested if the beginning is no longer kept; the end of the output, if the
+    /// requested offset is behind it.
     pub from: u64,
     pub bytes: Vec<u8>,
-    /// The process has ended and this is the last part of its output, so another call is useless.
+    /// The process has ended and this reaches to the end of its output, so there is nothing more to read.
     pub ended: bool,
 }
 
-/// The contents of a terminal, from an emulator.
+/// The content of a terminal, as an emulator shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Screen {
     pub lines: Vec<String>,
@@ -86,7 +86,7 @@ pub struct Screen {
     pub bracketed_paste: bool,
     /// The program uses the alternate screen.
     pub alternate: bool,
-    /// The last time a person typed into it; writes by [`Runtime::write`] do not count.
+    /// The time at which a person last typed into it, if one did. Writes by [`Runtime::write`] do not count.
     pub typed: Option<Timestamp>,
 }
 
@@ -131,7 +131,7 @@ pub struct CensusEntry {
     pub folder: Option<String>,
 }
 
-/// The process to end.
+/// An order to end an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndOrder {
     pub session: SessionId,
@@ -141,7 +141,7 @@ pub struct EndOrder {
 }
 
 impl RuntimeAbilities {
-    /// Returns whether it can run a process with this kind of input and output.
+    /// Returns true if a process can be held in this way.
     pub fn holds(&self, io: Io) -> bool {
         match io {
             Io::Terminal => self.terminal,
@@ -151,10 +151,9 @@ impl RuntimeAbilities {
     }
 }
 
-/// A runtime: where an agent's process lives.
+/// A place where agents' processes live.
 ///
-/// Unrequested events (an exit, a person's typing) go to the [`Reporter`](crate::Reporter) that the adapter was
-/// given.
+/// Exits and a person's typing are reported to the [`Reporter`](crate::Reporter) that the adapter was given.
 #[async_trait]
 pub trait Runtime: Send + Sync {
     /// Returns the name of the runtime, which is in every reference that it makes.
@@ -165,7 +164,7 @@ pub trait Runtime: Send + Sync {
     /// Starts the process, which outlives the daemon. Idempotent per session and attempt: a second call returns the same process, alive or not.
     ///
     /// The environment carries `AO_SESSION` and `AO_ATTEMPT`, by which hooks are attributed. An error means that it
-    /// cannot be told whether something runs; the caller calls again, or ends the attempt.
+    /// is unknown whether something runs; the caller calls again, or ends the attempt.
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError>;
 
     /// Returns the reference to the process of an attempt, alive or ended; `None` if none was started here, or if it was
@@ -182,11 +181,11 @@ pub trait Runtime: Send + Sync {
 
     /// Reads at most `limit` bytes of output from an offset on, also after the process has ended.
     ///
-    /// Returns at once if there is output after `from`. Otherwise waits until there is some, the process has ended,
-    /// or `wait` has passed, and returns what there is then, perhaps nothing. [`Duration::ZERO`] only looks. Output
-    /// that other processes have inherited and write after its end is recorded, but not waited for.
+    /// Returns at once if there is output behind `from`. Otherwise waits until there is some, the process has ended, or
+    /// `wait` has passed, and returns what there is then, perhaps nothing. [`Duration::ZERO`] only looks. Output that other
+    /// processes have inherited and write to after the end is kept, but not waited for.
     ///
-    /// Cancel-safe: reading consumes nothing, so a dropped call has changed nothing.
+    /// Cancel-safe: reading takes nothing away, so a call that is dropped has changed nothing.
     async fn output(
         &self,
         process: &ProcessRef,
@@ -195,8 +194,8 @@ pub trait Runtime: Send + Sync {
         wait: Duration,
     ) -> Result<Output, RuntimeError>;
 
-    /// Reads the log of the process for people: like [`output`](Runtime::output), and if stderr is recorded
-    /// separately, merged with it in order. Its offsets are its own.
+    /// Reads the output for people: as [`output`](Runtime::output) does, and where stderr is kept apart from that, with it,
+    /// in the order in which both came. Its offsets are its own.
     async fn log(
         &self,
         process: &ProcessRef,
@@ -207,7 +206,7 @@ pub trait Runtime: Send + Sync {
         self.output(process, from, limit, wait).await
     }
 
-    /// Returns the contents of the terminal. [`RuntimeError::Unable`] for a process that has none.
+    /// Returns the content of the terminal now. [`RuntimeError::Unable`] for a process that has none.
     async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError>;
 
     /// Attaches a viewer to the terminal of a process, beside other viewers. For an ended one, the recorded output is
@@ -230,10 +229,10 @@ pub trait Runtime: Send + Sync {
         Err(RuntimeError::Unable { runtime: self.name().to_owned(), wish: "run commands".to_owned() })
     }
 
-    /// Returns whether the process lives. A failed look is [`Life::Unknown`], never a death.
+    /// Returns whether the process lives. A look that fails is [`Life::Unknown`], never a death.
     async fn look(&self, process: &ProcessRef) -> Life;
 
-    /// Returns the folder that the process works in now, if it can be determined.
+    /// Returns the folder that the process works in now, if that is known.
     async fn folder(&self, process: &ProcessRef) -> Option<String>;
 
     /// Lists all processes of ours that this runtime knows, living or dead, with the folders that they work in. The
@@ -247,7 +246,7 @@ pub trait Runtime: Send + Sync {
     async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError>;
 }
 
-/// The reason why an operation of a runtime failed.
+/// The reason why a runtime failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimeError {

@@ -1,4 +1,4 @@
-//! Workspaces: where an agent works: a worktree, a clone, a volume.
+//! The places where agents work: a worktree, a clone, a volume.
 
 use std::time::Duration;
 
@@ -84,10 +84,10 @@ impl RemoveOrder {
 /// Unsaved work in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorkFound {
-    /// Files that differ from the last commit or are in none; the first of them, and their number.
+    /// The first files that differ from the last commit or are in none, and their total number.
     pub files: Vec<String>,
     pub files_in_all: u64,
-    /// Commits that no other ref reaches, each with its short id and title, newest first; and their number.
+    /// The newest commits that nothing else keeps, each with its short id and title, and their total number.
     pub commits: Vec<String>,
     pub commits_in_all: u64,
 }
@@ -115,10 +115,10 @@ pub struct Cleaned {
     pub paths: u64,
 }
 
-/// The actual state of a workspace, compared with the expected one.
+/// The state of a workspace, compared with what was created.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Whereabouts {
-    /// The commit and branch that are checked out; absent if unreadable.
+    /// The branch and commit that are checked out; absent if nothing could be read.
     pub stand: Option<Stand>,
     /// The differences, as text; empty if there are none.
     pub wrong: Vec<String>,
@@ -133,7 +133,7 @@ pub struct Captured {
     pub pack: Vec<u8>,
 }
 
-/// The result of a removal.
+/// The outcome of a removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Removal {
@@ -146,11 +146,11 @@ pub enum Removal {
     },
 }
 
-/// A workspace: where an agent works.
+/// A kind of place where agents work.
 #[async_trait]
 pub trait Workspace: Send + Sync {
-    /// Creates the workspace. Idempotent per session: a second call finds the result of the first one, and completes
-    /// it if it was interrupted.
+    /// Creates the workspace. Idempotent per session: a second call finds what the first one created, and completes it if it
+    /// was cut off.
     async fn create(
         &self,
         session: SessionId,
@@ -158,8 +158,8 @@ pub trait Workspace: Send + Sync {
         plan: &WorkspacePlan,
     ) -> Result<Made, WorkspaceError>;
 
-    /// Sets up a new workspace: included files, links, then the project's own commands, with a log that can be read
-    /// while they run. Can be repeated, and then starts over. [`WorkspaceError::SetupFailed`] if a command fails.
+    /// Sets a new workspace up: included files, links, then the project's own commands, with a log that can be read while
+    /// they run. Can be repeated, and then begins anew. [`WorkspaceError::SetupFailed`] if a command fails.
     async fn set_up(
         &self,
         session: SessionId,
@@ -167,8 +167,8 @@ pub trait Workspace: Send + Sync {
         plan: &SetUpPlan,
     ) -> Result<(), WorkspaceError>;
 
-    /// Ends all programs that the set-up of a workspace has left running: a server, a watcher. Called when a session
-    /// ends, not when its agent is restarted. Succeeds if there is nothing.
+    /// Ends all processes that the set-up of a workspace has left running: a server, a watcher. Called when a session ends,
+    /// not when its agent is started again. Succeeds if there are none.
     async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError>;
 
     /// Compares the workspace with what was created: its branch checked out, at its own path.
@@ -207,7 +207,7 @@ pub trait Workspace: Send + Sync {
     /// Deletes the rescue refs of workspaces that were removed before then. Returns their number.
     async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError>;
 
-    /// Gathers the facts for the deletion gate. Unknown facts stay `None`.
+    /// Finds the facts for the deletion gate. Unknown facts stay `None`.
     async fn inspect(&self, tree: &TreeRef) -> TreeFacts;
 
     /// Removes the workspace if [`RemoveOrder::reasons`] returns none for facts gathered just before.

@@ -31,6 +31,8 @@ pub struct PtyRuntime {
 }
 
 struct Process {
+    session: SessionId,
+    attempt: Attempt,
     child: Mutex<Box<dyn Child + Send + Sync>>,
     writer: Mutex<Box<dyn Write + Send>>,
     /// Kept open for as long as anybody may want to read.
@@ -117,6 +119,8 @@ impl Process {
         let into = shown.clone();
         std::thread::spawn(move || read(reader, &into, &told));
         Ok(Process {
+            session: spec.session,
+            attempt: spec.attempt,
             child: Mutex::new(child),
             writer: Mutex::new(writer),
             _master: Mutex::new(pair.master),
@@ -256,7 +260,14 @@ impl Runtime for PtyRuntime {
     }
 
     async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
-        Ok(vec![])
+        let entry = |(process, it): (&ProcessRef, &Arc<Process>)| CensusEntry {
+            process: process.clone(),
+            session: it.session,
+            attempt: it.attempt,
+            life: it.life(),
+            folder: None,
+        };
+        Ok(lock(&self.processes).iter().map(entry).collect())
     }
 
     async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError> {

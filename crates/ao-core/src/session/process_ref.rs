@@ -19,7 +19,10 @@ impl ProcessRef {
 
 impl fmt::Display for ProcessRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.runtime, self.id)
+        match self.runtime.as_str() {
+            "" => f.write_str(&self.id),
+            runtime => write!(f, "{runtime}:{}", self.id),
+        }
     }
 }
 

@@ -21,7 +21,8 @@ pub struct Attachment {
 }
 
 enum FrameSource {
-    Live(ShimConnection),
+    /// The connection, and its first message until that is taken.
+    Live(ShimConnection, Option<(ShimMessage, Vec<u8>)>),
     /// The program has ended; only these frames are left.
     Past(VecDeque<Frame>),
 }
@@ -35,10 +36,12 @@ pub(super) async fn attach(
     let called = async {
         let mut line = ShimConnection::to(attempt_dir.dir()).await?;
         line.ask(&ShimRequest::Attach { size, control, history }, &[]).await?;
-        Ok(line)
+        // A shim that is about to exit may still accept a connection, and then answers nothing.
+        let first = line.hear().await?.ok_or(std::io::ErrorKind::UnexpectedEof)?;
+        Ok::<_, std::io::Error>((line, first))
     };
     match called.await {
-        Ok(line) => Ok(Attachment { source: FrameSource::Live(line) }),
+        Ok((line, first)) => Ok(Attachment { source: FrameSource::Live(line, Some(first)) }),
         Err(err) => match attempt_dir.exit()? {
             Some(exit) => {
                 Ok(Attachment { source: FrameSource::Past(past(attempt_dir, history, exit.code)?) })
@@ -74,16 +77,19 @@ fn past(attempt_dir: &AttemptDir, history: u64, code: Option<i32>) -> Result<Vec
 impl Attachment {
     /// Returns the next frame, `None` when there will be no more. Cancel-safe.
     pub async fn next(&mut self) -> Result<Option<Frame>, RuntimeError> {
-        let line = match &mut self.source {
-            FrameSource::Live(line) => line,
+        let (line, first) = match &mut self.source {
+            FrameSource::Live(line, first) => (line, first),
             FrameSource::Past(frames) => return Ok(frames.pop_front()),
         };
         loop {
-            let heard = match line.hear().await {
-                Ok(heard) => heard,
-                // The shim ended while something was sent to it.
-                Err(err) if err.kind() == std::io::ErrorKind::ConnectionReset => None,
-                Err(err) => return Err(lost(&err)),
+            let heard = match first.take() {
+                Some(first) => Some(first),
+                None => match line.hear().await {
+                    Ok(heard) => heard,
+                    // The shim ended while something was sent to it.
+                    Err(err) if err.kind() == std::io::ErrorKind::ConnectionReset => None,
+                    Err(err) => return Err(lost(&err)),
+                },
             };
             let Some((said, bytes)) = heard else { return Ok(None) };
             return Ok(Some(match said {
@@ -114,7 +120,7 @@ impl Attachment {
 
     async fn ask(&mut self, ask: &ShimRequest, bytes: &[u8]) -> Result<(), RuntimeError> {
         match &mut self.source {
-            FrameSource::Live(line) => line.ask(ask, bytes).await.map_err(|err| lost(&err)),
+            FrameSource::Live(line, _) => line.ask(ask, bytes).await.map_err(|err| lost(&err)),
             FrameSource::Past(_) => Err(RuntimeError::Ended),
         }
     }
@@ -127,7 +133,7 @@ fn lost(err: &std::io::Error) -> RuntimeError {
 impl fmt::Debug for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attachment")
-            .field("live", &matches!(self.source, FrameSource::Live(_)))
+            .field("live", &matches!(self.source, FrameSource::Live(..)))
             .finish_non_exhaustive()
     }
 }

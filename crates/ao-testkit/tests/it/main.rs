@@ -7,5 +7,6 @@ mod feedback;
 mod life;
 mod messages;
 mod mutants;
+mod pty_contract;
 mod scripted;
 mod seeds;
