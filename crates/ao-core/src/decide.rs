@@ -215,15 +215,14 @@ fn errand_wanted(
     }
     let taken = before.iter().filter(|event| matches!(event, Event::Errand(..))).count() as u64;
     let id = ErrandId(state.next_errand().0.saturating_add(taken));
-    let errand = Errand { id, key, order, behalf, since: Some(now), tries: 0, waits: 0, again_at: None };
+    let errand = Errand { id, key, order, behalf, since: now, tries: 0, waits: 0, again_at: None };
     Some(Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) }))
 }
 
 /// How long whoever ordered an errand waits before something else is done about it. No time at all if nobody does any more.
 fn patience(state: &State, behalf: &Behalf) -> Option<Duration> {
     let Behalf::Incident(reacting) = behalf else { return None };
-    let waits =
-        state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(reacting.round.as_ref()));
+    let waits = state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(&reacting.round));
     let reaction = || state.reaction(&reacting.to.kind, &reacting.to.subject);
     Some(if waits { reaction().escalate_after } else { Duration::ZERO })
 }

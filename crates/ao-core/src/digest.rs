@@ -20,7 +20,6 @@ const KEY: &str = "daily ";
 
 /// What has happened in a project since the last time that it was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Tally {
     pub merged: u32,
     pub stopped: u32,

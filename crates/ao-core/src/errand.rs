@@ -34,9 +34,8 @@ pub struct Errand {
     pub order: Order,
     /// Who hears of it.
     pub behalf: Behalf,
-    /// Since when it is wanted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<Timestamp>,
+    /// Time of the order.
+    pub since: Timestamp,
     /// How often it was begun.
     pub tries: u32,
     /// How often of these somebody was in the way, so that nothing was tried.
@@ -114,8 +113,8 @@ pub enum Behalf {
     Task(TaskId),
     /// A pull request that was merged, and what it settles.
     Landed(PullId),
-    /// Nobody waits for it. Nothing is ordered so any more, but logs have it.
-    Nobody,
+    /// A pull request that is rebased because its base has moved. Nothing waits for it.
+    Update(PullId),
 }
 
 /// Which problem an errand is done about, and which round of its story.
@@ -123,9 +122,7 @@ pub enum Behalf {
 pub struct Reacting {
     #[serde(flatten)]
     pub to: IncidentKey,
-    /// Absent in what was stored before there were rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub round: Option<Round>,
+    pub round: Round,
 }
 
 /// One round of what is done about a problem. What comes of an earlier one is no news about the present one.
@@ -187,7 +184,6 @@ pub enum ErrandEvent {
         why: String,
         again_at: Timestamp,
         /// Whether it has been tried.
-        #[serde(default = "yes", skip_serializing_if = "is_true")]
         counts: bool,
     },
     Retried {},
@@ -234,11 +230,10 @@ pub(crate) fn decide(
             }
         }
         ErrandInput::InTheWay { tries, why } if tries == errand.tries && errand.again_at.is_none() => {
-            let since = errand.since.unwrap_or(moment.at);
-            let waited = moment.at.since(since);
+            let waited = moment.at.since(errand.since);
             let again_at = moment.at + (waited / 4).clamp(LOOK_LEAST, LOOK_MOST);
             // It ends before whoever waits for it goes on without it.
-            if again_at < since + patience.unwrap_or(PATIENCE) {
+            if again_at < errand.since + patience.unwrap_or(PATIENCE) {
                 vec![ErrandEvent::Delayed { why, again_at, counts: false }]
             } else {
                 let why = format!("{why}, and was so for {} s", waited.as_secs());
@@ -271,15 +266,6 @@ pub(crate) fn evolve(errand: &mut Errand, event: &ErrandEvent) {
     }
 }
 
-/// What was delayed before there was anything else had been tried.
-fn yes() -> bool {
-    true
-}
-
 fn is_nought(value: &u32) -> bool {
     *value == 0
-}
-
-fn is_true(value: &bool) -> bool {
-    *value
 }

@@ -27,7 +27,6 @@ pub struct ProjectConfig {
     /// How many of its sessions may have a process at a time.
     pub max_live: Option<u32>,
     /// What its sessions may use up in a day, together.
-    #[serde(default)]
     pub daily: Limits,
     /// What all sessions of one task may use up, together.
     #[serde(default, skip_serializing_if = "Limits::is_empty")]
@@ -38,11 +37,8 @@ pub struct ProjectConfig {
     /// Whether its sessions go on by themselves after a provider's limit; as for all projects, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
-    #[serde(default)]
     pub setup: Setup,
-    #[serde(default)]
     pub environment: Environment,
-    #[serde(default)]
     pub ports: Option<PortRange>,
     /// What is done about its problems, over what holds for all.
     #[serde(default, skip_serializing_if = "Reactions::is_empty")]
@@ -83,11 +79,8 @@ pub struct Project {
     pub total: Limits,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
-    #[serde(default)]
     pub setup: Setup,
-    #[serde(default)]
     pub environment: Environment,
-    #[serde(default)]
     pub ports: Option<PortRange>,
     /// What is done about its problems, over what holds for all.
     #[serde(default, skip_serializing_if = "Reactions::is_empty")]
@@ -115,10 +108,8 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedWork>,
     /// What has become of its workers since it was last at an end.
-    #[serde(default)]
     pub finished: Finished,
     /// Since when nobody has had anything left to do in it, after somebody had.
-    #[serde(default)]
     pub complete: Option<Timestamp>,
     /// The policy that was last read and made sense.
     pub policy: Policy,
@@ -134,7 +125,6 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "Flakes::is_empty")]
     pub flakes: Flakes,
     /// Whether its base passes the checks that failed.
-    #[serde(default)]
     pub base: BaseHealth,
     /// What was changed in its repository and waits for a person's word.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -166,7 +156,6 @@ pub struct StoppedWork {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PolicyStand {
     /// Somebody has written one.
-    #[serde(default)]
     pub written: bool,
     /// Why the one on the base branch cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,12 +252,6 @@ pub enum ProjectEvent {
     FreezeTurned {
         frozen: bool,
     },
-    /// How the budget of a day was told before there were others; now it is an event of that budget.
-    Capped {
-        until: Timestamp,
-        why: String,
-    },
-    Uncapped {},
     Flaked {
         check: String,
         signature: String,

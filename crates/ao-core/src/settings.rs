@@ -11,7 +11,6 @@ use crate::reaction::{Reaction, Reactions};
 
 /// Limits and delays that hold for every project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Settings {
     /// How many sessions may have a process at a time.
     pub max_live: u32,
@@ -42,17 +41,16 @@ pub struct Settings {
     /// How long the last state of a removed workspace can be brought back.
     pub keep_rescues: Duration,
     /// What all sessions of all projects may use up in a day, together.
-    #[serde(skip_serializing_if = "Limits::is_empty")]
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub daily: Limits,
     /// Whether sessions go on by themselves after a provider's limit, where their project does not say.
-    #[serde(skip_serializing_if = "is_so")]
     pub auto_resume: bool,
     /// Whether the workspace of a merged session is removed, if the gate allows.
     pub remove_merged: bool,
     /// What is done about each kind of problem, over the defaults.
     pub reactions: Reactions,
     /// The same for agents by name, over what holds for the project.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_reactions: BTreeMap<String, Reactions>,
 }
 
@@ -80,12 +78,6 @@ impl Default for Settings {
             agent_reactions: BTreeMap::new(),
         }
     }
-}
-
-/// What was so before it could be switched off is left out, so that old logs stay what they are.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_so(said: &bool) -> bool {
-    *said
 }
 
 impl Settings {

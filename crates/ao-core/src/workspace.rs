@@ -16,10 +16,8 @@ pub struct Workspace {
     /// that fails.
     pub rescue: Option<String>,
     /// When it was removed, if it is gone.
-    #[serde(default)]
     pub removed: Option<Timestamp>,
     /// Whether it is ready for an agent: its files are there, and the project's commands have run.
-    #[serde(default = "yes")]
     pub set_up: bool,
     /// Whether it is being removed with the work in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -81,11 +79,6 @@ impl Workspace {
     pub fn path(&self) -> Option<&str> {
         self.tree.as_ref().filter(|_| self.may_exist()).map(|tree| tree.path.as_str())
     }
-}
-
-/// What was written before there were set-ups had none to wait for.
-fn yes() -> bool {
-    true
 }
 
 /// What was found out about a workspace. `None` means that it could not be found out.

@@ -38,7 +38,6 @@ pub enum Budget {
 
 /// What has been spent of a budget, and what came of that.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Purse {
     /// The day that it is for, if every day has its own.
     pub day: Option<i64>,

@@ -55,7 +55,7 @@ pub(super) fn follow(
             // It may have been the last that there was to do.
             then.extend(super::complete(state, &pull.project, at));
         }
-        Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Nobody => {
+        Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Update(_) => {
             hooks::answered(state, behalf, event, then);
         }
     }

@@ -126,7 +126,11 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
             text: marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
             channel: None,
         })),
-        Behalf::Incident(_) | Behalf::Base { .. } | Behalf::Task(_) | Behalf::Landed(_) | Behalf::Nobody => {}
+        Behalf::Incident(_)
+        | Behalf::Base { .. }
+        | Behalf::Task(_)
+        | Behalf::Landed(_)
+        | Behalf::Update(_) => {}
     }
 }
 

@@ -226,7 +226,7 @@ fn of_revision(incident: &Incident, revision: &str) -> Behalf {
 }
 
 fn reacting(incident: &Incident, round: Round) -> Behalf {
-    Behalf::Incident(Reacting { to: incident.key.clone(), round: Some(round) })
+    Behalf::Incident(Reacting { to: incident.key.clone(), round })
 }
 
 fn pull_of<'a>(state: &'a State, key: &IncidentKey) -> Option<&'a Pull> {

@@ -154,8 +154,8 @@ fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
             let (pull, head) = (pull.id.clone(), pull.facts.head.clone());
             Input::Order {
                 key: format!("update {pull} {head} {base}"),
+                behalf: Behalf::Update(pull.clone()),
                 order: Box::new(Order::Rebase { pull, head, base: base.clone() }),
-                behalf: Behalf::Nobody,
             }
         })
         .collect()

@@ -83,7 +83,7 @@ pub(crate) fn decide(
         },
         // Somebody else was asked meanwhile.
         (Some(_), I::NotHeard { .. }) => vec![],
-        (Some(incident), I::Errand { round, result }) if incident.awaits(round.as_ref()) => {
+        (Some(incident), I::Errand { round, result }) if incident.awaits(&round) => {
             errand(incident, scene, result)
         }
         // The late word about an earlier round.
@@ -437,7 +437,8 @@ mod tests {
 
     #[test]
     fn an_errand_that_comes_to_nothing_goes_one_rung_up_and_a_rebase_to_the_agent() {
-        let errand = |result| IncidentInput::Errand { round: None, result };
+        let round = || Round { opened: Timestamp(0), revision: None, acted: None };
+        let errand = |result| IncidentInput::Errand { round: round(), result };
         let failed = || vec![(0, problem("1")), (5, errand(Err("no".into())))];
         let done = || vec![(0, problem("1")), (5, errand(Ok("yes".into())))];
         for (action, helpers, inputs, expected) in [
@@ -457,7 +458,7 @@ mod tests {
     #[test]
     fn the_late_word_about_an_earlier_round_means_nothing() {
         let failed = |opened: i64, revision: Option<&str>, acted| IncidentInput::Errand {
-            round: Some(Round { opened: Timestamp(opened), revision: revision.map(str::to_owned), acted }),
+            round: Round { opened: Timestamp(opened), revision: revision.map(str::to_owned), acted },
             result: Err("no".into()),
         };
         for (late, expected) in [

@@ -145,7 +145,7 @@ pub enum IncidentInput {
     },
     /// An errand on its behalf was done, or was not, and what there is to say about that.
     Errand {
-        round: Option<Round>,
+        round: Round,
         result: Result<String, String>,
     },
     /// The head has moved since its agent heard of it.
@@ -228,13 +228,11 @@ pub enum IncidentEvent {
 }
 
 impl Incident {
-    /// Whether what comes of a round of errands is still of interest. Of what was ordered before there were rounds, it is.
-    pub(crate) fn awaits(&self, round: Option<&Round>) -> bool {
-        round.is_none_or(|round| {
-            round.opened == self.opened
-                && round.revision.as_ref().is_none_or(|revision| *revision == self.revision)
-                && round.acted.is_none_or(|acted| acted == self.acted)
-        })
+    /// Returns true if a result of this round is not stale.
+    pub(crate) fn awaits(&self, round: &Round) -> bool {
+        round.opened == self.opened
+            && round.revision.as_ref().is_none_or(|revision| *revision == self.revision)
+            && round.acted.is_none_or(|acted| acted == self.acted)
     }
 
     pub(crate) fn opened(key: &IncidentKey, revision: &str, detail: &str, at: Timestamp) -> Incident {

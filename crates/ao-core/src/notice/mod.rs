@@ -108,7 +108,6 @@ pub enum Level {
 
 /// What became of a channel's notices last.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct ChannelRecord {
     pub told_at: Option<Timestamp>,
     pub failed_at: Option<Timestamp>,

@@ -56,7 +56,6 @@ pub struct Pull {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, Runs>,
     /// The sessions that gave it up, or were relieved of it. Only somebody's word brings it back to them.
-    #[serde(default)]
     pub disowned_by: BTreeSet<SessionId>,
     /// The agents of all sessions that ever answered for it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

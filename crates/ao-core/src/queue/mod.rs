@@ -199,7 +199,6 @@ pub enum QueueInput {
         tip: Option<Commit>,
         why: String,
         /// Whether that has nothing to do with what was to land.
-        #[serde(default)]
         in_the_way: bool,
     },
     /// The hooks that may object were asked about a head.

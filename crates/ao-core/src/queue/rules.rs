@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// How much is tested at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct QueueRules {
     /// How many lanes are in work at a time, each tested on those before it.
     pub parallel: u32,

@@ -219,7 +219,6 @@ pub enum SessionEvent {
     WorkspaceReady {
         path: String,
         base: String,
-        #[serde(default = "yes")]
         set_up: bool,
     },
     WorkspaceSetUp {},
@@ -427,9 +426,4 @@ pub enum SessionEvent {
     Archived {
         pulls: BTreeSet<PullId>,
     },
-}
-
-/// What was written before there were set-ups had none to wait for.
-fn yes() -> bool {
-    true
 }

@@ -71,11 +71,9 @@ pub struct SessionSpec {
     pub workspace: String,
     pub branch: String,
     /// What its workspace begins with.
-    #[serde(default)]
     pub origin: Origin,
     /// Higher runs first.
     pub priority: i32,
-    #[serde(default)]
     pub limits: Limits,
     /// A person answered for the task, whoever wrote it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -110,7 +108,6 @@ pub struct AgentChoice {
     /// Further arguments for its program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    #[serde(default)]
     pub abilities: AgentAbilities,
 }
 
@@ -277,8 +274,7 @@ pub struct Answer {
     pub by: String,
     /// What was asked. An answer to one question must not reach the next.
     pub question: String,
-    /// The number of the question; 0 in what was written before questions had numbers.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// The number of the question.
     pub to: u32,
     pub text: String,
 }
@@ -317,7 +313,6 @@ pub struct Session {
     /// Whether the present conversation has the task.
     pub task_taken: bool,
     /// Launches in a row in which the agent took nothing that was said to it.
-    #[serde(default)]
     pub in_vain: u32,
     pub workspace: Workspace,
     /// Whether the hooks that may object to its start have been asked and did not. Asked once, until it ends.
@@ -330,16 +325,12 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "is_false")]
     pub waited: bool,
     /// How often a process of it was started.
-    #[serde(default)]
     pub launches: u32,
     /// The ports that are its own while it has a slot, by the variables that carry them.
-    #[serde(default)]
     pub ports: BTreeMap<String, u16>,
     /// The ports that it had before, which what it has started may still be told of. It gets them again if they are free.
-    #[serde(default)]
     pub ports_before: BTreeMap<String, u16>,
     /// Ports that somebody else was found to listen on.
-    #[serde(default)]
     pub ports_refused: BTreeSet<u16>,
     pub evidence: Evidence,
     /// The evidence as judged when the last signal came in.
@@ -354,7 +345,6 @@ pub struct Session {
     pub looked: Timestamp,
     pub outbox: Outbox,
     /// The answer that is being given to the open dialog.
-    #[serde(default)]
     pub answer: Option<Answer>,
     /// Since when a dialog is open. It is the same one until the agent is seen to do something else, whatever is not known of
     /// it in between.
@@ -364,22 +354,17 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_dialog: Option<LastDialog>,
     /// How many questions it has asked; the number of the last one.
-    #[serde(default)]
     pub questions: u32,
     /// When the last answer was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<Timestamp>,
     /// The number of the last answer.
-    #[serde(default)]
     pub answers: u32,
     /// When it was last seen whether the agent is in its place.
-    #[serde(default)]
     pub placed: Timestamp,
     /// How the agent has left its place, if it has.
-    #[serde(default)]
     pub astray: Option<String>,
     /// Where its workspace was last seen to stand.
-    #[serde(default)]
     pub stand: Stand,
     pub holds: BTreeMap<HoldKind, Hold>,
     pub spend: Spend,
@@ -400,10 +385,8 @@ pub struct Session {
     pub budget_marked: bool,
     pub pulls: BTreeSet<PullId>,
     /// When it goes on after a provider's limit that is over.
-    #[serde(default)]
     pub resume_at: Option<Timestamp>,
     /// Its last turn was cut short: by a provider's limit, or because its process died in it.
-    #[serde(default)]
     pub cut_short: bool,
     /// The messages of the turn that has not come to its end. An agent that forgets them with its process hears them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -415,7 +398,6 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Timestamp>,
     /// The beginning of the idleness that has lasted for too long, if one has.
-    #[serde(default)]
     pub lingers: Option<Timestamp>,
 }
 
@@ -442,10 +424,6 @@ impl AgentChoice {
 
 fn is_nothing(spend: &Spend) -> bool {
     *spend == Spend::default()
-}
-
-fn is_zero(value: &u32) -> bool {
-    *value == 0
 }
 
 fn is_false(value: &bool) -> bool {

@@ -124,7 +124,6 @@ pub struct Outbox {
     next_delivery: u32,
     keys: VecDeque<(String, u32)>,
     /// The last few that were accepted. Most that is in no list was accepted too, but what was given up leaves its list as well.
-    #[serde(default)]
     taken: VecDeque<u32>,
     /// The turns that have proven something. Each proves one delivery, however often it is told.
     turns: VecDeque<String>,

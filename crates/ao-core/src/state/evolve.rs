@@ -200,13 +200,6 @@ impl State {
                     project.complete = Some(at);
                 }
             }
-            ProjectEvent::Capped { until, why } => {
-                let capped = BudgetEvent::Capped { why: why.clone(), until: Some(*until), judge_at: None };
-                self.evolve_budget(&Budget::ProjectDay(id.clone()), &capped, at);
-            }
-            ProjectEvent::Uncapped {} => {
-                self.evolve_budget(&Budget::ProjectDay(id.clone()), &BudgetEvent::Uncapped {}, at);
-            }
         }
     }
 

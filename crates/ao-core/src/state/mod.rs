@@ -1,7 +1,6 @@
 //! All that is known, folded from the log, with the indexes that keep every question short.
 
 mod asked;
-mod earlier;
 mod evolve;
 mod index;
 mod timers;
@@ -30,8 +29,8 @@ pub(crate) use index::Place;
 use index::{Footprint, Index};
 pub(crate) use timers::Timer;
 
-/// The shape of an encoded state. A snapshot of another shape is passed over for the log, which retention may have cut
-/// short; so a new field gets a default, and a new shape a step that reads the old one.
+/// Format version of a snapshot. A snapshot of another version is ignored in favour of the log, which retention may have cut
+/// short; so a release that changes the format has to read the one before.
 pub const SNAPSHOT_FORMAT: u32 = 1;
 
 /// All that is known.
@@ -51,7 +50,6 @@ pub struct State {
     /// How the channels have fared.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, ChannelRecord>,
-    #[serde(default)]
     pub errands: BTreeMap<ErrandId, Errand>,
     /// Accounts that may not be used, and until when.
     pub accounts: BTreeMap<String, Timestamp>,
@@ -76,7 +74,6 @@ pub struct State {
     pub strays: BTreeSet<(SessionId, Attempt, String)>,
     notice_keys: VecDeque<String>,
     next_notice: u64,
-    #[serde(default)]
     next_errand: u64,
     #[serde(skip)]
     judge: Judge,
@@ -114,7 +111,6 @@ impl State {
     /// Reads a state from a snapshot and makes its indexes anew.
     pub fn from_snapshot(body: &[u8]) -> Result<State, serde_json::Error> {
         let mut state: State = serde_json::from_slice(body)?;
-        earlier::read(&mut state, body)?;
         state.reindex();
         Ok(state)
     }

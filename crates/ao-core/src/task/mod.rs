@@ -25,7 +25,6 @@ pub struct TaskFacts {
     /// The author may set agents to work.
     pub trusted: bool,
     /// What the tracker itself would call a branch for it.
-    #[serde(default)]
     pub branch: Option<String>,
     /// Who wrote it, with the standing that the tracker vouches for. None if it does not tell, or nobody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -153,9 +153,17 @@ async fn outcome(
     let errander = Errander::new(Utf8Path::new("/nowhere"), keeper, Arc::new(SystemClock), Arc::default());
     let scm: Arc<dyn Scm> = played.clone();
     errander.plug(BTreeMap::from([(ProjectId::new("app"), scm)]));
-    let (id, behalf) = (ErrandId(1), Behalf::Nobody);
-    let errand =
-        Errand { id, key: "k".into(), order, behalf, since: None, tries: 0, waits: 0, again_at: None };
+    let (id, behalf) = (ErrandId(1), Behalf::Update(pull()));
+    let errand = Errand {
+        id,
+        key: "k".into(),
+        order,
+        behalf,
+        since: Timestamp(0),
+        tries: 0,
+        waits: 0,
+        again_at: None,
+    };
     let outcome = errander.run(&errand).await;
     let asked = played.asked.lock().unwrap().clone();
     (outcome, asked)
