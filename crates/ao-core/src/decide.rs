@@ -6,10 +6,10 @@ use crate::assign;
 use crate::budget;
 use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
 use crate::event::{AccountEvent, Event, HostEvent};
-use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, Scene, Subject};
+use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Scene, Subject};
 use crate::input::{Census, Input, Life, SpawnRequest};
 use crate::pull::PullInput;
-use crate::raise;
+use crate::raise::{self, Raised};
 use crate::refusal::Refusal;
 use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
@@ -59,16 +59,15 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Spawn(request) => spawn(state, moment, *request),
         // Told once for each attempt; nothing of the session changes by it.
         Input::Session { session, input: SessionInput::Flooding { attempt } } => {
-            let tell = Input::Tell {
-                level: notice::Level::Warning,
-                subject: Subject::Session(session),
-                key: format!("{session} flooding {attempt}"),
-                text: format!(
+            let tell = Input::tell(
+                notice::Level::Warning,
+                Subject::Session(session),
+                format!("{session} flooding {attempt}"),
+                format!(
                     "`{}` reports about itself without a pause; only the latest of it is kept",
                     state.name_of(session)
                 ),
-                channel: None,
-            };
+            );
             decide(state, moment, tell)
         }
         Input::Session { session, input } => match state.sessions.get(&session) {
@@ -93,7 +92,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Queue { project, input } => queue::decide_in_project(state, moment, project, &input),
         Input::Incident { key, input } => Ok(incident_events(state, now, key, input)),
         Input::Raise { subject, kind, problem, revision, detail } => {
-            raise::raise(state, now, subject, Problem { kind, problem, revision, detail })
+            raise::raise(state, now, subject, Raised { kind, problem, revision, detail })
         }
         Input::Clear { subject, kind, problem } => raise::clear(state, now, subject, kind, &problem),
         Input::Notice { notice, input } => Ok(match state.notices.get(&notice) {
@@ -140,16 +139,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             let known = state.strays.iter().any(|(of, at, _)| (*of, *at) == (session, attempt));
             Ok(known.then_some(Event::Host(HostEvent::StrayEnded { session, attempt })).into_iter().collect())
         }
-        Input::Tell { key, .. } if state.was_told(&key) => Ok(vec![]),
-        Input::Tell { level, subject, key, text, channel } => {
+        Input::Tell(new) if state.was_told(&new.key) => Ok(vec![]),
+        Input::Tell(new) => {
             let id = state.next_notice();
-            let (about, incident) =
-                (notice::About::of(state, &subject), notice::incident_of(state, &subject, &key));
             let notice = notice::Notice {
-                channel,
-                about,
-                incident,
-                ..notice::Notice::new(id, level, subject, &key, &text)
+                channel: new.channel,
+                about: notice::About::of(state, &new.subject),
+                incident: new.incident.filter(|incident| notice::is_withdrawn(&incident.kind)),
+                ..notice::Notice::new(id, new.level, new.subject, &new.key, &new.text)
             };
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
         }
@@ -364,7 +361,7 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let problems = problems.unwrap_or_default();
     let mut events = Vec::new();
     for incident in state.incidents_of(subject) {
-        let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
+        let there = problems.iter().any(|p| p.kind == incident.key.kind && p.id == incident.key.problem);
         // What was raised by somebody is cleared by somebody, or passes.
         if !there && (over || !incident.key.kind.is_moment()) {
             // Neither flickers: a provider's limit ends at its time, and an exit is over when the next process begins.
@@ -375,11 +372,8 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         }
     }
     for problem in problems {
-        let key = IncidentKey {
-            subject: subject.clone(),
-            kind: problem.kind.clone(),
-            problem: problem.problem.clone(),
-        };
+        let key =
+            IncidentKey { subject: subject.clone(), kind: problem.kind.clone(), problem: problem.id.clone() };
         events.extend(incident_events(state, now, key, IncidentInput::Seen(problem)));
     }
     events
@@ -393,7 +387,9 @@ fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> V
         pulls().any(|(_, pull)| {
             pull.is_open()
                 && pull.facts.base_branch == red.branch
-                && pull.failure(&format!("{} {signature}", red.check)).is_some()
+                && pull
+                    .failure(&ProblemId::Check { check: red.check.clone(), signature: signature.to_owned() })
+                    .is_some()
         })
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::ProjectId;
 use crate::budget::{Budget, Cap, dollars};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::project::Finished;
 use crate::session::{HoldKind, Session};
 use crate::state::State;
@@ -14,14 +14,14 @@ pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem>
     let mut problems: Vec<Problem> = own.map(|(budget, cap)| spent(budget, cap)).collect();
     problems.extend(project.suspicions.iter().map(|suspicion| Problem {
         kind: IncidentKind::RepositoryChanged,
-        problem: suspicion.what.clone(),
+        id: ProblemId::Changed(suspicion.what.clone()),
         revision: suspicion.revision.clone(),
         detail: suspicion.detail.clone(),
     }));
     if let Some(since) = project.complete {
         problems.push(Problem {
             kind: IncidentKind::AllComplete,
-            problem: since.to_string(),
+            id: ProblemId::Since(since),
             revision: since.to_string(),
             detail: summary(&project.finished),
         });
@@ -33,7 +33,7 @@ pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem>
 pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
     let limited = state.accounts.iter().map(|(account, until)| Problem {
         kind: IncidentKind::RateLimited,
-        problem: account.clone(),
+        id: ProblemId::Account(account.clone()),
         revision: until.to_string(),
         detail: format!("`{account}` until {}; {}", until.utc(), waiting(state, account)),
     });
@@ -45,7 +45,7 @@ pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
 fn spent(budget: &Budget, cap: &Cap) -> Problem {
     Problem {
         kind: IncidentKind::BudgetExceeded,
-        problem: format!("{budget} since {}", cap.since),
+        id: ProblemId::Budget { budget: budget.clone(), since: cap.since },
         revision: cap.since.to_string(),
         detail: cap.why.clone(),
     }

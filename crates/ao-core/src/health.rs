@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
+use crate::keyed::Keyed;
 use crate::outside::{Kind, cut, fenced, one_line};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Timestamp};
@@ -19,7 +20,7 @@ const CHECKS_KEPT: usize = 200;
 const EXCERPT: usize = 2 * 1024;
 
 /// The failures that were chance, by check and signature.
-pub type Flakes = BTreeMap<String, Flake>;
+pub type Flakes = BTreeMap<(String, String), Flake>;
 
 /// A failure that went away when the same commit was checked again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +38,8 @@ pub struct Flake {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BaseHealth {
     /// By branch and check.
-    pub checks: BTreeMap<String, BaseCheck>,
+    #[serde(with = "crate::keyed")]
+    pub checks: BTreeMap<(String, String), BaseCheck>,
 }
 
 /// One check on one base.
@@ -126,15 +128,15 @@ impl BaseHealth {
 
     /// One problem for each check that a base fails, if that is why somebody's pull request fails it.
     pub(crate) fn problems(&self, explains: impl Fn(&BaseCheck, &str) -> bool) -> Vec<Problem> {
-        let red = self.checks.iter().filter_map(|(key, known)| match &known.found {
+        let red = self.checks.values().filter_map(|known| match &known.found {
             Some((commit, BaseVerdict::Red { signature, excerpt })) if explains(known, signature) => {
-                Some((key, known, commit, excerpt))
+                Some((known, commit, excerpt))
             }
             _ => None,
         });
-        red.map(|(key, known, commit, excerpt)| Problem {
+        red.map(|(known, commit, excerpt)| Problem {
             kind: IncidentKind::BaseRed,
-            problem: key.clone(),
+            id: ProblemId::BaseCheck { branch: known.branch.clone(), check: known.check.clone() },
             revision: commit.to_string(),
             detail: format!(
                 "check `{}` fails on `{}` itself, at {commit}; nobody is woken for it until it passes there\n{}",
@@ -177,6 +179,22 @@ impl BaseHealth {
     }
 }
 
+impl Keyed for Flake {
+    type Key = (String, String);
+
+    fn key(&self) -> (String, String) {
+        key(&self.check, &self.signature)
+    }
+}
+
+impl Keyed for BaseCheck {
+    type Key = (String, String);
+
+    fn key(&self) -> (String, String) {
+        key(&self.branch, &self.check)
+    }
+}
+
 impl BaseCheck {
     pub fn is_red(&self) -> bool {
         matches!(self.found, Some((_, BaseVerdict::Red { .. })))
@@ -211,11 +229,19 @@ pub(crate) fn count_flake(flakes: &mut Flakes, check: &str, signature: &str, exc
     keep_newest(flakes, FLAKES_KEPT, |flake| flake.last);
 }
 
-fn key(one: &str, other: &str) -> String {
-    format!("{one} {other}")
+/// Returns the flake that this problem is an instance of.
+pub(crate) fn flake_of<'a>(flakes: &'a Flakes, problem: &ProblemId) -> Option<&'a Flake> {
+    match problem {
+        ProblemId::Check { check, signature } => flakes.get(&key(check, signature)),
+        _ => None,
+    }
 }
 
-fn keep_newest<T, A: Ord>(map: &mut BTreeMap<String, T>, most: usize, age: impl Fn(&T) -> A) {
+fn key(one: &str, other: &str) -> (String, String) {
+    (one.to_owned(), other.to_owned())
+}
+
+fn keep_newest<K: Ord + Clone, T, A: Ord>(map: &mut BTreeMap<K, T>, most: usize, age: impl Fn(&T) -> A) {
     while map.len() > most {
         let Some(oldest) = map.iter().min_by_key(|(_, one)| age(one)).map(|(key, _)| key.clone()) else {
             return;
@@ -243,7 +269,7 @@ mod tests {
             BaseView::Red,
             "nobody has looked at the new tip yet"
         );
-        assert_eq!(base.problems(|_, _| true)[0].problem, "main test");
+        assert_eq!(base.problems(|_, _| true)[0].id.to_string(), "main test");
         assert!(!base.needs("main", "test", &b1) && base.needs("main", "test", &b2));
         assert_eq!(base.not_red_at("main", "test"), None);
         base.asked("main", "test", &b2, Timestamp(3));
@@ -257,6 +283,14 @@ mod tests {
     }
 
     #[test]
+    fn names_with_blanks_are_not_mixed_up() {
+        let mut flakes = Flakes::new();
+        count_flake(&mut flakes, "unit tests", "login", "boom", Timestamp(1));
+        count_flake(&mut flakes, "unit", "tests login", "boom", Timestamp(2));
+        assert_eq!(flakes.values().map(|flake| flake.times).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
     fn only_the_newest_flakes_are_remembered_and_each_counts_how_often() {
         let mut flakes = Flakes::new();
         for n in 0..300_i64 {
@@ -264,11 +298,11 @@ mod tests {
         }
         count_flake(&mut flakes, "test", "E299", "bang", Timestamp(400));
         assert_eq!(flakes.len(), 200);
-        let flake = &flakes["test E299"];
+        let flake = &flakes[&key("test", "E299")];
         assert_eq!(
             (flake.times, flake.first, flake.last, flake.excerpt.as_str()),
             (2, Timestamp(299), Timestamp(400), "bang")
         );
-        assert!(!flakes.contains_key("test E99") && flakes.contains_key("test E100"));
+        assert!(!flakes.contains_key(&key("test", "E99")) && flakes.contains_key(&key("test", "E100")));
     }
 }

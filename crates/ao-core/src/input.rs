@@ -8,7 +8,7 @@ use crate::budget::{Budget, BudgetInput, Limits};
 use crate::errand::{Behalf, ErrandInput, Order};
 use crate::forecast::Clash;
 use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
-use crate::notice::{Level, NoticeInput};
+use crate::notice::{Level, NewNotice, NoticeInput};
 use crate::project::ProjectInput;
 use crate::pull::PullInput;
 use crate::queue::QueueInput;
@@ -90,15 +90,8 @@ pub enum Input {
         session: SessionId,
         attempt: Attempt,
     },
-    /// Tell a person, once per key.
-    Tell {
-        level: Level,
-        subject: Subject,
-        key: String,
-        text: String,
-        /// The one channel that it goes to, if not those for its level.
-        channel: Option<String>,
-    },
+    /// Notify a person, once per key.
+    Tell(Box<NewNotice>),
     /// The day is over as far as telling people is concerned. Told once for each day.
     Digest {
         day: String,
@@ -124,6 +117,13 @@ pub enum Input {
     Schedule,
     /// Do what time has made due.
     Tick,
+}
+
+impl Input {
+    /// Returns the input that notifies a person, once per key.
+    pub fn tell(level: Level, subject: Subject, key: impl Into<String>, text: impl Into<String>) -> Input {
+        Input::Tell(Box::new(NewNotice::new(level, subject, key, text)))
+    }
 }
 
 /// A wish for a new session.

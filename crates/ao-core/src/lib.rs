@@ -27,6 +27,7 @@ pub mod hook;
 mod id;
 pub mod incident;
 pub mod input;
+mod keyed;
 mod masking;
 pub mod notice;
 pub mod outside;

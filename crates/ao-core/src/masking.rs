@@ -51,7 +51,7 @@ impl Input {
                 ErrandInput::Due => {}
             },
             Input::Order { order, .. } => visit_order(order, mask),
-            Input::Tell { text, .. } => mask(text),
+            Input::Tell(new) => mask(&mut new.text),
             Input::Clear { problem, .. } => mask(problem),
             Input::Raise { problem, revision, detail, .. } => {
                 mask(problem);

@@ -122,7 +122,7 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_queues: BTreeMap<String, MergeQueue>,
     /// The failures of its checks that were chance.
-    #[serde(default, skip_serializing_if = "Flakes::is_empty")]
+    #[serde(default, skip_serializing_if = "Flakes::is_empty", with = "crate::keyed")]
     pub flakes: Flakes,
     /// Whether its base passes the checks that failed.
     pub base: BaseHealth,

@@ -6,7 +6,8 @@ use crate::Timestamp;
 use crate::decide::incident_events;
 use crate::event::Event;
 use crate::incident::{
-    self, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Scene, Subject,
+    self, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Rung, Scene,
+    Subject,
 };
 use crate::outside::{cut, shortened};
 use crate::pull::TEXT_LIMIT;
@@ -21,12 +22,20 @@ const DATA_LIMIT: usize = 64 * 1024;
 /// How long the name of such an event's problem may be.
 const NAME_LIMIT: usize = 512;
 
-/// It has happened, or goes on with something new.
+/// A user's own event as it comes in.
+pub(crate) struct Raised {
+    pub(crate) kind: IncidentKind,
+    pub(crate) problem: String,
+    pub(crate) revision: String,
+    pub(crate) detail: String,
+}
+
+/// Takes an event that has happened, or goes on with something new.
 pub(crate) fn raise(
     state: &State,
     now: Timestamp,
     subject: Subject,
-    raised: Problem,
+    raised: Raised,
 ) -> Result<Vec<Event>, Refusal> {
     let kind = custom(raised.kind)?;
     match &subject {
@@ -43,11 +52,11 @@ pub(crate) fn raise(
         }
         _ => {}
     }
-    let problem = named(&raised.problem);
+    let id = named(&raised.problem);
     // It may carry the event's data, so that other data are news.
     let revision = cut(&sanitise(&raised.revision), DATA_LIMIT);
     let detail = shortened(&sanitise(&raised.detail), TEXT_LIMIT);
-    let key = IncidentKey { subject, kind: kind.clone(), problem: problem.clone() };
+    let key = IncidentKey { subject, kind: kind.clone(), problem: id.clone() };
     let open = state.incidents_of(&key.subject).filter(|incident| incident.key.kind.is_moment()).count();
     if open >= MOST_RAISED && !state.incidents.contains_key(&key) {
         return Err(Refusal::Invalid {
@@ -60,7 +69,7 @@ pub(crate) fn raise(
     let over =
         |known: &Incident| matches!(known.rung, Rung::Person | Rung::Nobody) && known.revision != revision;
     let over = state.incidents.get(&key).is_some_and(over);
-    let seen = IncidentInput::Seen(Problem { kind, problem, revision, detail });
+    let seen = IncidentInput::Seen(Problem { kind, id, revision, detail });
     if !over {
         return Ok(incident_events(state, now, key, seen));
     }
@@ -85,8 +94,8 @@ pub(crate) fn clear(
     Ok(events)
 }
 
-fn named(text: &str) -> String {
-    cut(&sanitise(text), NAME_LIMIT)
+fn named(text: &str) -> ProblemId {
+    ProblemId::Event(cut(&sanitise(text), NAME_LIMIT))
 }
 
 fn custom(kind: IncidentKind) -> Result<IncidentKind, Refusal> {

@@ -89,13 +89,12 @@ pub(crate) async fn check_log(store: Store, handle: Handle) -> Option<StoreError
     }
     if let Some(first) = report.problems.first() {
         tracing::error!(problems = ?report.problems, "the event log has faults");
-        let told = Input::Tell {
-            level: Level::Action,
-            subject: Subject::Host,
-            key: "event-log-faults".into(),
-            text: format!("the event log has faults, and `ao events check` names them; the first: {first}"),
-            channel: None,
-        };
+        let told = Input::tell(
+            Level::Action,
+            Subject::Host,
+            "event-log-faults",
+            format!("the event log has faults, and `ao events check` names them; the first: {first}"),
+        );
         let _ = handle.ask(told).await;
     }
     None

@@ -7,7 +7,7 @@ use crate::errand::{Behalf, ErrandEvent, ErrandOutcome, Reacting};
 use crate::health::BaseVerdict;
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
-use crate::notice::Level;
+use crate::notice::{Level, NewNotice};
 use crate::outside::cut;
 use crate::project::ProjectInput;
 use crate::state::State;
@@ -66,13 +66,12 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
     let mut then = vec![Input::Schedule];
     if let (Ok(ErrandOutcome::Refused { why }) | Err(why), true) = (result, state.tasks.contains_key(task)) {
         let why = cut(why, SAID);
-        then.push(Input::Tell {
-            level: Level::Action,
-            subject: Subject::Project(task.project.clone()),
-            key: format!("unassigned {task} {why}"),
-            text: format!("{task} was not given to an agent: {why}"),
-            channel: None,
-        });
+        then.push(Input::tell(
+            Level::Action,
+            Subject::Project(task.project.clone()),
+            format!("unassigned {task} {why}"),
+            format!("{task} was not given to an agent: {why}"),
+        ));
     }
     then
 }
@@ -80,16 +79,15 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
 /// What a person hears of issues that a merge should have closed and did not.
 fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<Input> {
     let (Ok(ErrandOutcome::Refused { why }) | Err(why)) = result else { return None };
-    Some(Input::Tell {
-        level: Level::Action,
-        subject: Subject::Pull(pull.clone()),
-        key: format!("unsettled {pull}"),
-        text: format!(
+    Some(Input::tell(
+        Level::Action,
+        Subject::Pull(pull.clone()),
+        format!("unsettled {pull}"),
+        format!(
             "{pull} was merged, but its issues were not closed: {}; close them with `ao issue close`",
             cut(why, SAID)
         ),
-        channel: None,
-    })
+    ))
 }
 
 fn for_incident(
@@ -108,13 +106,15 @@ fn for_incident(
         // A moment is soon past, but that nothing was done about it is still worth knowing.
         Err(why) if key.kind.is_moment() && !state.incidents.contains_key(key) => {
             let reaction = state.reaction(&key.kind, &key.subject);
-            Input::Tell {
-                level: reaction.level,
-                subject: key.subject.clone(),
-                key: format!("{id} failed"),
-                text: format!("what was to be done about {key} failed: {why}"),
+            Input::Tell(Box::new(NewNotice {
                 channel: reaction.channel,
-            }
+                ..NewNotice::new(
+                    reaction.level,
+                    key.subject.clone(),
+                    format!("{id} failed"),
+                    format!("what was to be done about {key} failed: {why}"),
+                )
+            }))
         }
         result => {
             let input = IncidentInput::Errand { round: reacting.round.clone(), result };

@@ -119,12 +119,13 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
             project: pull.project.clone(),
             input: QueueInput::Verdict { pull: pull.clone(), head: head.clone(), objection },
         }),
-        Behalf::Point { project, point } => then.extend(objection.map(|why| Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Project(project.clone()),
-            key: format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
-            text: marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
-            channel: None,
+        Behalf::Point { project, point } => then.extend(objection.map(|why| {
+            Input::tell(
+                Level::Warning,
+                Subject::Project(project.clone()),
+                format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
+                marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
+            )
         })),
         Behalf::Incident(_)
         | Behalf::Base { .. }
@@ -137,14 +138,13 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
 /// What follows when a session was held by a hook's word.
 pub(super) fn held(state: &State, id: SessionId, why: &str, at: Timestamp) -> Option<Input> {
     let session = state.sessions.get(&id)?;
-    Some(Input::Tell {
-        level: Level::Action,
-        subject: Subject::Session(id),
-        key: format!("{id} hook {at}"),
-        text: format!(
+    Some(Input::tell(
+        Level::Action,
+        Subject::Session(id),
+        format!("{id} hook {at}"),
+        format!(
             "`{}` does not start: {why}; `ao resume {}` asks the hook again",
             session.spec.name, session.spec.name
         ),
-        channel: None,
-    })
+    ))
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{bounded, tell};
 use crate::decide::{agent_of, orchestrator_of};
 use crate::errand::{Behalf, Order, Reacting, Round};
-use crate::incident::{Doubt, Incident, IncidentEvent, IncidentKey, Rung, Subject};
+use crate::incident::{Doubt, Incident, IncidentEvent, IncidentKey, ProblemId, Rung, Subject};
 use crate::input::Input;
 use crate::notice::NoticeInput;
 use crate::project::ProjectInput;
@@ -180,6 +180,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     let key = &incident.key;
     let pull = pull_of(state, key)?;
     let resolve = state.reaction(&key.kind, &key.subject).resolve;
+    let ProblemId::Thread(thread) = &key.problem else { return None };
     let spoke = pull.agent_answered(&key.problem, told)?;
     if spoke && !resolve {
         return None;
@@ -193,7 +194,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     let mark = format!("{} {} {told}", pull.id, key.problem);
     let order = Order::Reply {
         pull: pull.id.clone(),
-        thread: key.problem.clone(),
+        thread: thread.clone(),
         text,
         resolve,
         key: format!("answer {mark}"),

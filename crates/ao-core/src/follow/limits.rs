@@ -47,17 +47,11 @@ pub(super) fn account(
                 then.push_back(Input::Session { session: session.id, input });
             }
             if !wait.is_empty() {
-                then.push_back(Input::Tell {
-                    level: Level::Action,
-                    subject: Subject::Host,
-                    key: format!("limit over {account} {at}"),
-                    text: format!(
+                then.push_back(Input::tell(Level::Action, Subject::Host, format!("limit over {account} {at}"), format!(
                         "the provider's limit for `{account}` is over; autoResume is off, so {} until `ao resume`: {}",
                         if wait.len() == 1 { "one session waits".into() } else { format!("{} sessions wait", wait.len()) },
                         wait.iter().map(|session| session.spec.name.as_str()).collect::<Vec<_>>().join(", ")
-                    ),
-                    channel: None,
-                });
+                    )));
             }
             then.push_back(Input::Schedule);
         }

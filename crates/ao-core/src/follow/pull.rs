@@ -7,7 +7,7 @@ use super::base;
 use super::incident::is_news_of;
 use crate::decide::agent_of;
 use crate::errand::{Behalf, Order};
-use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, Subject};
+use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::project::ProjectInput;
@@ -59,15 +59,14 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         // No agent can mend it, so none is woken. By the commit and not by the run: trying again is not news.
         PullEvent::CheckReported { check } if let CheckState::Broken { why } = &check.state => {
             let (name, commit) = (&check.name, &check.commit);
-            then.push_back(Input::Tell {
-                level: Level::Action,
-                subject: Subject::Pull(id.clone()),
-                key: format!("broken {id} {name} {commit}"),
-                text: format!(
+            then.push_back(Input::tell(
+                Level::Action,
+                Subject::Pull(id.clone()),
+                format!("broken {id} {name} {commit}"),
+                format!(
                     "the check `{name}` of {id} could not be run on {commit}, whatever the change is: {why}"
                 ),
-                channel: None,
-            });
+            ));
         }
         PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
         PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {
@@ -128,7 +127,7 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     let key = IncidentKey {
         subject: Subject::Pull(pull.id.clone()),
         kind: IncidentKind::CiFailed,
-        problem: format!("{check} {}", flaked.signature),
+        problem: ProblemId::Check { check: check.to_owned(), signature: flaked.signature.clone() },
     };
     let doubt = state.incidents.get(&key).and_then(|incident| incident.doubt.as_ref());
     let the_base = matches!(doubt, Some(Doubt::BaseRed {} | Doubt::BaseMended { .. }));

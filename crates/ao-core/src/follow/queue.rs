@@ -32,17 +32,16 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
         QueueEvent::InTheWay { pull, why, .. } => {
             let base = state.projects.get(project).and_then(|project| project.queue.base.as_ref());
             let base = base.map(Commit::as_str).unwrap_or_default();
-            then.push_back(Input::Tell {
-                level: Level::Action,
-                subject: Subject::Pull(pull.clone()),
-                // Once for each place of the base, however often it is tried and whoever is first.
-                key: format!("in the way {project} {base} {}", one_line(why)),
-                text: format!(
+            // Once for each place of the base, however often it is tried and whoever is first.
+            then.push_back(Input::tell(
+                Level::Action,
+                Subject::Pull(pull.clone()),
+                format!("in the way {project} {base} {}", one_line(why)),
+                format!(
                     "{pull} is tested and cannot land: {}. It lands by itself once that is settled.",
                     one_line(why)
                 ),
-                channel: None,
-            });
+            ));
         }
         QueueEvent::BaseMoved { base, branch: None } => then.extend(updates(state, project, base)),
         _ => {}
@@ -95,7 +94,7 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
                 key: Some(key),
             }),
         }),
-        _ => then.push_back(Input::Tell { level: Level::Action, subject, key, text, channel: None }),
+        _ => then.push_back(Input::tell(Level::Action, subject, key, text)),
     }
 }
 

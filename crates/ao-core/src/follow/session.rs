@@ -97,24 +97,12 @@ pub(super) fn follow(
                     then.push_back(Input::Incident { key: incident.clone(), input });
                 }
             }
-            then.push_back(Input::Tell {
-                level: Level::Action,
-                subject: Subject::Session(id),
-                key: format!("{id} delivery {delivery}"),
-                text: format!(
+            then.push_back(Input::tell(Level::Action, Subject::Session(id), format!("{id} delivery {delivery}"), format!(
                     "a message to `{}` was {why}; its text is kept in the outbox",
                     session.spec.name
-                ),
-                channel: None,
-            });
+                )));
         }
-        E::TakenAfterAll { messages, .. } => then.push_back(Input::Tell {
-            level: Level::Info,
-            subject: Subject::Session(id),
-            key: format!("{id} after all {messages:?}"),
-            text: format!("a message to `{}` that was given up has been read after all", session.spec.name),
-            channel: None,
-        }),
+        E::TakenAfterAll { messages, .. } => then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} after all {messages:?}"), format!("a message to `{}` that was given up has been read after all", session.spec.name))),
         E::MessagesDropped { why } => {
             // Its agent does not come back by itself; who hears of the problem instead is up to the ladder.
             for failed in session.outbox.failed.iter().filter(|failed| failed.why == *why) {
@@ -123,13 +111,7 @@ pub(super) fn follow(
                     then.push_back(Input::Review(incident.subject.clone()));
                 }
             }
-            then.push_back(Input::Tell {
-                level: Level::Info,
-                subject: Subject::Session(id),
-                key: format!("{id} dropped {at}"),
-                text: format!("messages to `{}` were not delivered: {why}", session.spec.name),
-                channel: None,
-            });
+            then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} dropped {at}"), format!("messages to `{}` were not delivered: {why}", session.spec.name)));
         }
         E::Launched { .. } => {
             tell(SessionInput::Flush);
@@ -146,35 +128,17 @@ pub(super) fn follow(
         }
         // The port that it gave back may do for another.
         E::PortsLeased { .. } => then.push_back(Input::Schedule),
-        E::WentAstray { what } => then.push_back(Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Session(id),
-            key: format!("{id} astray {what}"),
-            text: format!("`{}` has left its place: {what}", session.spec.name),
-            channel: None,
-        }),
-        E::TreeLost { path } => then.push_back(Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Session(id),
-            key: format!("{id} tree lost {at}"),
-            text: format!(
+        E::WentAstray { what } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} astray {what}"), format!("`{}` has left its place: {what}", session.spec.name))),
+        E::TreeLost { path } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} tree lost {at}"), format!(
                 "the workspace of `{}` was deleted ({path}); it is recreated from its branch `{}`, without uncommitted \
                  changes",
                 session.spec.name,
                 session.branch()
-            ),
-            channel: None,
-        }),
+            ))),
         E::Stands { .. } => {
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
         }
-        E::NotAnswered { number, why } => then.push_back(Input::Tell {
-            level: Level::Action,
-            subject: Subject::Session(id),
-            key: format!("{id} answer {number}"),
-            text: format!("the answer to `{}` was not given: {why}", session.spec.name),
-            channel: None,
-        }),
+        E::NotAnswered { number, why } => then.push_back(Input::tell(Level::Action, Subject::Session(id), format!("{id} answer {number}"), format!("the answer to `{}` was not given: {why}", session.spec.name))),
         E::WorkspaceFailed { again_at: None, .. } | E::SetupFailed { .. } => {
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
@@ -185,13 +149,7 @@ pub(super) fn follow(
         }
         E::Cleared {} => then.push_back(Input::Schedule),
         E::Held { kind: HoldKind::Consent, why } if may_go_on(state, session).is_err() => {
-            then.push_back(Input::Tell {
-                level: Level::Info,
-                subject: Subject::Session(id),
-                key: format!("{id} unwanted {at}"),
-                text: format!("`{}` was not resumed: {why}", session.spec.name),
-                channel: None,
-            });
+            then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} unwanted {at}"), format!("`{}` was not resumed: {why}", session.spec.name)));
             then.push_back(Input::Review(Subject::Session(id)));
         }
         E::Lingered {} | E::PullLinked { .. } if session.lingers == Some(session.activity_since) => {

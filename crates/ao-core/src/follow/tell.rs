@@ -2,9 +2,10 @@
 
 use super::bounded;
 use crate::decide::agent_of;
-use crate::health::BaseVerdict;
+use crate::health::{BaseVerdict, flake_of};
 use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
 use crate::input::Input;
+use crate::notice::NewNotice;
 use crate::outside::{Kind, fenced, one_line, shortened};
 use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
@@ -61,13 +62,11 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         IncidentKind::ReviewNeeded => key.to_string(),
         _ => format!("{key} {}", incident.opened),
     };
-    Input::Tell {
-        level: reaction.level,
-        subject: key.subject.clone(),
-        key: told_as,
-        text: bounded(text),
+    Input::Tell(Box::new(NewNotice {
+        incident: Some(key.clone()),
         channel: reaction.channel,
-    }
+        ..NewNotice::new(reaction.level, key.subject.clone(), told_as, bounded(text))
+    }))
 }
 
 /// The words of the reaction, the evidence, and what there is to say beside it.
@@ -117,7 +116,7 @@ fn how_sure(state: &State, incident: &Incident) -> Vec<String> {
         2 => said.push("It failed twice on the same commit.".to_owned()),
         n => said.push(format!("It failed {n} times on the same commit.")),
     }
-    if let Some(flake) = project.flakes.get(&incident.key.problem) {
+    if let Some(flake) = flake_of(&project.flakes, &incident.key.problem) {
         said.push(format!(
             "The same failure has gone away by itself before ({}×), but this time it has not.",
             flake.times

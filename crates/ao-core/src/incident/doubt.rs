@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Incident, IncidentKey, IncidentKind, Subject};
 use crate::Timestamp;
-use crate::health::BaseView;
+use crate::health::{BaseView, flake_of};
 use crate::pull::CheckState;
 use crate::reaction::{Action, Reaction};
 use crate::state::State;
@@ -60,7 +60,7 @@ impl Suspicion {
             // Running it again is what the reaction does anyway.
             _ if certain || reaction.action == Action::RerunChecks => 1,
             0 => 1,
-            rerun if project.flakes.contains_key(&key.problem) => 1 + rerun + FLAKE_RERUNS,
+            rerun if flake_of(&project.flakes, &key.problem).is_some() => 1 + rerun + FLAKE_RERUNS,
             rerun => 1 + rerun,
         };
         let failed = pull.runs.get(&check.name).map_or(1, |runs| runs.failed.max(1));
@@ -113,7 +113,8 @@ mod tests {
 
     fn incident() -> Incident {
         let subject = Subject::Pull(PullId { project: crate::ProjectId::new("app"), number: 7 });
-        let key = IncidentKey { subject, kind: IncidentKind::CiFailed, problem: "test login".into() };
+        let problem = super::super::ProblemId::Check { check: "test".into(), signature: "login".into() };
+        let key = IncidentKey { subject, kind: IncidentKind::CiFailed, problem };
         Incident::opened(&key, "c1", "", Timestamp(0))
     }
 

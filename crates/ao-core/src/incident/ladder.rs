@@ -1,7 +1,7 @@
 //! The ladder: what is done next about a problem, by whom, and when that ends.
 
 use super::scene::{Misfit, Scene};
-use super::{Doubt, Incident, IncidentEvent, IncidentInput, IncidentKey, Rung, evolve};
+use super::{Doubt, Incident, IncidentEvent, IncidentInput, IncidentKey, ProblemId, Rung, evolve};
 use crate::Timestamp;
 use crate::reaction::Action;
 
@@ -357,12 +357,12 @@ mod tests {
 
     fn key() -> IncidentKey {
         let subject = Subject::Pull(PullId { project: ProjectId::new("app"), number: 7 });
-        IncidentKey { subject, kind: IncidentKind::MergeConflicts, problem: "main".into() }
+        IncidentKey { subject, kind: IncidentKind::MergeConflicts, problem: ProblemId::Base("main".into()) }
     }
 
     fn problem(revision: &str) -> IncidentInput {
-        let (kind, problem) = (IncidentKind::MergeConflicts, "main".to_owned());
-        IncidentInput::Seen(Problem { kind, problem, revision: revision.into(), detail: "a.rs".into() })
+        let (kind, id) = (IncidentKind::MergeConflicts, ProblemId::Base("main".into()));
+        IncidentInput::Seen(Problem { kind, id, revision: revision.into(), detail: "a.rs".into() })
     }
 
     /// What comes of some inputs, each with its second, in the words of the events.

@@ -17,6 +17,7 @@ mod doubt;
 mod evolve;
 mod kind;
 mod ladder;
+mod problem;
 mod scene;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::errand::Round;
+use crate::keyed::Keyed;
 use crate::reaction::Action;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
@@ -31,6 +33,7 @@ pub use doubt::Doubt;
 pub(crate) use evolve::evolve;
 pub use kind::{BadEventName, EventName, IncidentKind};
 pub(crate) use ladder::{ONLY_A_PERSON, decide};
+pub use problem::{Problem, ProblemId};
 pub(crate) use scene::Scene;
 
 /// How many of the commits that were to mend a problem are remembered.
@@ -52,20 +55,7 @@ pub enum Subject {
 pub struct IncidentKey {
     pub subject: Subject,
     pub kind: IncidentKind,
-    /// What tells it from others of its kind: check and failure signature, thread, base branch.
-    pub problem: String,
-}
-
-/// A problem that exists now, as a pull request or a session shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    pub kind: IncidentKind,
-    pub problem: String,
-    /// What it was seen on: the head commit, the comment's revision. The same problem on a new revision is worth a
-    /// new message, but spends the same budget.
-    pub revision: String,
-    /// What the agent needs to know to act on it.
-    pub detail: String,
+    pub problem: ProblemId,
 }
 
 /// An open problem and what has been done about it.
@@ -225,6 +215,14 @@ pub enum IncidentEvent {
     /// The last act came to nothing, and does not count.
     Unsaid {},
     Closed {},
+}
+
+impl Keyed for Incident {
+    type Key = IncidentKey;
+
+    fn key(&self) -> IncidentKey {
+        self.key.clone()
+    }
 }
 
 impl Incident {

@@ -118,6 +118,25 @@ pub struct ChannelRecord {
     pub burst_at: Option<Timestamp>,
 }
 
+/// A notice that is to be sent. A second one with the same key is the same notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewNotice {
+    pub level: Level,
+    pub subject: Subject,
+    pub key: String,
+    pub text: String,
+    /// The incident that it reports.
+    pub incident: Option<IncidentKey>,
+    /// The one channel that it goes to, if not those for its level.
+    pub channel: Option<String>,
+}
+
+impl NewNotice {
+    pub fn new(level: Level, subject: Subject, key: impl Into<String>, text: impl Into<String>) -> NewNotice {
+        NewNotice { level, subject, key: key.into(), text: text.into(), incident: None, channel: None }
+    }
+}
+
 /// What can come in for a notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoticeInput {
@@ -306,17 +325,11 @@ impl About {
     }
 }
 
-/// The open problem that a notice with this key tells of, if it is one that can be over before anybody heard of it. That
-/// something was merged is news the morning after too.
-pub(crate) fn incident_of(state: &State, subject: &Subject, key: &str) -> Option<IncidentKey> {
+/// Returns true if a notice of such an incident is withdrawn once the incident is over. A merge is still news the morning
+/// after.
+pub(crate) fn is_withdrawn(kind: &IncidentKind) -> bool {
     use IncidentKind as K;
-    let told_of = state.incidents_of(subject).find(|incident| {
-        let rest = key.strip_prefix(&incident.key.to_string());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    })?;
-    let news =
-        matches!(told_of.key.kind, K::PrMerged | K::PrClosed | K::AllComplete | K::LabelAdded | K::Custom(_));
-    (!news).then(|| told_of.key.clone())
+    !matches!(kind, K::PrMerged | K::PrClosed | K::AllComplete | K::LabelAdded | K::Custom(_))
 }
 
 pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: NoticeInput) -> Vec<Event> {

@@ -2,7 +2,7 @@
 
 use super::facts::may_ask;
 use super::{CommentFacts, Pull, ReviewFacts, ReviewVerdict, Standing, TEXT_LIMIT, ThreadFacts};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::outside::{self, Kind, Source, one_line};
 
 /// Between the comments that a thread's revision lists. Forges' ids and timestamps may hold a blank, but not this.
@@ -16,14 +16,17 @@ impl Pull {
     }
 
     /// Returns the open thread that is this problem, if it is one.
-    pub(super) fn asking_thread(&self, kind: &IncidentKind, problem: &str) -> Option<&ThreadFacts> {
+    pub(super) fn asking_thread(&self, kind: &IncidentKind, problem: &ProblemId) -> Option<&ThreadFacts> {
+        let ProblemId::Thread(id) = problem else { return None };
         let mut threads = self.asking_threads();
-        threads.find(|(its, thread)| its == kind && thread.id == problem).map(|(_, thread)| thread)
+        threads.find(|(its, thread)| its == kind && thread.id == *id).map(|(_, thread)| thread)
     }
 
-    /// Whether an agent of ours has written in a thread after what it was told of there; nothing if it is no open thread.
-    pub(crate) fn agent_answered(&self, thread: &str, told: &str) -> Option<bool> {
-        let comments = &self.facts.threads.iter().find(|known| known.id == thread)?.comments;
+    /// Returns true if an agent of ours has written in the thread after what it was sent of it; nothing if the problem is no
+    /// open thread.
+    pub(crate) fn agent_answered(&self, problem: &ProblemId, told: &str) -> Option<bool> {
+        let ProblemId::Thread(thread) = problem else { return None };
+        let comments = &self.facts.threads.iter().find(|known| known.id == *thread)?.comments;
         let last_told = comments.iter().rposition(|comment| was_told(comment, told));
         let later = last_told.map_or(0, |place| place + 1);
         Some(comments[later..].iter().any(|comment| comment.author.standing == Standing::Agent))
@@ -68,7 +71,7 @@ impl Pull {
         };
         Problem {
             kind: kind_of(review.author.standing).unwrap_or(IncidentKind::ChangesRequested),
-            problem: id.clone(),
+            id: ProblemId::Review(id.clone()),
             revision: format!("{id}@{}", review.revision),
             detail: outside::quoted(source, &review.body, TEXT_LIMIT),
         }
@@ -115,7 +118,7 @@ fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Pro
     }
     Problem {
         kind: kind.clone(),
-        problem: thread.id.clone(),
+        id: ProblemId::Thread(thread.id.clone()),
         revision: revision.join(AND),
         detail: new.concat(),
     }
@@ -181,31 +184,32 @@ mod tests {
     /// Each comment once, the edit once more, whichever comment was edited. acceptance: F5
     #[test]
     fn only_new_and_edited_comments_are_news_to_who_was_told_before() {
+        let t1 = ProblemId::Thread("t1".into());
         let kind = IncidentKind::ChangesRequested;
         let (first, second) = (comment("c1", member("bob"), "1"), comment("c2", member("ann"), "1"));
         let edited = comment("c1", member("bob"), "2");
         let both = pull(with_threads(1, vec![thread("t1", vec![first, second.clone()])]));
         assert_eq!(
-            both.news_since(&kind, "t1", "").unwrap(),
+            both.news_since(&kind, &t1, "").unwrap(),
             format!(
                 "src/lib.rs:12, bob (member), https://forge/7#c1 {NOTE}\n> please change c1 (1)\n\
                  src/lib.rs:12, ann (member), https://forge/7#c2 {NOTE}\n> please change c2 (1)\n"
             )
         );
-        let news = both.news_since(&kind, "t1", "c1@1").unwrap();
+        let news = both.news_since(&kind, &t1, "c1@1").unwrap();
         assert_eq!(
             news,
             format!("src/lib.rs:12, ann (member), https://forge/7#c2 {NOTE}\n> please change c2 (1)\n")
         );
-        assert_eq!(both.news_since(&kind, "t1", "c1@1 | c2@1"), None);
+        assert_eq!(both.news_since(&kind, &t1, "c1@1 | c2@1"), None);
         let later = pull(with_threads(1, vec![thread("t1", vec![edited, second.clone()])]));
-        let news = later.news_since(&kind, "t1", "c1@1 | c2@1").unwrap();
+        let news = later.news_since(&kind, &t1, "c1@1 | c2@1").unwrap();
         assert_eq!(
             news,
             format!("src/lib.rs:12, bob (member), https://forge/7#c1 {NOTE}\n> please change c1 (2)\n")
         );
         let fewer = pull(with_threads(1, vec![thread("t1", vec![second])]));
-        assert_eq!(fewer.news_since(&kind, "t1", "c1@1 | c2@1"), None, "a deleted comment is no news");
+        assert_eq!(fewer.news_since(&kind, &t1, "c1@1 | c2@1"), None, "a deleted comment is no news");
     }
 
     /// The agent's own reply changes neither the problem nor its revision. acceptance: F6
@@ -256,12 +260,14 @@ mod tests {
             let found = problems(vec![PullFacts { reviews: reviews.clone(), ..facts(1) }]);
             let expected: Vec<_> = asking
                 .iter()
-                .map(|id| problem(IncidentKind::ChangesRequested, id, &format!("{id}@1")))
+                .map(|id| {
+                    problem(IncidentKind::ChangesRequested, &format!("review {id}"), &format!("{id}@1"))
+                })
                 .collect();
             assert_eq!(found, expected, "{reviews:?}");
         }
         let by_bot = PullFacts { reviews: vec![review("1", bot(), Commented, "no")], ..facts(1) };
-        assert_eq!(problems(vec![by_bot]), [problem(IncidentKind::BotComments, "1", "1@1")]);
+        assert_eq!(problems(vec![by_bot]), [problem(IncidentKind::BotComments, "review 1", "1@1")]);
     }
 
     /// acceptance: X4

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CheckFacts, CheckState, Pull};
+use crate::incident::ProblemId;
 
 /// The runs of one check on the head.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,14 +38,10 @@ impl Runs {
 
 impl Pull {
     /// Returns the failed check that is this problem.
-    pub(crate) fn failure(&self, problem: &str) -> Option<&CheckFacts> {
-        self.failures.values().find(|check| match &check.state {
-            CheckState::Failed { signature, .. } => {
-                problem.strip_prefix(check.name.as_str()).and_then(|rest| rest.strip_prefix(' '))
-                    == Some(signature)
-            }
-            _ => false,
-        })
+    pub(crate) fn failure(&self, problem: &ProblemId) -> Option<&CheckFacts> {
+        let ProblemId::Check { check, signature } = problem else { return None };
+        let failed = |known: &&CheckFacts| matches!(&known.state, CheckState::Failed { signature: its, .. } if its == signature);
+        self.failures.get(check).filter(failed)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::incident::{Incident, IncidentKind, Subject};
+use crate::incident::{Incident, IncidentKind, ProblemId, Subject};
 use crate::outside::one_line;
 use crate::pull::{CheckState, Pull};
 use crate::session::Session;
@@ -38,7 +38,10 @@ pub fn context(state: &State, incident: &Incident) -> Value {
     let retries = state.reaction(&key.kind, &key.subject).attempts;
     let mut context = json!({
         "event": key.kind.word(),
-        "label": if key.kind == IncidentKind::LabelAdded { name(&key.problem) } else { String::new() },
+        "label": match &key.problem {
+            ProblemId::Label(label) => name(label),
+            _ => String::new(),
+        },
         "attempt": incident.acted.saturating_add(1),
         "retries": retries,
         "tried": incident.acted,
@@ -168,14 +171,9 @@ fn pull_words(pull: Option<&Pull>) -> Value {
 
 /// The check that a problem is about.
 fn check_words(pull: Option<&Pull>, incident: &Incident) -> Value {
-    let mut failures = pull.into_iter().flat_map(|pull| pull.failures.values());
-    let found = failures.find_map(|check| match &check.state {
-        CheckState::Failed { signature, url, log, .. }
-            if incident.key.kind == IncidentKind::CiFailed
-                && incident.key.problem == format!("{} {signature}", check.name) =>
-        {
-            Some((check, signature, url, log))
-        }
+    let found = pull.and_then(|pull| pull.failure(&incident.key.problem));
+    let found = found.and_then(|check| match &check.state {
+        CheckState::Failed { signature, url, log, .. } => Some((check, signature, url, log)),
         _ => None,
     });
     let said = |text: Option<&str>| text.map(name).unwrap_or_default();

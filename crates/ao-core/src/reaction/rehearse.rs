@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Layer, Reaction, ReactionPatch, context};
 use crate::event::Stamped;
-use crate::incident::{Incident, IncidentInput, IncidentKey, IncidentKind, Problem, Subject};
+use crate::incident::{Incident, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Subject};
 use crate::input::Input;
 use crate::state::State;
 use crate::step::step;
@@ -28,7 +28,7 @@ pub struct Rehearsal {
 
 /// Finds out what would be done if this problem were seen now for the first time.
 pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Problem) -> Rehearsal {
-    let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.problem.clone() };
+    let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.id.clone() };
     let mut copy = state.clone();
     copy.forget_incident(&key);
     let incident = Incident::opened(&key, &problem.revision, &problem.detail, now);
@@ -59,5 +59,9 @@ pub fn problem_of(
     };
     problems
         .into_iter()
-        .find(|problem| problem.kind == *kind && label.is_none_or(|label| problem.problem == label))
+        .find(|problem| problem.kind == *kind && label.is_none_or(|label| is_label(&problem.id, label)))
+}
+
+fn is_label(problem: &ProblemId, label: &str) -> bool {
+    matches!(problem, ProblemId::Label(its) if its == label)
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{AfterStop, Delivery, HoldKind, Outcome, Phase, Role, Session, Stage};
 use crate::Timestamp;
 use crate::evidence::{Activity, Reading, judge};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::reaction::threshold;
 use crate::state::State;
 
@@ -212,10 +212,10 @@ impl Session {
         let settings = &state.settings;
         let mut problems = Vec::new();
         // Each dialog, each exit, each crossed budget is a problem of its own, so each is told once.
-        let mut add = |kind, problem: String, detail: &str| {
+        let mut add = |kind, id: ProblemId, detail: &str| {
             problems.push(Problem {
                 kind,
-                problem,
+                id,
                 revision: self.attempt.to_string(),
                 detail: detail.to_owned(),
             });
@@ -224,7 +224,7 @@ impl Session {
         let mut idle = None;
         match &self.phase {
             Phase::SetupFailed { why } => {
-                add(IncidentKind::SetupFailed, format!("attempt {}", self.attempt), why);
+                add(IncidentKind::SetupFailed, ProblemId::Attempt(self.attempt), why);
             }
             // An exit with code 0 is how many agents say that they are done, unless they were told more.
             // What a spent budget or a provider's limit has ended waits for that, and that is told already.
@@ -233,28 +233,24 @@ impl Session {
                     || self.holds.contains_key(&HoldKind::Account) && self.met_a_limit() => {}
             Phase::Exited { why, code, .. } if *code != Some(0) || self.is_deaf(settings.restarts) => {
                 let why = self.with_last_words(why);
-                add(IncidentKind::AgentExited, format!("attempt {}", self.attempt), &why);
+                add(IncidentKind::AgentExited, ProblemId::Attempt(self.attempt), &why);
             }
             Phase::Exited { .. } => idle = self.idles_without_result(since),
             Phase::Stopping { tries, .. } if *tries >= settings.setup_tries => {
-                add(IncidentKind::AgentStuck, "stop".into(), "its process cannot be ended");
+                add(IncidentKind::AgentStuck, ProblemId::Unstoppable, "its process cannot be ended");
             }
             Phase::Running { .. } => match self.judgement.activity {
                 // Not by its words: several sources tell of one dialog, each in its own.
                 Activity::NeedsInput => {
                     if let Some(since) = self.dialog {
-                        add(IncidentKind::AgentNeedsInput, since.to_string(), &self.judgement.detail);
+                        add(IncidentKind::AgentNeedsInput, ProblemId::Since(since), &self.judgement.detail);
                     }
                 }
                 Activity::Blocked => {
-                    add(IncidentKind::AgentStuck, format!("blocked {since}"), &self.judgement.detail);
+                    add(IncidentKind::AgentStuck, ProblemId::Blocked(since), &self.judgement.detail);
                 }
                 Activity::Unknown if now.since(since) >= self.stuck_after(state) => {
-                    add(
-                        IncidentKind::AgentStuck,
-                        format!("unknown {since}"),
-                        &self.judgement.rule.to_string(),
-                    );
+                    add(IncidentKind::AgentStuck, ProblemId::Silent(since), &self.judgement.rule.to_string());
                 }
                 Activity::Idle => idle = self.idles_without_result(since),
                 _ => {}
@@ -266,13 +262,13 @@ impl Session {
             _ => {}
         }
         if let Some(hold) = self.holds.get(&HoldKind::Budget) {
-            add(IncidentKind::BudgetExceeded, format!("since {}", hold.since), &hold.why);
+            add(IncidentKind::BudgetExceeded, ProblemId::Since(hold.since), &hold.why);
         }
         if let Some(detail) = idle {
             // One problem for as long as the work is not done, however often it stops in between.
             problems.push(Problem {
                 kind: IncidentKind::AgentIdle,
-                problem: "no pull request".into(),
+                id: ProblemId::NoPull,
                 revision: since.to_string(),
                 detail,
             });

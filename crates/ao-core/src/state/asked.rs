@@ -143,7 +143,7 @@ impl State {
         let first = IncidentKey {
             subject: subject.clone(),
             kind: incident::IncidentKind::CiFailed,
-            problem: String::new(),
+            problem: incident::ProblemId::FIRST,
         };
         self.incidents
             .range(first..)

@@ -44,7 +44,7 @@ pub struct State {
     /// Hashed, because a fleet of ten thousand is looked up as fast as one of ten; in an order that replays alike.
     pub sessions: IndexMap<SessionId, Box<Session>, FxBuildHasher>,
     pub pulls: BTreeMap<PullId, Box<Pull>>,
-    #[serde(with = "by_key")]
+    #[serde(with = "crate::keyed")]
     pub incidents: BTreeMap<IncidentKey, Incident>,
     pub notices: BTreeMap<NoticeId, Notice>,
     /// How the channels have fared.
@@ -169,27 +169,4 @@ fn counts_time(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, ses
 fn idle_after(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> Duration {
     let project = projects.get(&session.spec.project);
     threshold(&IncidentKind::AgentIdle, settings, project, &session.spec.agent).unwrap_or(IDLE_AFTER)
-}
-
-/// Incidents as a list, because JSON has no room for a structured key.
-mod by_key {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::incident::{Incident, IncidentKey};
-
-    pub(super) fn serialize<S: Serializer>(
-        incidents: &BTreeMap<IncidentKey, Incident>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(incidents.values())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<IncidentKey, Incident>, D::Error> {
-        let incidents = Vec::<Incident>::deserialize(deserializer)?;
-        Ok(incidents.into_iter().map(|incident| (incident.key.clone(), incident)).collect())
-    }
 }

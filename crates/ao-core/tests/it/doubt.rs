@@ -78,7 +78,7 @@ fn a_flake_that_passes_on_rerun_wakes_nobody_and_is_remembered() {
     desk.wait(10_000);
     assert!(untouched(&desk, session), "{:?}", desk.told());
     assert_eq!(desk.open_problems(), 0);
-    let flake = &desk.state.projects[&app()].flakes["test login"];
+    let flake = &desk.state.projects[&app()].flakes[&("test".into(), "login".into())];
     assert_eq!((flake.times, flake.excerpt.as_str()), (1, "assertion failed: login"));
 }
 

@@ -299,7 +299,10 @@ fn a_limit_is_an_incident_of_its_account_for_as_long_as_it_holds() {
     desk.idle("1");
     limit(&mut desk, 600);
     let incident = desk.state.incidents_of(&Subject::Host).next().expect("it is an incident").clone();
-    assert_eq!((&incident.key.kind, incident.key.problem.as_str()), (&IncidentKind::RateLimited, "scripted"));
+    assert_eq!(
+        (&incident.key.kind, incident.key.problem.to_string().as_str()),
+        (&IncidentKind::RateLimited, "scripted")
+    );
     assert!(incident.detail.ends_with("waiting: app-1"), "{}", incident.detail);
     assert!(incident.detail.contains(" UTC; "), "{}", incident.detail);
     assert_eq!(desk.told(), Vec::<String>::new(), "it is enough to know, unless somebody configures more");

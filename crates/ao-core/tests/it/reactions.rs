@@ -1,7 +1,7 @@
 //! Reactions in layers, with conditions and words of their own, and events that users tell of.
 
 use ao_core::health::BaseVerdict;
-use ao_core::incident::{IncidentKind, Problem, Rung, Subject};
+use ao_core::incident::{IncidentKind, Problem, ProblemId, Rung, Subject};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{CheckState, PullFacts, PullInput};
 use ao_core::reaction::{Action, Judge, ReactionPatch, Reactions, context, problem_of, rehearse, sample};
@@ -225,7 +225,7 @@ fn a_rehearsal_says_what_would_happen_and_leaves_no_trace() {
     );
     let label = Problem {
         kind: IncidentKind::LabelAdded,
-        problem: "x\u{202e}".into(),
+        id: ProblemId::Label("x\u{202e}".into()),
         revision: "x".into(),
         detail: "label".into(),
     };

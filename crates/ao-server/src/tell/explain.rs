@@ -209,7 +209,7 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
         .flat_map(|subject| {
             let open = state.incidents_of(&subject).map(|incident| Incident {
                 kind: incident.key.kind.to_string(),
-                problem: incident.key.problem.clone(),
+                problem: incident.key.problem.to_string(),
                 detail: incident.detail.clone(),
                 opened_at: time(incident.opened),
                 acted: incident.acted,

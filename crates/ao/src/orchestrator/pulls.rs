@@ -152,7 +152,7 @@ impl CiFailures {
             });
             let session = owner.await?.map(|session| SessionHandle::of(&self.ways, &session));
             let head = Commit::new(&revision);
-            return Ok(Some(CiFailure { pull, session, problem: key.problem, head, detail }));
+            return Ok(Some(CiFailure { pull, session, problem: key.problem.to_string(), head, detail }));
         }
     }
 }
