@@ -69,41 +69,7 @@ pub struct ProjectConfig {
 /// A project as the log tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
-    pub path: String,
-    pub default_branch: String,
-    pub max_live: Option<u32>,
-    pub daily: Limits,
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub per_task: Limits,
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub total: Limits,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auto_resume: Option<bool>,
-    pub setup: Setup,
-    pub environment: Environment,
-    pub ports: Option<PortRange>,
-    /// What is done about its problems, over what holds for all.
-    #[serde(default, skip_serializing_if = "Reactions::is_empty")]
-    pub reactions: Reactions,
-    /// The same for agents by their names, over what holds for these in all projects.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub agent_reactions: BTreeMap<String, Reactions>,
-    /// Its own commands on the way from a task to a merge.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hooks: Vec<Hook>,
-    #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
-    pub conflict_forecast: ForecastConfig,
-    /// How it picks up tasks by itself; it does not, if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auto_assign: Option<AutoAssign>,
-    /// The agents that are for certain tasks of it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub specialists: Vec<Specialist>,
-    /// How its merge queue goes about it, if that was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merge_queue: Option<QueueRules>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub leave_issues_open: bool,
+    pub config: ProjectConfig,
     /// Who has stopped all its work, so that no task is begun without anybody's word until somebody starts again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedWork>,
@@ -333,7 +299,7 @@ pub(crate) fn decide(
                 }
             }
             Ok(match known {
-                Some(known) if known.config() == *config => vec![],
+                Some(known) if known.config == *config => vec![],
                 _ => vec![ProjectEvent::Configured { config }],
             })
         }
@@ -412,26 +378,9 @@ pub(crate) fn decide(
 }
 
 impl Project {
-    pub(crate) fn new(config: &ProjectConfig) -> Project {
+    pub(crate) fn new(config: ProjectConfig) -> Project {
         Project {
-            path: config.path.clone(),
-            default_branch: config.default_branch.clone(),
-            max_live: config.max_live,
-            daily: config.daily,
-            per_task: config.per_task,
-            total: config.total,
-            auto_resume: config.auto_resume,
-            setup: config.setup.clone(),
-            environment: config.environment.clone(),
-            ports: config.ports.clone(),
-            reactions: config.reactions.clone(),
-            agent_reactions: config.agent_reactions.clone(),
-            hooks: config.hooks.clone(),
-            conflict_forecast: config.conflict_forecast,
-            auto_assign: config.auto_assign.clone(),
-            specialists: config.specialists.clone(),
-            merge_queue: config.merge_queue.clone(),
-            leave_issues_open: config.leave_issues_open,
+            config,
             stopped: None,
             finished: Finished::default(),
             complete: None,
@@ -443,50 +392,6 @@ impl Project {
             base: BaseHealth::default(),
             suspicions: vec![],
             forecast: Forecast::default(),
-        }
-    }
-
-    pub(crate) fn configure(&mut self, config: &ProjectConfig) {
-        self.path = config.path.clone();
-        self.default_branch = config.default_branch.clone();
-        self.max_live = config.max_live;
-        self.daily = config.daily;
-        self.per_task = config.per_task;
-        self.total = config.total;
-        self.auto_resume = config.auto_resume;
-        self.setup = config.setup.clone();
-        self.environment = config.environment.clone();
-        self.ports = config.ports.clone();
-        self.reactions = config.reactions.clone();
-        self.agent_reactions = config.agent_reactions.clone();
-        self.hooks = config.hooks.clone();
-        self.conflict_forecast = config.conflict_forecast;
-        self.auto_assign = config.auto_assign.clone();
-        self.specialists = config.specialists.clone();
-        self.merge_queue = config.merge_queue.clone();
-        self.leave_issues_open = config.leave_issues_open;
-    }
-
-    fn config(&self) -> ProjectConfig {
-        ProjectConfig {
-            path: self.path.clone(),
-            default_branch: self.default_branch.clone(),
-            max_live: self.max_live,
-            daily: self.daily,
-            per_task: self.per_task,
-            total: self.total,
-            auto_resume: self.auto_resume,
-            setup: self.setup.clone(),
-            environment: self.environment.clone(),
-            ports: self.ports.clone(),
-            reactions: self.reactions.clone(),
-            agent_reactions: self.agent_reactions.clone(),
-            hooks: self.hooks.clone(),
-            conflict_forecast: self.conflict_forecast,
-            auto_assign: self.auto_assign.clone(),
-            specialists: self.specialists.clone(),
-            merge_queue: self.merge_queue.clone(),
-            leave_issues_open: self.leave_issues_open,
         }
     }
 

@@ -333,10 +333,13 @@ impl<'a> Slots<'a> {
         let mut slots = Slots::free(state);
         slots.taken = state.slots_taken();
         slots.as_now = true;
-        let bounded = state.projects.iter().filter(|(_, project)| project.ports.is_some());
+        let bounded = state.projects.iter().filter(|(_, project)| project.config.ports.is_some());
         slots.ports = bounded.map(|(id, _)| (id.clone(), room(state, id))).collect();
         // Counted only where somebody is bounded: a fleet of thousands is not walked through for nothing.
-        if state.projects.values().any(|project| project.specialists.iter().any(|s| s.max_parallel.is_some()))
+        if state
+            .projects
+            .values()
+            .any(|project| project.config.specialists.iter().any(|s| s.max_parallel.is_some()))
         {
             for session in state.live().filter(|session| session.takes_slot()) {
                 slots.count_specialist(session.spec.agent.specialist.as_deref());
@@ -361,12 +364,14 @@ impl<'a> Slots<'a> {
     /// What keeps one more from its slot, the nearest cap first.
     pub(crate) fn full(&self, project: &ProjectId, specialist: Option<&str>) -> Option<Obstacle> {
         let known = self.state.projects.get(project);
-        if let Some((id, max)) = specialist.and_then(|id| Some((id, cap_of(known?.specialists.iter(), id)?)))
+        if let Some((id, max)) =
+            specialist.and_then(|id| Some((id, cap_of(known?.config.specialists.iter(), id)?)))
             && self.of_specialist.get(id).copied().unwrap_or(0) >= max
         {
             return Some(Obstacle::SpecialistCap { id: id.to_owned(), max });
         }
-        if let Some(max) = known.and_then(|known| known.max_live).filter(|max| self.taken_in(project) >= *max)
+        if let Some(max) =
+            known.and_then(|known| known.config.max_live).filter(|max| self.taken_in(project) >= *max)
         {
             return Some(Obstacle::ProjectCap { max });
         }

@@ -156,7 +156,7 @@ pub(crate) async fn keep_repositories(handle: Handle, queues: Arc<Queues>) {
 }
 
 fn repositories(state: &State) -> BTreeSet<String> {
-    state.projects.values().map(|project| project.path.clone()).collect()
+    state.projects.values().map(|project| project.config.path.clone()).collect()
 }
 
 /// Archives, once a minute, what merged pull requests leave in the repository, and releases what is past its time.

@@ -208,7 +208,7 @@ pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
 
 /// Returns whether an issue that has had its session is left undone: nothing is proposed for it, and a merge would close it.
 fn is_left(state: &State, id: &TaskId, facts: &Task) -> bool {
-    let closes = state.projects.get(&id.project).is_some_and(|project| !project.leave_issues_open);
+    let closes = state.projects.get(&id.project).is_some_and(|project| !project.config.leave_issues_open);
     let proposed = || open_pulls(state).any(|pull| pull.tasks.values().any(|task| task == id));
     closes && !facts.closed && !proposed()
 }

@@ -30,7 +30,7 @@ type Line<'a> = Vec<(&'a TaskId, &'a Task)>;
 /// The tasks that are to be given to agents now, and to whom. No more than have room: the others stay tasks, and their
 /// words and priorities what the tracker says.
 pub(crate) fn picks(state: &State, now: Timestamp) -> Vec<Pick<'_>> {
-    let takes = |project: &Project| project.auto_assign.is_some() && project.stopped.is_none();
+    let takes = |project: &Project| project.config.auto_assign.is_some() && project.stopped.is_none();
     // This is asked at every turn, mostly of a fleet that is full; then no task is looked at.
     if state.scarce_mb.is_some()
         || state.slots_taken() >= state.settings.max_live.saturating_add(state.idle().count() as u32)
@@ -144,7 +144,7 @@ impl<'a> Intake<'a> {
     /// None of a project that picks up no tasks.
     pub(crate) fn of(state: &'a State, id: &ProjectId, now: Timestamp) -> Option<Intake<'a>> {
         let (id, project) = state.projects.get_key_value(id)?;
-        let auto = project.auto_assign.as_ref()?;
+        let auto = project.config.auto_assign.as_ref()?;
         let ordered = state.errands.values().filter_map(|errand| match &errand.order {
             Order::Assign { task, .. } => Some(task),
             _ => None,
@@ -189,7 +189,7 @@ impl<'a> Intake<'a> {
             let usable = !self.state.accounts.contains_key(&specialist.account);
             usable.then(|| slots.map_or(0, |slots| slots.room_for(specialist)))
         };
-        choose(self.auto, &self.project.specialists, &facts.labels, room)
+        choose(self.auto, &self.project.config.specialists, &facts.labels, room)
     }
 
     /// The open tasks that are picked up here, whatever keeps them.
@@ -270,7 +270,7 @@ impl State {
     /// somebody who may label has put the label on it by which its project is told so. What begins without any word needs
     /// more, see [`task::may_begin_unasked`].
     pub fn may_pick_up(&self, task: &TaskId, facts: &Task) -> Result<(), Refusal> {
-        let auto = self.projects.get(&task.project).and_then(|project| project.auto_assign.as_ref());
+        let auto = self.projects.get(&task.project).and_then(|project| project.config.auto_assign.as_ref());
         match auto.is_some_and(|auto| auto.approves(&facts.labels)) {
             true => Ok(()),
             false => task::may_pick_up(task, facts),

@@ -22,7 +22,7 @@ pub(super) fn follow(
 ) {
     // Files that somebody changes, or does not change any more, hold those that name them.
     then.push_back(Input::Schedule);
-    if !state.projects.get(id).is_some_and(|project| project.conflict_forecast.tell) {
+    if !state.projects.get(id).is_some_and(|project| project.config.conflict_forecast.tell) {
         return;
     }
     // One message for each, however many others it clashes with at once.

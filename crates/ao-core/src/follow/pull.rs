@@ -70,7 +70,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         }
         PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
         PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {
-            let default = state.projects.get(&id.project).map(|known| &known.default_branch);
+            let default = state.projects.get(&id.project).map(|known| &known.config.default_branch);
             let base_branch = &pull.facts.base_branch;
             let branch = (default != Some(base_branch)).then(|| base_branch.clone());
             then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone(), branch }));
@@ -102,7 +102,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
 /// What has the issues closed that a merged pull request settles: those that it names are found where it is done, and of those
 /// that its sessions work on the ones that have no other change left to come.
 fn settle(state: &State, id: &PullId) -> Option<Input> {
-    if state.projects.get(&id.project)?.leave_issues_open {
+    if state.projects.get(&id.project)?.config.leave_issues_open {
         return None;
     }
     let to_come = |task: &TaskId| {

@@ -111,7 +111,7 @@ fn kind(reason: &Rejection) -> &'static str {
 /// A conflict that only the queue has seen yet.
 fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> Option<Input> {
     let project = state.projects.get(&pull.id.project)?;
-    let base = match pull.facts.base_branch == project.default_branch {
+    let base = match pull.facts.base_branch == project.config.default_branch {
         true => project.queue.base.clone()?,
         false => pull.facts.base.clone(),
     };
@@ -133,13 +133,13 @@ fn seen(pull: &Pull, facts: PullFacts) -> Input {
 /// where it is done: what is up to date stays as it is.
 fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
     let Some(project) = state.projects.get(id) else { return vec![] };
-    if project.merge_queue.as_ref().is_none_or(|rules| rules.update == Update::None) {
+    if project.config.merge_queue.as_ref().is_none_or(|rules| rules.update == Update::None) {
         return vec![];
     }
     let behind = state.pulls.values().filter(|pull| {
         pull.id.project == *id
             && pull.is_open()
-            && pull.facts.base_branch == project.default_branch
+            && pull.facts.base_branch == project.config.default_branch
             && pull.facts.mergeable == Mergeable::Clean
             && pull.conflict.is_none()
             // Another head would have to be approved again.

@@ -98,7 +98,8 @@ impl FromStr for HookPoint {
 impl State {
     /// The hooks of a project at one point, in the order in which they are run.
     pub fn hooks(&self, project: &ProjectId, point: HookPoint) -> Vec<Hook> {
-        let all = self.projects.get(project).map(|project| project.hooks.as_slice()).unwrap_or_default();
+        let all =
+            self.projects.get(project).map(|project| project.config.hooks.as_slice()).unwrap_or_default();
         all.iter().filter(|hook| hook.point == point).cloned().collect()
     }
 
@@ -106,13 +107,16 @@ impl State {
     pub(crate) fn awaits_word(&self, session: &Session) -> bool {
         let asked = |hook: &Hook| hook.point == HookPoint::BeforeAssign;
         !session.cleared
-            && self.projects.get(&session.spec.project).is_some_and(|project| project.hooks.iter().any(asked))
+            && self
+                .projects
+                .get(&session.spec.project)
+                .is_some_and(|project| project.config.hooks.iter().any(asked))
     }
 
     /// Whether somebody has to be asked before anything lands in a project.
     pub(crate) fn asks_before_merge(&self, project: &ProjectId) -> bool {
         let asked = |hook: &Hook| hook.point == HookPoint::BeforeMerge;
-        self.projects.get(project).is_some_and(|project| project.hooks.iter().any(asked))
+        self.projects.get(project).is_some_and(|project| project.config.hooks.iter().any(asked))
     }
 }
 

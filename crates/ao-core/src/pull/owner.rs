@@ -9,7 +9,7 @@ use crate::{PullId, SessionId};
 /// Returns the session that a pull request belongs to by what it is made of, if nobody answers for it yet and there is
 /// exactly one such session.
 pub(crate) fn owner_of(state: &State, pull: &Pull) -> Option<SessionId> {
-    let default_branch = &state.projects.get(&pull.id.project)?.default_branch;
+    let default_branch = &state.projects.get(&pull.id.project)?.config.default_branch;
     let adoptable = pull.is_open()
         && pull.owner.is_none()
         && pull.facts.author.standing != Standing::Outsider

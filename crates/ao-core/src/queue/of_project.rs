@@ -34,7 +34,7 @@ fn decide_in_queue(
     queue: &MergeQueue,
     input: &QueueInput,
 ) -> Result<Vec<super::QueueEvent>, Refusal> {
-    let branch = queue.branch.as_ref().unwrap_or(&project.default_branch);
+    let branch = queue.branch.as_ref().unwrap_or(&project.config.default_branch);
     let judged = |pull: &PullId, head: &Commit, request: Option<&MergeRequest>, tested: bool| {
         let known = match state.pulls.get(pull) {
             Some(known) if known.facts.head != *head => {
@@ -78,7 +78,7 @@ fn decide_in_queue(
         known.is_some_and(|known| known.facts.size.files.iter().any(|file| file == POLICY_FILE))
     };
     let around = Around {
-        rules: project.merge_queue.clone().unwrap_or_default(),
+        rules: project.config.merge_queue.clone().unwrap_or_default(),
         asks: state.asks_before_merge(id),
         allowed: &|pull, head, request| judged(pull, head, request, false),
         still_allowed: &|pull, head, request| judged(pull, head, request, true),

@@ -131,8 +131,8 @@ fn project_words(state: &State, id: Option<&ProjectId>) -> Value {
     let project = id.and_then(|id| state.projects.get(id));
     json!({
         "name": id.map(ToString::to_string).unwrap_or_default(),
-        "path": project.map(|project| name(&project.path)).unwrap_or_default(),
-        "branch": project.map(|project| name(&project.default_branch)).unwrap_or_default(),
+        "path": project.map(|project| name(&project.config.path)).unwrap_or_default(),
+        "branch": project.map(|project| name(&project.config.default_branch)).unwrap_or_default(),
     })
 }
 

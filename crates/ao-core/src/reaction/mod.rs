@@ -41,7 +41,7 @@ pub struct Reaction {
     pub attempts: u32,
     /// No more than so often, whatever else is said; counted in already where it is asked for.
     pub most: Option<u32>,
-    /// How long each rung of the ladder has to help.
+    /// Time that each escalation level has to help.
     pub escalate_after: Duration,
     /// What the agent or the person is told: a template. Without it, the kind's own words.
     pub message: Option<String>,
@@ -123,7 +123,7 @@ pub enum Action {
     Rebase,
     /// A command of the user's.
     Run,
-    /// The next rung is asked at once, without the agent.
+    /// The next level is asked at once, without the agent.
     Escalate,
     /// It is enough to know.
     Record,
@@ -229,13 +229,13 @@ pub(crate) fn threshold(
     project: Option<&Project>,
     agent: &AgentChoice,
 ) -> Option<Duration> {
-    let of_project = |name: &String| project.and_then(|project| project.agent_reactions.get(name));
+    let of_project = |name: &String| project.and_then(|project| project.config.agent_reactions.get(name));
     let layers = [
         agent.specialist.as_ref().and_then(of_project),
         agent.specialist.as_ref().and_then(|id| settings.agent_reactions.get(id)),
         of_project(&agent.name),
         settings.agent_reactions.get(&agent.name),
-        project.map(|project| &project.reactions),
+        project.map(|project| &project.config.reactions),
         Some(&settings.reactions),
     ];
     layers.into_iter().flatten().find_map(|layer| layer.get(kind)?.threshold)
@@ -314,11 +314,12 @@ impl State {
         let settings = &self.settings;
         let own = project.and_then(|id| self.projects.get(id));
         let for_all = |name: &str| Some((Layer::Agent(name.to_owned()), settings.agent_reactions.get(name)?));
-        let for_own = |name: &str| Some((Layer::Agent(name.to_owned()), own?.agent_reactions.get(name)?));
+        let for_own =
+            |name: &str| Some((Layer::Agent(name.to_owned()), own?.config.agent_reactions.get(name)?));
         let specialist = agent.and_then(|agent| agent.specialist.as_deref());
         let layers = [
             Some((Layer::Top, &settings.reactions)),
-            project.zip(own).map(|(id, own)| (Layer::Project(id.clone()), &own.reactions)),
+            project.zip(own).map(|(id, own)| (Layer::Project(id.clone()), &own.config.reactions)),
             agent.and_then(|agent| for_all(&agent.name)),
             agent.and_then(|agent| for_own(&agent.name)),
             // What a specialist is told counts more than what holds for everybody with the same tool.

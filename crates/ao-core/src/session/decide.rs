@@ -458,7 +458,7 @@ fn is_set_up(session: &Session, effect: &EffectKey) -> bool {
 }
 
 fn setup_is_empty(state: &State, session: &Session) -> bool {
-    state.projects.get(&session.spec.project).is_none_or(|project| project.setup.is_empty())
+    state.projects.get(&session.spec.project).is_none_or(|project| project.config.setup.is_empty())
 }
 
 /// What comes after its workspace is ready.

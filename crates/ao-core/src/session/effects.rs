@@ -118,7 +118,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
 }
 
 fn repository(state: &State, session: &Session) -> String {
-    state.projects.get(&session.spec.project).map(|project| project.path.clone()).unwrap_or_default()
+    state.projects.get(&session.spec.project).map(|project| project.config.path.clone()).unwrap_or_default()
 }
 
 fn follow(session: &Session, attempt: Attempt) -> Option<Effect> {
@@ -157,11 +157,15 @@ fn set_up_plan(state: &State, session: &Session) -> SetUpPlan {
 }
 
 fn setup(state: &State, session: &Session) -> Setup {
-    state.projects.get(&session.spec.project).map(|project| project.setup.clone()).unwrap_or_default()
+    state.projects.get(&session.spec.project).map(|project| project.config.setup.clone()).unwrap_or_default()
 }
 
 fn environment(state: &State, session: &Session) -> Environment {
-    state.projects.get(&session.spec.project).map(|project| project.environment.clone()).unwrap_or_default()
+    state
+        .projects
+        .get(&session.spec.project)
+        .map(|project| project.config.environment.clone())
+        .unwrap_or_default()
 }
 
 fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
@@ -172,7 +176,7 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
         kind: session.spec.workspace.clone(),
         name: session.spec.name.clone(),
         branch: session.spec.branch.clone(),
-        base_branch: project.map(|project| project.default_branch.clone()).unwrap_or_default(),
+        base_branch: project.map(|project| project.config.default_branch.clone()).unwrap_or_default(),
         origin: session.spec.origin.clone(),
         rescue: session.workspace.rescue.clone(),
     }

@@ -61,7 +61,7 @@ pub(crate) fn port_holders(state: &State, project: &ProjectId) -> Vec<SessionId>
 }
 
 fn range<'a>(state: &'a State, project: &ProjectId) -> Option<&'a PortRange> {
-    state.projects.get(project)?.ports.as_ref().filter(|range| !range.names.is_empty())
+    state.projects.get(project)?.config.ports.as_ref().filter(|range| !range.names.is_empty())
 }
 
 fn taken(state: &State, but_for: Option<SessionId>) -> BTreeSet<u16> {

@@ -68,9 +68,9 @@ impl State {
     pub fn limits_of(&self, budget: &Budget) -> Limits {
         let project = |id: &ProjectId| self.projects.get(id);
         match budget {
-            Budget::Task(task) => project(&task.project).map(|project| project.per_task),
-            Budget::Project(id) => project(id).map(|project| project.total),
-            Budget::ProjectDay(id) => project(id).map(|project| project.daily),
+            Budget::Task(task) => project(&task.project).map(|project| project.config.per_task),
+            Budget::Project(id) => project(id).map(|project| project.config.total),
+            Budget::ProjectDay(id) => project(id).map(|project| project.config.daily),
             Budget::Day => Some(self.settings.daily),
         }
         .unwrap_or_default()
@@ -101,7 +101,7 @@ impl State {
 
     /// Whether a session goes on by itself after a provider's limit.
     pub(crate) fn resumes_by_itself(&self, session: &Session) -> bool {
-        let project = self.projects.get(&session.spec.project).and_then(|project| project.auto_resume);
+        let project = self.projects.get(&session.spec.project).and_then(|project| project.config.auto_resume);
         project.unwrap_or(self.settings.auto_resume)
     }
 

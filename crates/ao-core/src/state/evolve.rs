@@ -111,9 +111,9 @@ impl State {
         match event {
             ProjectEvent::Configured { config } => match self.projects.get_mut(id) {
                 Some(project) => {
-                    let patience = project.reactions != config.reactions
-                        || project.agent_reactions != config.agent_reactions;
-                    project.configure(config);
+                    let patience = project.config.reactions != config.reactions
+                        || project.config.agent_reactions != config.agent_reactions;
+                    project.config = (**config).clone();
                     // What could not be then may be possible now.
                     self.unassigned.retain(|task, _| task.project != *id);
                     // Its reactions say when its sessions are due.
@@ -122,7 +122,7 @@ impl State {
                     }
                 }
                 None => {
-                    self.projects.insert(id.clone(), Project::new(config));
+                    self.projects.insert(id.clone(), Project::new((**config).clone()));
                 }
             },
             ProjectEvent::Removed {} => {

@@ -162,7 +162,9 @@ impl State {
 /// Whether a budget that the session shares with others is one of time.
 fn counts_time(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> bool {
     let project = projects.get(&session.spec.project);
-    let of_project = project.into_iter().flat_map(|project| [project.daily, project.total, project.per_task]);
+    let of_project = project
+        .into_iter()
+        .flat_map(|project| [project.config.daily, project.config.total, project.config.per_task]);
     of_project.chain([settings.daily]).any(|limits| limits.seconds.is_some())
 }
 

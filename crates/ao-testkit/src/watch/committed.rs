@@ -105,7 +105,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
     match event {
         E::Admitted { attempt, .. } => {
             let shadow = &inner.log.shadow;
-            let project = shadow.projects.get(&session.spec.project).and_then(|known| known.max_live);
+            let project = shadow.projects.get(&session.spec.project).and_then(|known| known.config.max_live);
             let slots = |of: &dyn Fn(&Session) -> bool| {
                 shadow.sessions.values().filter(|other| other.takes_slot() && of(other)).count() as u32
             };
@@ -225,7 +225,8 @@ fn overtakes(inner: &Inner, session: &Session, at: Timestamp) -> bool {
     let shadow = &inner.log.shadow;
     // Only of those that go on when their time comes: others were ended, or wait for a person.
     let by_itself = |session: &Session| {
-        let project = shadow.projects.get(&session.spec.project).and_then(|project| project.auto_resume);
+        let project =
+            shadow.projects.get(&session.spec.project).and_then(|project| project.config.auto_resume);
         project.unwrap_or(shadow.settings.auto_resume)
     };
     let rank = |session: &Session| {

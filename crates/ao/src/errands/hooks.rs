@@ -168,7 +168,10 @@ impl Errander {
         let project = run.project.clone();
         let handle = self.engine().await?.handle;
         let known = handle.view(move |state| {
-            state.projects.get(&project).map(|known| (known.path.clone(), known.environment.clone()))
+            state
+                .projects
+                .get(&project)
+                .map(|known| (known.config.path.clone(), known.config.environment.clone()))
         });
         let Some((path, own)) = known.await.map_err(stopping)? else {
             return Err(ErrandError::Never(format!("there is no project `{}` any more", run.project)));

@@ -85,5 +85,9 @@ pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
         from: From::Commit(known.facts.head.to_string()),
     });
     let lines = sessions.chain(pulls).collect();
-    Some(Ground { path: project.path.clone(), default_branch: project.default_branch.clone(), lines })
+    Some(Ground {
+        path: project.config.path.clone(),
+        default_branch: project.config.default_branch.clone(),
+        lines,
+    })
 }

@@ -53,7 +53,7 @@ impl Orchestrator {
             project: session.project().clone(),
             session: Some(session.id()),
             head_branch: known.spec.branch.clone(),
-            base_branch: project.default_branch.clone(),
+            base_branch: project.config.default_branch.clone(),
             title: title.to_owned(),
             body: body.to_owned(),
             draft: false,
