@@ -277,22 +277,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
         },
         None => tracked_branch(state, &request).unwrap_or_else(|| format!("agent/{name}")),
     };
-    let spec = SessionSpec {
-        name,
-        project: request.project,
-        task: request.task,
-        role: request.role,
-        title: request.title,
-        prompt,
-        agent: request.agent,
-        runtime: request.runtime,
-        workspace: request.workspace,
-        branch,
-        origin: request.origin,
-        priority: request.priority,
-        limits: request.limits,
-        trusted: request.trusted,
-    };
+    let spec = SessionSpec { prompt, ..request.named(name, branch) };
     let session = Session::queued(id, spec.clone(), moment.at);
     let task = session::task_message(&session, moment.at);
     Ok(session_events(

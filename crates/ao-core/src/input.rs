@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Budget, BudgetInput, Limits};
+use crate::budget::{Budget, BudgetInput};
 use crate::errand::{Behalf, ErrandInput, Order};
 use crate::forecast::Clash;
 use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
@@ -12,9 +12,8 @@ use crate::notice::{Level, NewNotice, NoticeInput};
 use crate::project::ProjectInput;
 use crate::pull::PullInput;
 use crate::queue::QueueInput;
-use crate::session::{AgentChoice, Role, SessionInput};
+use crate::session::{SessionInput, SessionSpec};
 use crate::settings::Settings;
-use crate::setup::Origin;
 use crate::task::TaskFacts;
 use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
@@ -126,27 +125,9 @@ impl Input {
     }
 }
 
-/// A wish for a new session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpawnRequest {
-    pub project: ProjectId,
-    pub task: Option<TaskId>,
-    pub role: Role,
-    pub title: String,
-    pub prompt: String,
-    /// The wished-for name; made from the task or the title if there is none.
-    pub name: Option<String>,
-    /// The wished-for branch; the tracker's own name for it, or `agent/<name>`, if there is none.
-    pub branch: Option<String>,
-    pub origin: Origin,
-    pub agent: AgentChoice,
-    pub runtime: String,
-    pub workspace: String,
-    pub priority: i32,
-    pub limits: Limits,
-    /// A person answers for the task, whoever wrote it. No agent can.
-    pub trusted: bool,
-}
+/// A request for a new session. A name or branch that is absent is chosen: the name from the task or the title, the branch
+/// from the tracker or as `agent/<name>`.
+pub type SpawnRequest = SessionSpec<Option<String>>;
 
 /// All that a runtime knows of ours, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -53,11 +53,11 @@ pub use outbox::{
 pub(crate) use say::task_message;
 pub use status::{Status, StatusWord};
 
-/// What was asked for when the session was made. It never changes afterwards.
+/// The order that a session was made by. It never changes, except that the core gives it a name and a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionSpec {
+pub struct SessionSpec<Name = String> {
     /// Unique among the sessions in memory; what people type.
-    pub name: String,
+    pub name: Name,
     pub project: ProjectId,
     pub task: Option<TaskId>,
     pub role: Role,
@@ -69,13 +69,13 @@ pub struct SessionSpec {
     pub runtime: String,
     /// The workspace's kind, such as `worktree` or `clone`.
     pub workspace: String,
-    pub branch: String,
+    pub branch: Name,
     /// What its workspace begins with.
     pub origin: Origin,
     /// Higher runs first.
     pub priority: i32,
     pub limits: Limits,
-    /// A person answered for the task, whoever wrote it.
+    /// A person answers for the task, whoever wrote it. No agent can.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trusted: bool,
 }
@@ -399,6 +399,28 @@ pub struct Session {
     pub took: Option<Timestamp>,
     /// The beginning of the idleness that has lasted for too long, if one has.
     pub lingers: Option<Timestamp>,
+}
+
+impl<Name> SessionSpec<Name> {
+    /// Returns the spec with another name and branch.
+    pub fn named<New>(self, name: New, branch: New) -> SessionSpec<New> {
+        SessionSpec {
+            name,
+            branch,
+            project: self.project,
+            task: self.task,
+            role: self.role,
+            title: self.title,
+            prompt: self.prompt,
+            agent: self.agent,
+            runtime: self.runtime,
+            workspace: self.workspace,
+            origin: self.origin,
+            priority: self.priority,
+            limits: self.limits,
+            trusted: self.trusted,
+        }
+    }
 }
 
 impl HoldKind {
