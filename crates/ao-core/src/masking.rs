@@ -13,7 +13,7 @@ use crate::notice::NoticeInput;
 use crate::policy::Scan;
 use crate::project::ProjectInput;
 use crate::pull::{CheckState, PullFacts, PullInput};
-use crate::queue::{HeadBranch, QueueInput, TestResult};
+use crate::queue::{HeadBranch, QueueInput, TestOutcome};
 use crate::session::SessionInput;
 use crate::workspace::KeepReason;
 
@@ -206,11 +206,11 @@ fn visit_scan(scan: &mut Scan, mask: Mask<'_>) {
 fn visit_queue(input: &mut QueueInput, mask: Mask<'_>) {
     match input {
         QueueInput::Tested { result, .. } => match result {
-            TestResult::Red { output, between } => {
+            TestOutcome::Red { output, between } => {
                 mask(output);
                 mask(between);
             }
-            TestResult::Green { .. } | TestResult::Conflict { .. } => {}
+            TestOutcome::Green { .. } | TestOutcome::Conflict { .. } => {}
         },
         QueueInput::Verdict { objection, .. } => objection.iter_mut().for_each(mask),
         QueueInput::Remove { why, .. }

@@ -8,14 +8,14 @@ use ao_core::effect::{Effect, Place};
 use ao_core::errand::ErrandInput;
 use ao_core::input::Census;
 use ao_core::notice::NoticeInput;
-use ao_core::queue::{HeadBranch, MergeRequest, QueueInput, TestResult};
+use ao_core::queue::{HeadBranch, MergeRequest, QueueInput};
 use ao_core::session::{SessionInput, Stand};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder, LookOrder, Made,
     MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec,
-    TestOrder, TestOutcome, Whereabouts, WorkspaceError,
+    TestOrder, Whereabouts, WorkspaceError,
 };
 
 use crate::notify;
@@ -271,11 +271,7 @@ async fn perform(
                 required,
                 checks,
             };
-            let result = match slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)? {
-                TestOutcome::Green { tree } => TestResult::Green { tree },
-                TestOutcome::Red { output, between } => TestResult::Red { output, between },
-                TestOutcome::Conflict { files, pull } => TestResult::Conflict { files, pull },
-            };
+            let result = slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)?;
             let input = QueueInput::Tested { pull, head, base, ahead, checks, result };
             Ok(vec![Input::Queue { project, input }])
         }

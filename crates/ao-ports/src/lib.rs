@@ -33,7 +33,7 @@ pub use agent::{
     Agent, AgentError, AnswerOrder, Answered, Command, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
     Prepared,
 };
-pub use ao_core::queue::Strategy;
+pub use ao_core::queue::{Strategy, TestOutcome};
 pub use ao_core::session::ProcessRef;
 pub use check::{
     CheckOrder, CheckRun, CheckSpec, CheckWhat, Failure, FailureItem, FailureKind, LogPart, RunFilter,
@@ -51,7 +51,7 @@ pub use runtime::{
 pub use scm::{
     BaseView, CommentPlace, CommitSeen, MergeOrder, MergeOutcome, MovedBase, NewComment, NewPull, NewReview,
     PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError,
-    Side, TestOrder, TestOutcome, ThreadDetail, ThreadReply, TidyOrder,
+    Side, TestOrder, ThreadDetail, ThreadReply, TidyOrder,
 };
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ao_core::pull::{Author, PullFacts, PullState, ReviewVerdict};
-use ao_core::queue::{Part, Strategy};
+use ao_core::queue::{Part, Strategy, TestOutcome};
 use ao_core::{Commit, ProjectId, PullId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -220,27 +220,6 @@ pub struct TestOrder {
 
 fn yes() -> bool {
     true
-}
-
-/// What the test of a merge showed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TestOutcome {
-    Green {
-        tree: String,
-    },
-    Red {
-        output: String,
-        /// What has landed since the change began, for whoever has to find out why it fails only now. May be empty.
-        #[serde(default)]
-        between: String,
-    },
-    Conflict {
-        files: Vec<String>,
-        /// Which one it is, if one of those ahead.
-        #[serde(default)]
-        pull: Option<PullId>,
-    },
 }
 
 /// What is to be merged, pinned to what was tested.

@@ -7,7 +7,7 @@ use ao_core::incident::{IncidentEvent, IncidentKind, Rung};
 use ao_core::input::Life;
 use ao_core::notice::NoticeEvent;
 use ao_core::policy::MergeRule;
-use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestResult};
+use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestOutcome};
 use ao_core::session::{AfterStop, HoldKind, SessionEvent, SessionInput, Stage};
 use ao_core::workspace::WorkspaceState;
 use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, Stamped, State};
@@ -101,7 +101,8 @@ impl Rules for Mutant {
             Mutant::JudgesEarly => {
                 let lanes = state.projects.values_mut().flat_map(|project| project.queue.lanes.iter_mut());
                 if let Input::Queue {
-                    input: QueueInput::Tested { result: TestResult::Red { .. }, .. }, ..
+                    input: QueueInput::Tested { result: TestOutcome::Red { .. }, .. },
+                    ..
                 } = input
                 {
                     lanes.for_each(|lane| lane.left.clear());
@@ -409,9 +410,9 @@ fn all_green(input: Input) -> Input {
     match input {
         Input::Queue {
             project,
-            input: QueueInput::Tested { pull, head, base, ahead, checks, result: TestResult::Red { .. } },
+            input: QueueInput::Tested { pull, head, base, ahead, checks, result: TestOutcome::Red { .. } },
         } => {
-            let result = TestResult::Green { tree: format!("{base}+{head}") };
+            let result = TestOutcome::Green { tree: format!("{base}+{head}") };
             Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, checks, result } }
         }
         other => other,

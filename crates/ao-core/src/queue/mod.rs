@@ -180,7 +180,7 @@ pub enum QueueInput {
         ahead: Vec<Part>,
         /// The checks were run. Without them, it was only worked out what would land.
         checks: bool,
-        result: TestResult,
+        result: TestOutcome,
     },
     Landed {
         pull: PullId,
@@ -220,21 +220,22 @@ pub enum QueueInput {
     },
 }
 
+/// Outcome of the test of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TestResult {
+pub enum TestOutcome {
     Green {
         tree: String,
     },
     Red {
         output: String,
-        /// What has landed since the change began, in words.
+        /// Commits that have landed since the change began, in words. May be empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         between: String,
     },
     Conflict {
         files: Vec<String>,
-        /// Which one could not be merged, if it was not the last one.
+        /// The pull request ahead that could not be merged, if it was not the last one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pull: Option<PullId>,
     },
@@ -296,7 +297,7 @@ pub enum QueueEvent {
     TestFailed {
         pull: PullId,
         head: Commit,
-        result: TestResult,
+        result: TestOutcome,
     },
     /// A batch failed, so these are tested with fewer others from now on.
     Split {
@@ -361,7 +362,7 @@ pub enum Rejection {
     /// The checks failed on what would have landed, and this is what they said.
     Red {
         output: String,
-        /// What has landed since the change began, in words.
+        /// Commits that have landed since the change began, in words. May be empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         between: String,
     },

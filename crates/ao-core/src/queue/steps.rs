@@ -2,7 +2,7 @@
 
 use super::{
     AGAIN, AGAIN_AT_MOST, Around, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part,
-    QueueEvent, Rejection, TestResult, evolve,
+    QueueEvent, Rejection, TestOutcome, evolve,
 };
 use crate::outside::{Kind, bounded};
 use crate::pull::TEXT_LIMIT;
@@ -62,18 +62,18 @@ impl Steps {
         }
     }
 
-    pub(super) fn tested(&mut self, lane: &Lane, result: &TestResult) {
+    pub(super) fn tested(&mut self, lane: &Lane, result: &TestOutcome) {
         let Some(Part { pull, head }) = lane.last().cloned() else { return };
         let result = match result {
-            TestResult::Green { tree } => {
+            TestOutcome::Green { tree } => {
                 let (base, tree) = (lane.base.clone(), tree.clone());
                 return self.tell(QueueEvent::TestPassed { pull, head, base, tree });
             }
-            TestResult::Red { output, between } => TestResult::Red {
+            TestOutcome::Red { output, between } => TestOutcome::Red {
                 output: bounded(Kind::Log, output, TEXT_LIMIT),
                 between: bounded(Kind::Log, between, TEXT_LIMIT / 2),
             },
-            conflict @ TestResult::Conflict { .. } => conflict.clone(),
+            conflict @ TestOutcome::Conflict { .. } => conflict.clone(),
         };
         match lane.left.is_empty() {
             true => self.fell(lane, &result),
