@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use crate::assign;
 use crate::budget;
-use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
+use crate::errand::{self, Errand, ErrandEvent, Order, Requester};
 use crate::event::{AccountEvent, Event, HostEvent};
-use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Scene, Subject};
+use crate::incident::{
+    self, IncidentContext, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Subject,
+};
 use crate::input::{Census, Input, Life, SpawnRequest};
 use crate::pull::PullInput;
 use crate::raise::{self, Raised};
@@ -39,9 +41,9 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(events.into_iter().map(|event| Event::Project(project.clone(), event)).collect())
         }
         Input::Budget { budget, input } => {
-            let nothing = budget::Purse::default();
-            let purse = state.purses.get(&budget).unwrap_or(&nothing);
-            let events = budget::decide(&budget, state.limits_of(&budget), purse, now, input)?;
+            let nothing = budget::BudgetUsage::default();
+            let usage = state.budget_usage.get(&budget).unwrap_or(&nothing);
+            let events = budget::decide(&budget, state.limits_of(&budget), usage, now, input)?;
             Ok(events.into_iter().map(|event| Event::Budget(budget.clone(), event)).collect())
         }
         // Closed before we heard of it, or closed and forgotten: nobody here works on it.
@@ -100,14 +102,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             None => vec![],
         }),
         Input::Errand { errand, input } => Ok(match state.errands.get(&errand) {
-            Some(known) => errand::decide(known, moment, patience(state, &known.behalf), input)
+            Some(known) => errand::decide(known, moment, patience(state, &known.requester), input)
                 .into_iter()
                 .map(|event| Event::Errand(errand, event))
                 .collect(),
             None => vec![],
         }),
-        Input::Order { key, order, behalf } => {
-            Ok(errand_wanted(state, &[], now, key, *order, behalf).into_iter().collect())
+        Input::Order { key, order, requester } => {
+            Ok(errand_wanted(state, &[], now, key, *order, requester).into_iter().collect())
         }
         Input::Forecast { project: id, clashes, touched } => {
             let Some(project) = state.projects.get(&id) else {
@@ -184,12 +186,12 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 events.push(Event::Session(session.id, SessionEvent::Stopping { then }));
             }
             for input in turns.asked.into_iter().filter_map(|session| hook::may_start(state, session, now)) {
-                let Input::Order { key, order, behalf } = input else { continue };
-                events.extend(errand_wanted(state, &events, now, key, *order, behalf));
+                let Input::Order { key, order, requester } = input else { continue };
+                events.extend(errand_wanted(state, &events, now, key, *order, requester));
             }
             for pick in assign::picks(state, now) {
-                let (key, order, behalf) = assign::order(&pick);
-                events.extend(errand_wanted(state, &events, now, key, order, behalf));
+                let (key, order, requester) = assign::order(&pick);
+                events.extend(errand_wanted(state, &events, now, key, order, requester));
             }
             Ok(events)
         }
@@ -205,20 +207,20 @@ fn errand_wanted(
     now: Timestamp,
     key: String,
     order: Order,
-    behalf: Behalf,
+    requester: Requester,
 ) -> Option<Event> {
     if state.is_ordered(&key) {
         return None;
     }
     let taken = before.iter().filter(|event| matches!(event, Event::Errand(..))).count() as u64;
     let id = ErrandId(state.next_errand().0.saturating_add(taken));
-    let errand = Errand { id, key, order, behalf, since: now, tries: 0, waits: 0, again_at: None };
+    let errand = Errand { id, key, order, requester, since: now, tries: 0, waits: 0, again_at: None };
     Some(Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) }))
 }
 
 /// How long whoever ordered an errand waits before something else is done about it. No time at all if nobody does any more.
-fn patience(state: &State, behalf: &Behalf) -> Option<Duration> {
-    let Behalf::Incident(reacting) = behalf else { return None };
+fn patience(state: &State, requester: &Requester) -> Option<Duration> {
+    let Requester::Incident(reacting) = requester else { return None };
     let waits = state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(&reacting.round));
     let reaction = || state.reaction(&reacting.to.kind, &reacting.to.subject);
     Some(if waits { reaction().escalate_after } else { Duration::ZERO })
@@ -386,7 +388,7 @@ pub(crate) fn incident_events(
     input: IncidentInput,
 ) -> Vec<Event> {
     let known = state.incidents.get(&key);
-    Scene::of(state, &key, now, |scene| incident::decide(&key, known, scene, input))
+    IncidentContext::of(state, &key, now, |context| incident::decide(&key, known, context, input))
         .into_iter()
         .map(|event| Event::Incident(key.clone(), event))
         .collect()

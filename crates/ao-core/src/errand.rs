@@ -33,7 +33,7 @@ pub struct Errand {
     pub key: String,
     pub order: Order,
     /// Who hears of it.
-    pub behalf: Behalf,
+    pub requester: Requester,
     /// Time of the order.
     pub since: Timestamp,
     /// How often it was begun.
@@ -98,7 +98,7 @@ pub enum Order {
 /// For whom an errand is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Behalf {
+pub enum Requester {
     /// A reaction to a problem.
     Incident(Reacting),
     /// A session that may start only if nobody objects.
@@ -188,11 +188,11 @@ pub enum ErrandEvent {
     },
     Retried {},
     Done {
-        behalf: Behalf,
+        requester: Requester,
         outcome: ErrandOutcome,
     },
     Failed {
-        behalf: Behalf,
+        requester: Requester,
         why: String,
     },
 }
@@ -218,7 +218,7 @@ pub(crate) fn decide(
 ) -> Vec<ErrandEvent> {
     match input {
         ErrandInput::Done { tries, outcome } if tries == errand.tries => {
-            vec![ErrandEvent::Done { behalf: errand.behalf.clone(), outcome }]
+            vec![ErrandEvent::Done { requester: errand.requester.clone(), outcome }]
         }
         ErrandInput::Failed { tries, why, again } if tries == errand.tries => {
             let tried = tries.saturating_sub(errand.waits);
@@ -226,7 +226,7 @@ pub(crate) fn decide(
                 let again_at = moment.at + session::backoff(tried);
                 vec![ErrandEvent::Delayed { why, again_at, counts: true }]
             } else {
-                vec![ErrandEvent::Failed { behalf: errand.behalf.clone(), why }]
+                vec![ErrandEvent::Failed { requester: errand.requester.clone(), why }]
             }
         }
         ErrandInput::InTheWay { tries, why } if tries == errand.tries && errand.again_at.is_none() => {
@@ -237,7 +237,7 @@ pub(crate) fn decide(
                 vec![ErrandEvent::Delayed { why, again_at, counts: false }]
             } else {
                 let why = format!("{why}, and was so for {} s", waited.as_secs());
-                vec![ErrandEvent::Failed { behalf: errand.behalf.clone(), why }]
+                vec![ErrandEvent::Failed { requester: errand.requester.clone(), why }]
             }
         }
         ErrandInput::Due if errand.again_at.is_some_and(|at| at <= moment.at) => {

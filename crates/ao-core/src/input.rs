@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Budget, BudgetInput};
-use crate::errand::{Behalf, ErrandInput, Order};
+use crate::errand::{ErrandInput, Order, Requester};
 use crate::forecast::Clash;
 use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::notice::{Level, NewNotice, NoticeInput};
@@ -62,7 +62,7 @@ pub enum Input {
     Order {
         key: String,
         order: Box<Order>,
-        behalf: Behalf,
+        requester: Requester,
     },
     /// Who does not merge with whom in a project, and what each session has changed. All of it: what is missing is over.
     Forecast {

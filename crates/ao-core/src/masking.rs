@@ -125,7 +125,7 @@ fn visit_session(input: &mut SessionInput, mask: Mask<'_>) {
         | SessionInput::Stop { why, .. }
         | SessionInput::Hold { why, .. }
         | SessionInput::Halt { why } => mask(why),
-        SessionInput::Place { astray, .. } => astray.iter_mut().for_each(mask),
+        SessionInput::Drift { drift, .. } => drift.iter_mut().for_each(mask),
         SessionInput::WorkspaceKept { reasons, .. } => {
             reasons.iter_mut().for_each(|reason| visit_reason(reason, mask));
         }
@@ -139,7 +139,7 @@ fn visit_session(input: &mut SessionInput, mask: Mask<'_>) {
         | SessionInput::Launched { .. }
         | SessionInput::ConversationGone { .. }
         | SessionInput::Written { .. }
-        | SessionInput::Stands { .. }
+        | SessionInput::CheckedOut { .. }
         | SessionInput::TreeGone { .. }
         | SessionInput::Answered { .. }
         | SessionInput::ProcessEnded { .. }
@@ -315,7 +315,7 @@ mod tests {
         let pull = crate::PullId { project: ProjectId::new("app"), number: 1 };
         for input in [
             project(ProjectInput::PolicyBroken { why: secret() }),
-            session(SessionInput::Place { attempt, astray: Some(secret()) }),
+            session(SessionInput::Drift { attempt, drift: Some(secret()) }),
             session(SessionInput::Halt { why: secret() }),
             session(SessionInput::WorkspaceKept { tries: 0, reasons: vec![KeepReason::Unknown(secret())] }),
             Input::Pull { pull, input: PullInput::Scanned(Box::new(scan)) },

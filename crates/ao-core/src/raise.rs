@@ -6,8 +6,8 @@ use crate::Timestamp;
 use crate::decide::incident_events;
 use crate::event::Event;
 use crate::incident::{
-    self, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Rung, Scene,
-    Subject,
+    self, EscalationLevel, Incident, IncidentContext, IncidentEvent, IncidentInput, IncidentKey,
+    IncidentKind, Problem, ProblemId, Subject,
 };
 use crate::outside::{cut, shortened};
 use crate::pull::TEXT_LIMIT;
@@ -66,15 +66,16 @@ pub(crate) fn raise(
             ),
         });
     }
-    let over =
-        |known: &Incident| matches!(known.rung, Rung::Person | Rung::Nobody) && known.revision != revision;
+    let over = |known: &Incident| {
+        matches!(known.level, EscalationLevel::Person | EscalationLevel::Nobody) && known.revision != revision
+    };
     let over = state.incidents.get(&key).is_some_and(over);
     let seen = IncidentInput::Seen(Problem { kind, id, revision, detail });
     if !over {
         return Ok(incident_events(state, now, key, seen));
     }
     // Everything was done about the last one, so this is a new one.
-    let opened = Scene::of(state, &key, now, |scene| incident::decide(&key, None, scene, seen));
+    let opened = IncidentContext::of(state, &key, now, |context| incident::decide(&key, None, context, seen));
     let events = std::iter::once(IncidentEvent::Closed {}).chain(opened);
     Ok(events.map(|event| Event::Incident(key.clone(), event)).collect())
 }

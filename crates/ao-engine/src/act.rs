@@ -9,7 +9,7 @@ use ao_core::errand::ErrandInput;
 use ao_core::input::Census;
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{HeadBranch, MergeRequest, QueueInput};
-use ao_core::session::{SessionInput, Stand};
+use ao_core::session::{CheckedOut, SessionInput};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
@@ -179,12 +179,16 @@ async fn perform(
         }
         Effect::Look { session, attempt, process, agent, conversation, runtime, place } => {
             let agent = slots.agent(&agent.name).map_err(text)?;
-            let (astray, stand) = whereabouts(slots, &runtime, session, process.as_ref(), place).await;
+            let (drift, stand) = whereabouts(slots, &runtime, session, process.as_ref(), place).await;
             let order = LookOrder { session, attempt, process, conversation };
             let signals = agent.look(&order).await.map_err(text)?;
             let mut inputs = tell(session, SessionInput::Looked { attempt, signals });
-            inputs.extend(tell(session, SessionInput::Place { attempt, astray }));
-            inputs.extend(stand.into_iter().flat_map(|stand| tell(session, SessionInput::Stands { stand })));
+            inputs.extend(tell(session, SessionInput::Drift { attempt, drift }));
+            inputs.extend(
+                stand
+                    .into_iter()
+                    .flat_map(|stand| tell(session, SessionInput::CheckedOut { checked_out: stand })),
+            );
             Ok(inputs)
         }
         Effect::End { session, attempt, process, runtime, place, .. } => {
@@ -317,7 +321,7 @@ async fn whereabouts(
     session: SessionId,
     process: Option<&ProcessRef>,
     place: Place,
-) -> (Option<String>, Option<Stand>) {
+) -> (Option<String>, Option<CheckedOut>) {
     let Place { project, repository, kind, tree, branch } = place;
     let (Some(path), Ok(workspace)) = (tree.as_ref().map(|tree| tree.path.clone()), slots.workspace(&kind))
     else {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
-use ao_core::session::Stand;
+use ao_core::session::CheckedOut;
 use ao_core::setup::Environment;
 use ao_core::workspace::{KeepReason, Tree, TreeFacts, reasons_against_discard, reasons_to_keep};
 use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
@@ -83,7 +83,7 @@ pub struct Cleaned {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Whereabouts {
     /// What is checked out; absent if nothing could be read.
-    pub stand: Option<Stand>,
+    pub stand: Option<CheckedOut>,
     /// What is wrong, in words; empty if nothing is.
     pub wrong: Vec<String>,
 }

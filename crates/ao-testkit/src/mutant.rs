@@ -3,7 +3,7 @@
 
 use ao_core::evidence::{Reading, Signal};
 use ao_core::health::BaseVerdict;
-use ao_core::incident::{IncidentEvent, IncidentKind, Rung};
+use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKind};
 use ao_core::input::Life;
 use ao_core::notice::NoticeEvent;
 use ao_core::policy::MergeRule;
@@ -172,8 +172,8 @@ impl Rules for Mutant {
                 Core.step(state, moment, input)
             }
             Mutant::IgnoresBudgets => {
-                for purse in state.purses.values_mut() {
-                    purse.cap = None;
+                for usage in state.budget_usage.values_mut() {
+                    usage.cap = None;
                 }
                 for session in state.sessions.values_mut() {
                     session.holds.retain(|kind, _| *kind == HoldKind::Budget || !kind.is_budget());
@@ -286,7 +286,7 @@ impl Mutant {
             }
             (Mutant::TellsAgain, Event::Incident(key, IncidentEvent::Vanished { .. })) => {
                 if let Some(incident) = state.incidents.get_mut(key) {
-                    (incident.rung, incident.acted_on) = (Rung::Agent, None);
+                    (incident.level, incident.acted_on) = (EscalationLevel::Agent, None);
                 }
             }
             (

@@ -4,7 +4,7 @@ use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
 use crate::TaskId;
 use crate::assign::{Intake, promised};
 use crate::evidence::Activity;
-use crate::incident::{IncidentKind, Rung, Subject};
+use crate::incident::{EscalationLevel, IncidentKind, Subject};
 use crate::outside::{cut, one_line};
 use crate::schedule::Obstacle;
 use crate::session::{HoldKind, Phase, Role, Session};
@@ -61,7 +61,7 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
     let up = state
         .incidents
         .values()
-        .filter(|incident| incident.rung == Rung::Person && incident.absent.is_none());
+        .filter(|incident| incident.level == EscalationLevel::Person && incident.absent.is_none());
     let up = up.filter(|incident| !told_elsewhere.contains(&incident.key.kind));
     let of = up.filter_map(|incident| {
         let since = since(now, incident.since);

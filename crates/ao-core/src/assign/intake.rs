@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{AutoAssign, Choice, Specialist, choose};
 use crate::budget::Budget;
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::project::Project;
 use crate::refusal::Refusal;
 use crate::schedule::{Obstacle, Slots, fairest};
@@ -256,13 +256,13 @@ impl Kept<'_> {
 }
 
 /// The errand that gives a task to an agent.
-pub(crate) fn order(pick: &Pick<'_>) -> (String, Order, Behalf) {
+pub(crate) fn order(pick: &Pick<'_>) -> (String, Order, Requester) {
     let order = Order::Assign {
         task: pick.task.clone(),
         agent: pick.choice.id().map(str::to_owned),
         why: pick.choice.why(&pick.facts.labels),
     };
-    (format!("assign {}", pick.task), order, Behalf::Task(pick.task.clone()))
+    (format!("assign {}", pick.task), order, Requester::Task(pick.task.clone()))
 }
 
 impl State {

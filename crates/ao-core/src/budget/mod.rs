@@ -1,13 +1,13 @@
 //! What work costs and when it must stop. What is not known is not zero.
 
-mod purse;
+mod usage;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use purse::{Budget, BudgetEvent, BudgetInput, Cap, Purse};
-pub(crate) use purse::{GRACE, decide, evolve};
+pub use usage::{Budget, BudgetEvent, BudgetInput, BudgetUsage, Cap};
+pub(crate) use usage::{GRACE, decide, evolve};
 
 /// What has been used up. Absent means nobody could tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

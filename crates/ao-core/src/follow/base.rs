@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::health::BaseVerdict;
 use crate::incident::Subject;
 use crate::input::Input;
@@ -21,7 +21,7 @@ pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: 
                 commit: commit.clone(),
                 check: check.clone(),
             }),
-            behalf: Behalf::Base { project: id.clone(), check: check.clone(), commit: commit.clone() },
+            requester: Requester::Base { project: id.clone(), check: check.clone(), commit: commit.clone() },
         }),
         // Whoever waited for it goes on, or is held from now on.
         ProjectEvent::BaseFound { branch, check, commit, verdict } => {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::hooks;
-use crate::errand::{Behalf, ErrandEvent, ErrandOutcome, Reacting};
+use crate::errand::{ErrandEvent, ErrandOutcome, Reacting, Requester};
 use crate::health::BaseVerdict;
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
@@ -23,14 +23,14 @@ pub(super) fn follow(
     at: Timestamp,
     then: &mut VecDeque<Input>,
 ) {
-    let (behalf, result) = match event {
-        ErrandEvent::Done { behalf, outcome } => (behalf, Ok(outcome)),
-        ErrandEvent::Failed { behalf, why } => (behalf, Err(why)),
+    let (requester, result) = match event {
+        ErrandEvent::Done { requester, outcome } => (requester, Ok(outcome)),
+        ErrandEvent::Failed { requester, why } => (requester, Err(why)),
         ErrandEvent::Wanted { .. } | ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => return,
     };
-    match behalf {
-        Behalf::Incident(reacting) => then.push_back(for_incident(state, id, reacting, result)),
-        Behalf::Base { project, check, commit } => {
+    match requester {
+        Requester::Incident(reacting) => then.push_back(for_incident(state, id, reacting, result)),
+        Requester::Base { project, check, commit } => {
             let verdict = match result {
                 Ok(ErrandOutcome::BaseGreen {}) => BaseVerdict::Green {},
                 Ok(ErrandOutcome::BaseRed { signature, excerpt }) => {
@@ -45,18 +45,18 @@ pub(super) fn follow(
                 input: ProjectInput::BaseFound { check: check.clone(), commit: commit.clone(), verdict },
             });
         }
-        Behalf::Task(task) => {
+        Requester::Task(task) => {
             then.extend(for_task(state, task, result));
             // Nobody works on it, so it may have been the last that there was to do.
             then.extend(super::complete(state, &task.project, at));
         }
-        Behalf::Landed(pull) => {
+        Requester::Landed(pull) => {
             then.extend(unsettled(pull, result));
             // It may have been the last that there was to do.
             then.extend(super::complete(state, &pull.project, at));
         }
-        Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Update(_) => {
-            hooks::answered(state, behalf, event, then);
+        Requester::Assign(_) | Requester::Merge { .. } | Requester::Point { .. } | Requester::Update(_) => {
+            hooks::answered(state, requester, event, then);
         }
     }
 }

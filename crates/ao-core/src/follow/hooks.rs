@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::tell::marked;
-use crate::errand::{Behalf, ErrandEvent, ErrandOutcome};
+use crate::errand::{ErrandEvent, ErrandOutcome, Requester};
 use crate::event::{Event, Stamped};
 use crate::hook::{self, About, HookPoint, Landing};
 use crate::incident::Subject;
@@ -92,20 +92,25 @@ fn landing(state: &State, project: &ProjectId, at: Timestamp) -> Vec<Input> {
     unheard.filter_map(|(pull, head, base)| hook::may_land(state, pull, head, base, at)).collect()
 }
 
-fn nobody_waits(project: &ProjectId, point: HookPoint) -> Behalf {
-    Behalf::Point { project: project.clone(), point }
+fn nobody_waits(project: &ProjectId, point: HookPoint) -> Requester {
+    Requester::Point { project: project.clone(), point }
 }
 
 /// What it means that hooks were run.
-pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then: &mut VecDeque<Input>) {
+pub(super) fn answered(
+    state: &State,
+    requester: &Requester,
+    event: &ErrandEvent,
+    then: &mut VecDeque<Input>,
+) {
     let objection = match event {
         ErrandEvent::Done { outcome: ErrandOutcome::Refused { why }, .. } => Some(why.clone()),
         // Whoever could not be asked has not agreed.
         ErrandEvent::Failed { why, .. } => Some(format!("it could not be run: {why}")),
         _ => None,
     };
-    match behalf {
-        Behalf::Assign(id) => then.push_back(Input::Session {
+    match requester {
+        Requester::Assign(id) => then.push_back(Input::Session {
             session: *id,
             input: match objection {
                 None => SessionInput::Clear,
@@ -115,11 +120,11 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
                 }
             },
         }),
-        Behalf::Merge { pull, head } => then.push_back(Input::Queue {
+        Requester::Merge { pull, head } => then.push_back(Input::Queue {
             project: pull.project.clone(),
             input: QueueInput::Verdict { pull: pull.clone(), head: head.clone(), objection },
         }),
-        Behalf::Point { project, point } => then.extend(objection.map(|why| {
+        Requester::Point { project, point } => then.extend(objection.map(|why| {
             Input::tell(
                 Level::Warning,
                 Subject::Project(project.clone()),
@@ -127,11 +132,11 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
                 marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
             )
         })),
-        Behalf::Incident(_)
-        | Behalf::Base { .. }
-        | Behalf::Task(_)
-        | Behalf::Landed(_)
-        | Behalf::Update(_) => {}
+        Requester::Incident(_)
+        | Requester::Base { .. }
+        | Requester::Task(_)
+        | Requester::Landed(_)
+        | Requester::Update(_) => {}
     }
 }
 

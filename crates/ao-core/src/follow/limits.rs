@@ -110,7 +110,7 @@ pub(super) fn holds_for(state: &State, session: &Session, then: &mut VecDeque<In
         then.push_back(held(session, HoldKind::Account, limit_words(session.account(), *until)));
     }
     for budget in state.budgets_of(session) {
-        if let Some(cap) = state.purses.get(&budget).and_then(|purse| purse.cap.as_ref()) {
+        if let Some(cap) = state.budget_usage.get(&budget).and_then(|usage| usage.cap.as_ref()) {
             then.push_back(held(session, budget.hold(), cap.why.clone()));
         }
     }
@@ -118,7 +118,7 @@ pub(super) fn holds_for(state: &State, session: &Session, then: &mut VecDeque<In
 
 /// Compares what is spent with limits that may be new.
 pub(super) fn recount(state: &State, then: &mut VecDeque<Input>, concerns: impl Fn(&Budget) -> bool) {
-    let counted = state.purses.keys().filter(|budget| concerns(budget)).cloned();
+    let counted = state.budget_usage.keys().filter(|budget| concerns(budget)).cloned();
     then.extend(counted.map(|budget| Input::Budget { budget, input: BudgetInput::Count }));
 }
 

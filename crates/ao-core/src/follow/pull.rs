@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::base;
 use super::incident::is_news_of;
 use crate::decide::agent_of;
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::input::Input;
 use crate::notice::Level;
@@ -114,7 +114,7 @@ fn settle(state: &State, id: &PullId) -> Option<Input> {
     Some(Input::Order {
         key: format!("settle {id}"),
         order: Box::new(Order::Settle { pull: id.clone(), tasks: tasks.into_iter().collect() }),
-        behalf: Behalf::Landed(id.clone()),
+        requester: Requester::Landed(id.clone()),
     })
 }
 

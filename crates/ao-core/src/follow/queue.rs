@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::bounded;
 use crate::decide::agent_of;
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::Level;
@@ -153,7 +153,7 @@ fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
             let (pull, head) = (pull.id.clone(), pull.facts.head.clone());
             Input::Order {
                 key: format!("update {pull} {head} {base}"),
-                behalf: Behalf::Update(pull.clone()),
+                requester: Requester::Update(pull.clone()),
                 order: Box::new(Order::Rebase { pull, head, base: base.clone() }),
             }
         })

@@ -6,7 +6,7 @@ use super::limits;
 use super::pull::{addressed, claim};
 use crate::budget::BudgetInput;
 use crate::evidence::{Activity, Reading};
-use crate::incident::{IncidentInput, Rung, Subject};
+use crate::incident::{EscalationLevel, IncidentInput, Subject};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::pull::unclaimed_of;
@@ -89,7 +89,7 @@ pub(super) fn follow(
         E::DeliveryFailed { delivery, why } => {
             tell(SessionInput::Flush);
             // What it was about is not mended by that: the next one hears of it.
-            let by = if session.spec.role == Role::Orchestrator { Rung::Orchestrator } else { Rung::Agent };
+            let by = if session.spec.role == Role::Orchestrator { EscalationLevel::Orchestrator } else { EscalationLevel::Agent };
             let given_up = session.outbox.failed.iter().filter(|failed| failed.delivery == Some(*delivery));
             for failed in given_up {
                 if let MessageKind::News { incident } = &failed.message.kind {
@@ -128,14 +128,14 @@ pub(super) fn follow(
         }
         // The port that it gave back may do for another.
         E::PortsLeased { .. } => then.push_back(Input::Schedule),
-        E::WentAstray { what } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} astray {what}"), format!("`{}` has left its place: {what}", session.spec.name))),
+        E::Drifted { what } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} drift {what}"), format!("`{}` has left its place: {what}", session.spec.name))),
         E::TreeLost { path } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} tree lost {at}"), format!(
                 "the workspace of `{}` was deleted ({path}); it is recreated from its branch `{}`, without uncommitted \
                  changes",
                 session.spec.name,
                 session.branch()
             ))),
-        E::Stands { .. } => {
+        E::CheckoutChanged { .. } => {
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
         }
         E::NotAnswered { number, why } => then.push_back(Input::tell(Level::Action, Subject::Session(id), format!("{id} answer {number}"), format!("the answer to `{}` was not given: {why}", session.spec.name))),

@@ -3,7 +3,7 @@
 use super::bounded;
 use crate::decide::agent_of;
 use crate::health::{BaseVerdict, flake_of};
-use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
+use crate::incident::{EscalationLevel, Incident, IncidentKind, ONLY_A_PERSON, Subject};
 use crate::input::Input;
 use crate::notice::NewNotice;
 use crate::outside::{Kind, fenced, one_line, shortened};
@@ -143,7 +143,7 @@ fn what_was_tried(incident: &Incident) -> Option<String> {
             None => tried.commit.to_string(),
         })
         .collect();
-    let whom = if incident.rung == Rung::Agent { "You were" } else { "The agent was" };
+    let whom = if incident.level == EscalationLevel::Agent { "You were" } else { "The agent was" };
     Some(format!(
         "{whom} told of this on {}; since then: {}; the failure is the same.",
         told.commit,

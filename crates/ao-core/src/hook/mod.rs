@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::input::Input;
 use crate::session::Session;
 use crate::state::State;
@@ -124,8 +124,8 @@ impl State {
 pub(crate) fn may_start(state: &State, session: &Session, at: Timestamp) -> Option<Input> {
     let about = About { session: Some(session.id), ..About::default() };
     let what = session.id.to_string();
-    let behalf = Behalf::Assign(session.id);
-    wanted(state, &session.spec.project, HookPoint::BeforeAssign, &what, at, behalf, about)
+    let requester = Requester::Assign(session.id);
+    wanted(state, &session.spec.project, HookPoint::BeforeAssign, &what, at, requester, about)
 }
 
 /// The question whether a pull request may land.
@@ -142,8 +142,8 @@ pub(crate) fn may_land(
         merge: Some(Landing { head, base: Some(base), commit: None }),
         ..About::default()
     };
-    let behalf = Behalf::Merge { pull: pull.clone(), head: head.clone() };
-    wanted(state, &pull.project, HookPoint::BeforeMerge, &format!("{pull} {head}"), at, behalf, about)
+    let requester = Requester::Merge { pull: pull.clone(), head: head.clone() };
+    wanted(state, &pull.project, HookPoint::BeforeMerge, &format!("{pull} {head}"), at, requester, about)
 }
 
 /// What has the hooks of a point run, if there are any. `what` tells one occasion from another.
@@ -153,7 +153,7 @@ pub(crate) fn wanted(
     point: HookPoint,
     what: &str,
     at: Timestamp,
-    behalf: Behalf,
+    requester: Requester,
     about: About<'_>,
 ) -> Option<Input> {
     let hooks = state.hooks(project, point);
@@ -164,7 +164,7 @@ pub(crate) fn wanted(
     let document = document(state, project, point, at, &format!("{key} {at}").replace(' ', "/"), about);
     let order =
         Box::new(Order::Hook { project: project.clone(), session: about.session, point, hooks, document });
-    Some(Input::Order { key, order, behalf })
+    Some(Input::Order { key, order, requester })
 }
 
 impl fmt::Display for HookPoint {

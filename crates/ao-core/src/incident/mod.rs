@@ -13,12 +13,12 @@
 //! The count belongs to the problem and not to its state, so that flicker, restarts and new commits with the same
 //! failure spend one budget. It starts anew only after the problem has truly gone.
 
+mod context;
 mod doubt;
 mod evolve;
 mod kind;
 mod ladder;
 mod problem;
-mod scene;
 
 use std::fmt;
 
@@ -29,12 +29,12 @@ use crate::keyed::Keyed;
 use crate::reaction::Action;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
+pub(crate) use context::IncidentContext;
 pub use doubt::Doubt;
 pub(crate) use evolve::evolve;
 pub use kind::{BadEventName, EventName, IncidentKind};
 pub(crate) use ladder::{ONLY_A_PERSON, decide};
 pub use problem::{Problem, ProblemId};
-pub(crate) use scene::Scene;
 
 /// How many of the commits that were to mend a problem are remembered.
 const TRIED_KEPT: usize = 5;
@@ -71,7 +71,7 @@ pub struct Incident {
     pub acted: u32,
     /// The revision that the last act was about.
     pub acted_on: Option<String>,
-    pub rung: Rung,
+    pub level: EscalationLevel,
     /// When the present rung was reached or last acted on.
     pub since: Timestamp,
     /// When patience with the present rung ends.
@@ -111,7 +111,7 @@ pub struct Tried {
 /// Who has been asked to help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rung {
+pub enum EscalationLevel {
     Agent,
     Orchestrator,
     Person,
@@ -130,7 +130,7 @@ pub enum IncidentInput {
     /// News of it was given up: whoever was to hear of it did not take it.
     NotHeard {
         /// Who was to hear of it.
-        by: Rung,
+        by: EscalationLevel,
         why: String,
     },
     /// An errand on its behalf was done, or was not, and what there is to say about that.
@@ -174,7 +174,7 @@ pub enum IncidentEvent {
         on: Option<Tried>,
     },
     Escalated {
-        to: Rung,
+        to: EscalationLevel,
         due: Option<Timestamp>,
         why: String,
     },
@@ -242,7 +242,7 @@ impl Incident {
             absent: None,
             acted: 0,
             acted_on: None,
-            rung: Rung::Agent,
+            level: EscalationLevel::Agent,
             since: at,
             due: None,
             doubt: None,

@@ -145,7 +145,7 @@ impl Bench {
         let over = |pull: &PullId| self.over.contains(&pull.number).then(|| "it was merged".to_owned());
         let (rules, asks) = (self.rules.clone(), self.asks);
         let changes_policy = |pull: &PullId| self.of_policy.contains(&pull.number);
-        let around = Around {
+        let context = QueueContext {
             rules,
             asks,
             allowed: &allowed,
@@ -155,7 +155,7 @@ impl Bench {
             clash: &|_, _| false,
             changes_policy: &changes_policy,
         };
-        let events = decide(&self.queue, &moment, input, &around)?;
+        let events = decide(&self.queue, &moment, input, &context)?;
         for event in &events {
             evolve(&mut self.queue, event, moment.at);
         }

@@ -37,7 +37,7 @@ mod rules;
 mod settle;
 mod steps;
 
-use decide::{Around, decide};
+use decide::{QueueContext, decide};
 pub(crate) use evolve::evolve;
 pub use lane::{Lane, LaneState, Part};
 pub(crate) use of_project::decide_in_project;

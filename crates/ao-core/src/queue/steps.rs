@@ -1,7 +1,7 @@
 //! What the queue does because of an input, step by step, up to what is due next.
 
 use super::{
-    AGAIN, AGAIN_AT_MOST, Around, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part,
+    AGAIN, AGAIN_AT_MOST, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part, QueueContext,
     QueueEvent, Rejection, TestOutcome, evolve,
 };
 use crate::outside::{Kind, bounded};
@@ -145,21 +145,21 @@ impl Steps {
     }
 
     /// Does what is due now: takes back what no longer counts, then lands what is first and begins the next tests.
-    pub(super) fn advance(&mut self, around: &Around<'_>) {
-        self.let_go(around);
+    pub(super) fn advance(&mut self, context: &QueueContext<'_>) {
+        self.let_go(context);
         // Each round takes a lane away, so this comes to an end.
-        while self.take_back(around) {}
+        while self.take_back(context) {}
         if !self.queue.policy_due {
-            self.land(around);
-            while self.begin(around) {}
+            self.land(context);
+            while self.begin(context) {}
         }
     }
 
     /// What is merged or closed by another hand has no business here. What lands by ours is waited for.
-    fn let_go(&mut self, around: &Around<'_>) {
+    fn let_go(&mut self, context: &QueueContext<'_>) {
         for entry in self.queue.entries.clone() {
             if !self.queue.lane_of(&entry.pull).is_some_and(Lane::is_landing)
-                && let Some(why) = (around.over)(&entry.pull)
+                && let Some(why) = (context.over)(&entry.pull)
             {
                 self.tell(QueueEvent::Removed { pull: entry.pull, why });
             }
@@ -167,7 +167,7 @@ impl Steps {
     }
 
     /// Takes back one lane that no longer counts, or settles one that has failed. Says whether there was one.
-    fn take_back(&mut self, around: &Around<'_>) -> bool {
+    fn take_back(&mut self, context: &QueueContext<'_>) -> bool {
         let mut ahead: Vec<Part> = vec![];
         for lane in self.queue.lanes.clone() {
             if Some(&lane.on) != self.queue.anchor() {
@@ -186,7 +186,7 @@ impl Steps {
                 LaneState::Tested { .. } | LaneState::Landing { .. } => {
                     let against = |part: &Part| {
                         let request = self.queue.request_of(&lane);
-                        let why = (around.still_allowed)(&part.pull, &part.head, request).err()?;
+                        let why = (context.still_allowed)(&part.pull, &part.head, request).err()?;
                         Some((part.pull.clone(), why))
                     };
                     if let Some((pull, why)) = lane.parts.iter().find_map(against) {
@@ -207,7 +207,7 @@ impl Steps {
         false
     }
 
-    fn land(&mut self, around: &Around<'_>) {
+    fn land(&mut self, context: &QueueContext<'_>) {
         let Some(lane) = self.queue.lanes.first() else { return };
         if self.queue.paused.is_some() && self.queue.request_of(lane).is_none() {
             return;
@@ -216,7 +216,7 @@ impl Steps {
         if due.is_some_and(|again_at| again_at > self.at) {
             return;
         }
-        let cleared = !around.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
+        let cleared = !context.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
         if let (LaneState::Tested { tree }, Some(last), true) = (&lane.state, lane.last(), cleared) {
             let Part { pull, head } = last.clone();
             let (base, tree) = (lane.on.clone(), tree.clone());
@@ -231,27 +231,27 @@ impl Steps {
 
     /// Begins the next lane, if there is room for one and somebody waits. What changes the policy is alone in its lane and
     /// the last one: those behind it are judged by what it says.
-    fn begin(&mut self, around: &Around<'_>) -> bool {
+    fn begin(&mut self, context: &QueueContext<'_>) -> bool {
         let Some(base) = self.queue.anchor().cloned() else { return false };
         let waits = |entry: &&Entry| entry.request.is_some() && self.queue.lane_of(&entry.pull).is_none();
         if let Some(entry) = self.queue.entries.iter().find(waits).cloned() {
-            return self.begin_request(&entry, around);
+            return self.begin_request(&entry, context);
         }
-        let full = self.queue.lanes.len() >= around.rules.parallel.max(1) as usize;
+        let full = self.queue.lanes.len() >= context.rules.parallel.max(1) as usize;
         let alone = |lane: &Lane| lane.policy || self.queue.request_of(lane).is_some();
         if full || self.queue.paused.is_some() || self.queue.lanes.iter().any(alone) {
             return false;
         }
         let mut policy = false;
-        let (mut parts, mut room) = (vec![], around.rules.batch.max(1));
-        let waiting: Vec<_> = self.queue.waiting(self.at, around.clash).into_iter().cloned().collect();
+        let (mut parts, mut room) = (vec![], context.rules.batch.max(1));
+        let waiting: Vec<_> = self.queue.waiting(self.at, context.clash).into_iter().cloned().collect();
         for entry in waiting {
             let most = room.min(entry.most.unwrap_or(u32::MAX).max(1));
             if parts.len() as u32 >= most {
                 break;
             }
-            match (around.allowed)(&entry.pull, &entry.head, None) {
-                Ok(()) if (around.changes_policy)(&entry.pull) => {
+            match (context.allowed)(&entry.pull, &entry.head, None) {
+                Ok(()) if (context.changes_policy)(&entry.pull) => {
                     if parts.is_empty() {
                         policy = true;
                         parts.push(Part { pull: entry.pull, head: entry.head });
@@ -275,9 +275,9 @@ impl Steps {
 
     /// Begins the lane of a request, which has the queue to itself: it lands in a way of its own, and by rules of its own.
     /// Lanes that are only being tested make way for it, and one that is landing is waited for.
-    fn begin_request(&mut self, entry: &Entry, around: &Around<'_>) -> bool {
+    fn begin_request(&mut self, entry: &Entry, context: &QueueContext<'_>) -> bool {
         let Entry { pull, head, request, .. } = entry.clone();
-        if let Err(why) = (around.allowed)(&pull, &head, request.as_ref()) {
+        if let Err(why) = (context.allowed)(&pull, &head, request.as_ref()) {
             self.hold(&pull, why);
             return true;
         }
@@ -289,7 +289,7 @@ impl Steps {
         let Some(base) = self.queue.base.clone().filter(|_| self.queue.lanes.is_empty()) else {
             return false;
         };
-        let policy = (around.changes_policy)(&pull);
+        let policy = (context.changes_policy)(&pull);
         self.tell(QueueEvent::TestStarted { pull, head, base, ahead: vec![], with: vec![], policy });
         true
     }

@@ -223,16 +223,20 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             Ok(events)
         }
 
-        (Phase::Running { attempt, .. }, I::Place { attempt: of, astray }) if of == *attempt => {
-            Ok(match astray {
-                Some(what) if session.astray.as_ref() != Some(&what) => vec![E::WentAstray { what }],
-                None if session.astray.is_some() => vec![E::BackInPlace {}],
+        (Phase::Running { attempt, .. }, I::Drift { attempt: of, drift }) if of == *attempt => {
+            Ok(match drift {
+                Some(what) if session.drift.as_ref() != Some(&what) => vec![E::Drifted { what }],
+                None if session.drift.is_some() => vec![E::DriftEnded {}],
                 _ => vec![],
             })
         }
 
-        (phase, I::Stands { stand }) if !matches!(phase, Phase::Ended { .. }) => {
-            Ok(if session.stand == stand { vec![] } else { vec![E::Stands { stand }] })
+        (phase, I::CheckedOut { checked_out }) if !matches!(phase, Phase::Ended { .. }) => {
+            Ok(if session.checked_out == checked_out {
+                vec![]
+            } else {
+                vec![E::CheckoutChanged { checked_out }]
+            })
         }
 
         // ── answers ──
@@ -401,8 +405,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::SetupFailed { .. }
             | I::PortTaken { .. }
             | I::TreeGone { .. }
-            | I::Place { .. }
-            | I::Stands { .. }
+            | I::Drift { .. }
+            | I::CheckedOut { .. }
             | I::Answered { .. }
             | I::NotAnswered { .. }
             | I::Launched { .. }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AfterStop, Answer, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec, Stand,
+    AfterStop, Answer, CheckedOut, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec,
 };
 use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
@@ -64,14 +64,14 @@ pub enum SessionInput {
         attempt: Attempt,
         signals: Vec<Signal>,
     },
-    /// Where it is not what it was made as, if anywhere.
-    Place {
+    /// How the workspace has drifted, if it has.
+    Drift {
         attempt: Attempt,
-        astray: Option<String>,
+        drift: Option<String>,
     },
-    /// Where its workspace stands now.
-    Stands {
-        stand: Stand,
+    /// Branch and head that are checked out in its workspace now.
+    CheckedOut {
+        checked_out: CheckedOut,
     },
     /// There is no workspace to start its process in: somebody else has removed it.
     TreeGone {
@@ -267,17 +267,17 @@ pub enum SessionEvent {
         why: String,
     },
     /// The agent works in another folder or on another branch than its own.
-    WentAstray {
+    Drifted {
         what: String,
     },
-    BackInPlace {},
+    DriftEnded {},
     /// Its workspace was removed by somebody else, and is made anew.
     TreeLost {
         path: String,
     },
     /// Its workspace is on another branch or commit than before.
-    Stands {
-        stand: Stand,
+    CheckoutChanged {
+        checked_out: CheckedOut,
     },
     Answering {
         answer: Answer,

@@ -56,14 +56,14 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.phase = Phase::Starting { attempt: *attempt, tries: 0, again_at: None, then_stop: None };
             session.process = None;
             session.spent_before = session.spend;
-            session.in_vain = session.in_vain.saturating_add(1);
+            session.fruitless_launches = session.fruitless_launches.saturating_add(1);
             session.conversation = Some(conversation.clone());
             session.conversation_begun = *resume;
             session.evidence = Evidence::of(*attempt, at);
             session.look = false;
             session.looked = at;
             session.answer = None;
-            session.astray = None;
+            session.drift = None;
             // What was left of the last turn is in the outbox now.
             session.unfinished.clear();
             session.last_words = None;
@@ -149,14 +149,14 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             rejudge(session, at);
         }
 
-        E::WentAstray { what } => session.astray = Some(what.clone()),
-        E::BackInPlace {} => session.astray = None,
+        E::Drifted { what } => session.drift = Some(what.clone()),
+        E::DriftEnded {} => session.drift = None,
         E::TreeLost { .. } => {
             let rescue = session.workspace.rescue.take();
             session.workspace = Workspace { rescue, ..Workspace::default() };
             session.phase = Phase::Preparing { attempt: session.attempt, then_stop: None };
         }
-        E::Stands { stand } => session.stand = stand.clone(),
+        E::CheckoutChanged { checked_out } => session.checked_out = checked_out.clone(),
         E::Answering { answer } => {
             session.answers = answer.number;
             session.answer = Some(answer.clone());
@@ -241,7 +241,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::MessageQueued { message, replaces } => {
             // The task that is said again is no new reason to hope.
             if message.kind != MessageKind::Task {
-                session.in_vain = 0;
+                session.fruitless_launches = 0;
             }
             session.outbox.queue(message, *replaces);
         }
@@ -266,7 +266,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::Accepted { delivery, turn } => {
             session.took = Some(at);
-            session.in_vain = 0;
+            session.fruitless_launches = 0;
             session.turns = session.turns.saturating_add(1);
             session.task_taken |= session.outbox.carries_task(*delivery);
             let messages = session.outbox.accept(*delivery, turn);

@@ -73,9 +73,11 @@ fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
 /// Refuses if a budget is spent that it shares with others.
 fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
     for budget in state.budgets_of(session) {
-        let Some(purse) = state.purses.get(&budget).filter(|purse| purse.cap.is_some()) else { continue };
-        let limits = purse.limits_at(now, state.limits_of(&budget));
-        if let Some(reached) = limits.reached(&purse.spent_at(now)) {
+        let Some(usage) = state.budget_usage.get(&budget).filter(|usage| usage.cap.is_some()) else {
+            continue;
+        };
+        let limits = usage.limits_at(now, state.limits_of(&budget));
+        if let Some(reached) = limits.reached(&usage.spent_at(now)) {
             let name = &session.spec.name;
             return Err(Refusal::Budget {
                 session: session.id,

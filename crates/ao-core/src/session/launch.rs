@@ -144,7 +144,7 @@ pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<Sess
     // After a crash that restarts did not help, only what was said since is a reason to try once more.
     let reason =
         code == Some(0) || session.outbox.waiting.iter().any(|message| message.queued >= session.stopped);
-    if reason && session.in_vain <= settings.restarts {
+    if reason && session.fruitless_launches <= settings.restarts {
         vec![SessionEvent::Requeued { why: "a message waits for it".into(), runtime: None }]
     } else {
         vec![]

@@ -286,7 +286,7 @@ pub struct ProcessRef(pub String);
 
 /// Where a workspace stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Stand {
+pub struct CheckedOut {
     /// The branch that is checked out; absent if its head is on none, or nobody has looked yet.
     pub branch: Option<String>,
     pub head: Option<Commit>,
@@ -313,7 +313,7 @@ pub struct Session {
     /// Whether the present conversation has the task.
     pub task_taken: bool,
     /// Launches in a row in which the agent took nothing that was said to it.
-    pub in_vain: u32,
+    pub fruitless_launches: u32,
     pub workspace: Workspace,
     /// Whether the hooks that may object to its start have been asked and did not. Asked once, until it ends.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -363,9 +363,9 @@ pub struct Session {
     /// When it was last seen whether the agent is in its place.
     pub placed: Timestamp,
     /// How the agent has left its place, if it has.
-    pub astray: Option<String>,
+    pub drift: Option<String>,
     /// Where its workspace was last seen to stand.
-    pub stand: Stand,
+    pub checked_out: CheckedOut,
     pub holds: BTreeMap<HoldKind, Hold>,
     pub spend: Spend,
     /// The calls of tools that the agent was not allowed to make.
@@ -455,7 +455,7 @@ fn is_false(value: &bool) -> bool {
 impl Session {
     /// The branch that its work is on: the one its workspace was last seen on, or else the one it was made for.
     pub fn branch(&self) -> &str {
-        self.stand.branch.as_deref().unwrap_or(&self.spec.branch)
+        self.checked_out.branch.as_deref().unwrap_or(&self.spec.branch)
     }
 
     /// The pull request that it was set to review.
@@ -481,7 +481,7 @@ impl Session {
             conversation_begun: false,
             restarts: 0,
             task_taken: false,
-            in_vain: 0,
+            fruitless_launches: 0,
             workspace: Workspace::default(),
             cleared: false,
             launches: 0,
@@ -502,8 +502,8 @@ impl Session {
             answered: None,
             answers: 0,
             placed: at,
-            astray: None,
-            stand: Stand::default(),
+            drift: None,
+            checked_out: CheckedOut::default(),
             holds: BTreeMap::new(),
             spend: Spend::default(),
             denied: Denied::default(),

@@ -138,7 +138,7 @@ impl Session {
                     "" => judgement.rule.to_string(),
                     detail => format!("{}: {detail}", judgement.rule),
                 };
-                say(word, self.with_limit(self.with_astray(reason)), self.activity_since)
+                say(word, self.with_limit(self.with_drift(reason)), self.activity_since)
             }
         }
     }
@@ -187,7 +187,7 @@ impl Session {
             true => (StatusWord::Starting, "its task is being given to it"),
             false => (StatusWord::Working, "a message is being given to it"),
         };
-        Some(Status { word, reason: self.with_astray(reason.into()), since })
+        Some(Status { word, reason: self.with_drift(reason.into()), since })
     }
 
     fn with_last_words(&self, reason: &str) -> String {
@@ -197,8 +197,8 @@ impl Session {
         }
     }
 
-    fn with_astray(&self, reason: String) -> String {
-        match &self.astray {
+    fn with_drift(&self, reason: String) -> String {
+        match &self.drift {
             Some(what) => format!("{reason}; {what}"),
             None => reason,
         }
@@ -280,7 +280,7 @@ impl Session {
 impl Session {
     /// Tells whether its processes end one after the other without taking what they are told.
     fn is_deaf(&self, restarts: u32) -> bool {
-        !self.outbox.is_empty() && self.in_vain > restarts && self.proof_is_due().is_none()
+        !self.outbox.is_empty() && self.fruitless_launches > restarts && self.proof_is_due().is_none()
     }
 
     /// The reason to call it idle for too long, if it is and has nothing to show.

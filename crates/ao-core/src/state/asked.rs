@@ -163,7 +163,7 @@ impl State {
 
     /// The budgets that are spent, with what is known of each.
     pub(crate) fn capped(&self) -> impl Iterator<Item = (&Budget, &Cap)> {
-        let cap = |budget| self.purses.get(budget).and_then(|purse| purse.cap.as_ref());
+        let cap = |budget| self.budget_usage.get(budget).and_then(|usage| usage.cap.as_ref());
         self.index.capped.iter().filter_map(move |budget| Some((budget, cap(budget)?)))
     }
 

@@ -7,7 +7,7 @@ use super::timers::Timer;
 use super::{LimitsSeen, State, Unassigned, counts_time, idle_after};
 use crate::budget::{self, Budget, BudgetEvent, Spend};
 use crate::digest;
-use crate::errand::{self, Behalf, ErrandEvent, ErrandOutcome};
+use crate::errand::{self, ErrandEvent, ErrandOutcome, Requester};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::forecast;
 use crate::health::count_flake;
@@ -132,9 +132,9 @@ impl State {
                 self.tasks.retain(|task, _| task.project != *id);
                 self.tally.remove(id);
                 self.unassigned.retain(|task, _| task.project != *id);
-                let gone = self.purses.keys().filter(|budget| budget.project() == Some(id));
+                let gone = self.budget_usage.keys().filter(|budget| budget.project() == Some(id));
                 for budget in gone.cloned().collect::<Vec<_>>() {
-                    self.forget_purse(&budget);
+                    self.forget_usage(&budget);
                 }
             }
             ProjectEvent::PolicyChanged { policy, unwritten } => {
@@ -205,10 +205,10 @@ impl State {
 
     fn evolve_budget(&mut self, budget: &Budget, event: &BudgetEvent, at: Timestamp) {
         // A budget that nobody has spent anything of can be raised, and then it is remembered.
-        let purse = self.purses.entry(budget.clone()).or_default();
-        budget::evolve(budget, purse, event, at);
-        let due = purse.due();
-        match purse.cap.is_some() {
+        let usage = self.budget_usage.entry(budget.clone()).or_default();
+        budget::evolve(budget, usage, event, at);
+        let due = usage.due();
+        match usage.cap.is_some() {
             true => self.index.capped.insert(budget.clone()),
             false => self.index.capped.remove(budget),
         };
@@ -296,12 +296,12 @@ impl State {
             self.tally.entry(session.spec.project.clone()).or_default().spend(before, spend);
         }
         for budget in budgets.into_iter().filter(|budget| known || budget.project().is_none()) {
-            self.purses.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
+            self.budget_usage.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
         }
     }
 
-    fn forget_purse(&mut self, budget: &Budget) {
-        self.purses.swap_remove(budget);
+    fn forget_usage(&mut self, budget: &Budget) {
+        self.budget_usage.swap_remove(budget);
         self.index.capped.remove(budget);
         self.index.timers.set(Timer::Budget(budget.clone()), None);
     }
@@ -322,7 +322,7 @@ impl State {
     fn forget_task(&mut self, task: &TaskId) {
         self.tasks.remove(task);
         self.unassigned.remove(task);
-        self.forget_purse(&Budget::Task(task.clone()));
+        self.forget_usage(&Budget::Task(task.clone()));
         for other in self.tasks.values_mut() {
             other.blocked_by.remove(task);
         }
@@ -339,7 +339,7 @@ impl State {
     }
 
     fn evolve_incident(&mut self, key: &IncidentKey, event: &IncidentEvent, at: Timestamp) {
-        if let IncidentEvent::Escalated { to: incident::Rung::Person, .. } = event
+        if let IncidentEvent::Escalated { to: incident::EscalationLevel::Person, .. } = event
             && digest::needs_person(&key.kind)
             && let Some(project) = self.project_of(&key.subject)
         {
@@ -443,8 +443,9 @@ impl State {
     }
 
     fn evolve_errand(&mut self, id: ErrandId, event: &ErrandEvent, at: Timestamp) {
-        if let ErrandEvent::Failed { behalf: Behalf::Task(task), why }
-        | ErrandEvent::Done { behalf: Behalf::Task(task), outcome: ErrandOutcome::Refused { why } } = event
+        if let ErrandEvent::Failed { requester: Requester::Task(task), why }
+        | ErrandEvent::Done { requester: Requester::Task(task), outcome: ErrandOutcome::Refused { why } } =
+            event
             && self.tasks.contains_key(task)
         {
             self.unassigned.insert(task.clone(), Unassigned { why: why.clone(), at });

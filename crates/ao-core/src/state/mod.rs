@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Budget, Purse};
+use crate::budget::{Budget, BudgetUsage};
 use crate::digest::Tally;
 use crate::errand::Errand;
 use crate::incident::{Incident, IncidentKey, IncidentKind};
@@ -58,7 +58,7 @@ pub struct State {
     pub limits_seen: BTreeMap<String, LimitsSeen>,
     /// What has been spent of budgets that several sessions share. Hashed as sessions are: each turn is counted in four.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub purses: IndexMap<Budget, Purse, FxBuildHasher>,
+    pub budget_usage: IndexMap<Budget, BudgetUsage, FxBuildHasher>,
     /// The tasks that have had a session. They get no second one by themselves, also if they are opened again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub worked: BTreeSet<TaskId>,
@@ -136,7 +136,7 @@ impl State {
                 self.index.notices.entry(key.clone()).or_default().insert(*id);
             }
         }
-        let capped = self.purses.iter().filter(|(_, purse)| purse.cap.is_some());
+        let capped = self.budget_usage.iter().filter(|(_, usage)| usage.cap.is_some());
         self.index.capped = capped.map(|(budget, _)| budget.clone()).collect();
         let timers = self
             .incidents
@@ -144,7 +144,9 @@ impl State {
             .map(|incident| (Timer::Incident(incident.key.clone()), incident.due))
             .chain(self.notices.values().map(|notice| (Timer::Notice(notice.id), notice.due())))
             .chain(self.errands.values().map(|errand| (Timer::Errand(errand.id), errand.again_at)))
-            .chain(self.purses.iter().map(|(budget, purse)| (Timer::Budget(budget.clone()), purse.due())))
+            .chain(
+                self.budget_usage.iter().map(|(budget, usage)| (Timer::Budget(budget.clone()), usage.due())),
+            )
             .chain(
                 self.accounts.iter().map(|(account, until)| (Timer::Account(account.clone()), Some(*until))),
             )

@@ -3,7 +3,7 @@
 use super::{NextStep, Turn, WorkStage, pull_word, waiting_key};
 use crate::Timestamp;
 use crate::decide::agent_of;
-use crate::incident::{Doubt, Incident, IncidentKey, IncidentKind, ProblemId, Rung, Subject};
+use crate::incident::{Doubt, EscalationLevel, Incident, IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::outside::{cut, one_line};
 use crate::policy::{MergeRule, RuleVerdict, Verdict};
 use crate::pull::{CheckState, Green, Pull, PullState, Standing, ThreadFacts};
@@ -166,7 +166,10 @@ impl Place<'_> {
         if doubted {
             return self.step(Turn::Checks, stage, format!("{what}; it is run again"));
         }
-        if let Some(up) = open.iter().find(|incident| matches!(incident.rung, Rung::Person | Rung::Nobody)) {
+        if let Some(up) = open
+            .iter()
+            .find(|incident| matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody))
+        {
             let told = match up.acted {
                 0 => "its agent is not asked to mend it".to_owned(),
                 1 => "its agent was told once".to_owned(),
@@ -259,7 +262,9 @@ impl Place<'_> {
         let Some(ready) = self.state.readiness(self.pull, verdict) else { return false };
         let key = self.key(ready.kind, ready.id);
         match self.state.incidents.get(&key) {
-            Some(incident) => matches!(incident.rung, Rung::Agent | Rung::Orchestrator),
+            Some(incident) => {
+                matches!(incident.level, EscalationLevel::Agent | EscalationLevel::Orchestrator)
+            }
             None => self.by_itself(&key.kind),
         }
     }

@@ -216,16 +216,16 @@ fn an_agent_that_leaves_its_place_is_flagged_once_and_again_when_it_comes_back()
     desk.sees(session, Source::Hook, Reading::Idle);
     desk.wait_unseen(30);
     assert_eq!(desk.wants(session), [format!("look at {session}")]);
-    let astray =
-        |what: Option<&str>| SessionInput::Place { attempt: attempt(1), astray: what.map(str::to_owned) };
+    let drift =
+        |what: Option<&str>| SessionInput::Drift { attempt: attempt(1), drift: what.map(str::to_owned) };
     desk.tell(session, SessionInput::Looked { attempt: attempt(1), signals: vec![] });
     for _ in 0..2 {
-        desk.tell(session, astray(Some("its branch is `main`")));
+        desk.tell(session, drift(Some("its branch is `main`")));
     }
     assert_eq!(desk.told(), ["`app-1` has left its place: its branch is `main`"]);
     assert!(desk.status(session).ends_with("; its branch is `main`"), "{}", desk.status(session));
-    desk.tell(session, astray(None));
-    assert_eq!(desk.session(session).astray, None);
+    desk.tell(session, drift(None));
+    assert_eq!(desk.session(session).drift, None);
 }
 
 /// acceptance: S2

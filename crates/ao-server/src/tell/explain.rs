@@ -2,7 +2,7 @@
 
 use ao_api::{Explanation, Incident, Queue, Rule, Signal};
 use ao_core::evidence::{self, Activity, Confidence, Evidence, Judgement, Reading, judge};
-use ao_core::incident::{Rung, Subject};
+use ao_core::incident::{EscalationLevel, Subject};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::{Phase, Session, StatusWord};
 use ao_core::{State, Timestamp};
@@ -52,7 +52,7 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
         holds: holds(session),
         incidents: incidents(state, session),
         messages: messages(state, session, now).messages,
-        astray: session.astray.clone(),
+        astray: session.drift.clone(),
         next: next(state, session, now),
     }
 }
@@ -213,11 +213,11 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
                 detail: incident.detail.clone(),
                 opened_at: time(incident.opened),
                 acted: incident.acted,
-                asked: match incident.rung {
-                    Rung::Agent => "agent",
-                    Rung::Orchestrator => "orchestrator",
-                    Rung::Person => "person",
-                    Rung::Nobody => "nobody",
+                asked: match incident.level {
+                    EscalationLevel::Agent => "agent",
+                    EscalationLevel::Orchestrator => "orchestrator",
+                    EscalationLevel::Person => "person",
+                    EscalationLevel::Nobody => "nobody",
                 }
                 .into(),
                 held: incident.doubt.as_ref().map(|doubt| super::reaction::doubted(doubt).to_owned()),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::health::BaseVerdict;
-use ao_core::incident::{Doubt, Incident, IncidentEvent, IncidentKey, ProblemId, Rung, Subject};
+use ao_core::incident::{Doubt, EscalationLevel, Incident, IncidentEvent, IncidentKey, ProblemId, Subject};
 use ao_core::project::ProjectEvent;
 use ao_core::pull::{CheckState, PullEvent};
 use ao_core::{ProjectId, PullId, State};
@@ -106,11 +106,14 @@ pub(super) fn no_dead_ends(inner: &mut Inner, state: &State) {
 
 /// Whether something is bound to happen to a problem.
 pub(super) fn goes_on(incident: &Incident) -> bool {
-    incident.due.is_some() || waits(incident) || matches!(incident.rung, Rung::Person | Rung::Nobody)
+    incident.due.is_some()
+        || waits(incident)
+        || matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody)
 }
 
 /// Whether it waits for the base, or for whoever was answered.
 pub(super) fn waits(incident: &Incident) -> bool {
     incident.doubt == Some(Doubt::BaseRed {})
-        || (incident.rung == Rung::Agent && incident.answered.as_ref() == Some(&incident.revision))
+        || (incident.level == EscalationLevel::Agent
+            && incident.answered.as_ref() == Some(&incident.revision))
 }

@@ -3,7 +3,7 @@
 use ao_core::errand::ErrandEvent;
 use ao_core::event::{AccountEvent, HostEvent};
 use ao_core::evidence::Activity;
-use ao_core::incident::{IncidentEvent, IncidentKey, Rung};
+use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKey};
 use ao_core::notice::NoticeEvent;
 use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Role, Session, SessionEvent};
 use ao_core::{Event, SessionId, Stamped, Timestamp};
@@ -61,7 +61,7 @@ pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
 pub(crate) fn commit_over(inner: &mut Inner) {
     for (key, by) in std::mem::take(&mut inner.log.ledger.unheard) {
         let known = inner.log.shadow.incidents.get(&key);
-        let left = known.is_some_and(|incident| incident.rung == by && incident.absent.is_none());
+        let left = known.is_some_and(|incident| incident.level == by && incident.absent.is_none());
         inner.must(!left, NobodyDeaf, || format!("news was given up, and nobody else is told: {key}"));
     }
 }
@@ -69,7 +69,11 @@ pub(crate) fn commit_over(inner: &mut Inner) {
 /// Notes the problems whose news is given up with a delivery.
 fn give_up(inner: &mut Inner, id: SessionId, delivery: u32) {
     let Some(session) = inner.log.shadow.sessions.get(&id) else { return };
-    let by = if session.spec.role == Role::Orchestrator { Rung::Orchestrator } else { Rung::Agent };
+    let by = if session.spec.role == Role::Orchestrator {
+        EscalationLevel::Orchestrator
+    } else {
+        EscalationLevel::Agent
+    };
     let given_up = session.outbox.under_way().filter(|under_way| under_way.no == delivery);
     let news = given_up.flat_map(|delivery| &delivery.messages).filter_map(|message| match &message.kind {
         MessageKind::News { incident } => Some((incident.clone(), by)),
@@ -209,8 +213,10 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
 /// concerns are held one after the other.
 fn overspent(inner: &Inner, session: &Session, at: Timestamp) -> bool {
     let shadow = &inner.log.shadow;
-    let caps =
-        shadow.budgets_of(session).into_iter().filter_map(|budget| shadow.purses.get(&budget)?.cap.as_ref());
+    let caps = shadow
+        .budgets_of(session)
+        .into_iter()
+        .filter_map(|budget| shadow.budget_usage.get(&budget)?.cap.as_ref());
     caps.into_iter().any(|cap| cap.since < at)
 }
 
@@ -406,7 +412,7 @@ fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
         IncidentEvent::Unsaid {} | IncidentEvent::Failed { instead: true, .. } => {
             told.acted = told.acted.saturating_sub(1);
         }
-        IncidentEvent::Escalated { to: Rung::Person, .. } => {
+        IncidentEvent::Escalated { to: EscalationLevel::Person, .. } => {
             told.persons += 1;
             let persons = told.persons;
             inner.must(persons == 1, EscalatedOnce, || format!("a person is told {persons} times: {key}"));

@@ -274,7 +274,7 @@ impl Forges {
         for (kind, order) in orders.await.unwrap_or_default() {
             let Some(workspace) = self.workspaces.get(&kind) else { continue };
             if let Some(stand) = workspace.whereabouts(&order).await.stand {
-                let input = SessionInput::Stands { stand };
+                let input = SessionInput::CheckedOut { checked_out: stand };
                 // It may have ended meanwhile.
                 self.handle.ask(Input::Session { session: order.session, input }).await.ok();
             }

@@ -137,9 +137,9 @@ async fn a_tree_with_work_in_it_is_kept_and_says_why() {
 async fn an_agent_that_leaves_its_branch_is_flagged() {
     let fleet = Fleet::start(Plan::on("process")).await;
     let session = fleet.spawn("fix", "[[tool git checkout --quiet -b elsewhere]]").await;
-    fleet.until_session(session, "it is flagged", |session| session.astray.is_some()).await;
-    let astray = fleet.session(session).await.astray.unwrap();
-    assert!(astray.contains("elsewhere"), "{astray}");
+    fleet.until_session(session, "it is flagged", |session| session.drift.is_some()).await;
+    let drift = fleet.session(session).await.drift.unwrap();
+    assert!(drift.contains("elsewhere"), "{drift}");
     fleet.until_told("has left its place").await;
     fleet.finish().await;
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use ao_core::Timestamp;
-use ao_core::errand::{Behalf, Errand, Order};
+use ao_core::errand::{Errand, Order, Requester};
 use ao_core::pull::{Author, ChangeSize, Mergeable, PullFacts, Standing};
 use ao_core::{Commit, ErrandId, ProjectId, PullId};
 use ao_ports::{
@@ -153,12 +153,12 @@ async fn outcome(
     let errander = Errander::new(Utf8Path::new("/nowhere"), keeper, Arc::new(SystemClock), Arc::default());
     let scm: Arc<dyn Scm> = played.clone();
     errander.plug(BTreeMap::from([(ProjectId::new("app"), scm)]));
-    let (id, behalf) = (ErrandId(1), Behalf::Update(pull()));
+    let (id, requester) = (ErrandId(1), Requester::Update(pull()));
     let errand = Errand {
         id,
         key: "k".into(),
         order,
-        behalf,
+        requester,
         since: Timestamp(0),
         tries: 0,
         waits: 0,

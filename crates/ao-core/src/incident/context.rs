@@ -11,7 +11,7 @@ use crate::session::HoldKind;
 use crate::state::State;
 
 /// What the next step depends on beside the problem itself.
-pub(crate) struct Scene<'a> {
+pub(crate) struct IncidentContext<'a> {
     pub(super) reaction: &'a Reaction,
     /// A problem must be gone this long before it is over.
     pub(super) stable_clear: Duration,
@@ -47,13 +47,13 @@ pub(crate) enum Misfit {
     Senseless(&'static str),
 }
 
-impl Scene<'_> {
+impl IncidentContext<'_> {
     /// Looks around for one problem, and hands what is seen to `then`.
     pub(crate) fn of<T>(
         state: &State,
         key: &IncidentKey,
         now: Timestamp,
-        then: impl FnOnce(&Scene<'_>) -> T,
+        then: impl FnOnce(&IncidentContext<'_>) -> T,
     ) -> T {
         let reaction = state.reaction(&key.kind, &key.subject);
         let holds = |incident: &Incident| state.holds(reaction.condition.as_deref(), incident);
@@ -61,7 +61,7 @@ impl Scene<'_> {
             Subject::Pull(id) => state.pulls.get(id),
             _ => None,
         };
-        then(&Scene {
+        then(&IncidentContext {
             reaction: &reaction,
             stable_clear: stable_clear(state, key, &reaction),
             now,
