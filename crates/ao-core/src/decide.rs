@@ -172,7 +172,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 .admitted
                 .into_iter()
                 // Whoever finds the last port taken by one before it waits for the next time.
-                .filter_map(|session| Some((session, leases.take(session)?)))
+                .filter_map(|session| Some((session, leases.take(session, &session.ports)?)))
                 .flat_map(|(session, ports)| {
                     session_events(session.id, session::admit(session, moment, ports))
                 })
@@ -477,7 +477,7 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
             events.extend(session_events(session.id, seen));
         }
         // Each is looked at by itself: if they are gone indeed, as after a reboot, they are soon brought back.
-        if doubted && !session.look {
+        if doubted && !session.watch.wanted {
             events.push(Event::Session(session.id, SessionEvent::LookWanted {}));
         }
     }

@@ -396,7 +396,7 @@ impl<'a> Slots<'a> {
         let project = &session.spec.project;
         self.taken = self.taken.saturating_sub(1);
         *self.given.entry(project.clone()).or_default() += 1;
-        if let Some(left) = self.ports.get_mut(project).filter(|_| !session.ports.is_empty()) {
+        if let Some(left) = self.ports.get_mut(project).filter(|_| !session.ports.held.is_empty()) {
             *left = left.saturating_add(1);
         }
         if let Some(id) = session.spec.agent.specialist.as_deref()

@@ -191,7 +191,7 @@ impl Rules for Mutant {
             }
             Mutant::ForgetsRestarts => {
                 for session in state.sessions.values_mut() {
-                    session.restarts = 0;
+                    session.launch.restarts = 0;
                 }
                 Core.step(state, moment, input)
             }
@@ -271,7 +271,7 @@ impl Mutant {
             }
             (Mutant::RemembersWrongly, Event::Session(id, SessionEvent::Spent { .. })) => {
                 if let Some(session) = state.sessions.get_mut(id) {
-                    session.spend.turns += 1;
+                    session.usage.spend.turns += 1;
                 }
             }
             (Mutant::ForgetsTries, Event::Incident(key, IncidentEvent::Returned { .. })) => {

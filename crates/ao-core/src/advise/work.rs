@@ -32,7 +32,7 @@ pub(super) fn answers(known: &Known<'_>) -> Vec<Advice> {
     let (state, now) = (known.state, known.now);
     let asking = state.live().filter(|session| session.judgement.activity == Activity::NeedsInput);
     let of = asking.map(|session| {
-        let since = since(now, session.dialog.unwrap_or(session.activity_since));
+        let since = since(now, session.dialogs.open.unwrap_or(session.activity_since));
         let waiting = behind(known, session);
         let what = format!("{} waits for your answer since {since}", session.spec.name);
         let question = one_line(&cut(&session.status(now).reason, SAID));
@@ -157,9 +157,9 @@ pub(super) fn burns(known: &Known<'_>) -> Vec<Advice> {
             && session.judgement.activity != Activity::NeedsInput
     });
     let of = at_work.filter_map(|session| {
-        let why = match session.spec.limits.nearly_reached(&session.spend) {
+        let why = match session.spec.limits.nearly_reached(&session.usage.spend) {
             Some(reached) => format!("{} of {} {} are used up", reached.spent, reached.limit, reached.what),
-            None if session.spend.turns >= MANY_TURNS => format!("{} turns", session.spend.turns),
+            None if session.usage.spend.turns >= MANY_TURNS => format!("{} turns", session.usage.spend.turns),
             None => return None,
         };
         let name = &session.spec.name;

@@ -43,7 +43,7 @@ fn session(state: &State, id: SessionId, event: &SessionEvent, at: Timestamp) ->
     let point = match event {
         SessionEvent::WorkspaceReady { .. } => HookPoint::WorkspaceCreated,
         // A session starts once, however often its process does.
-        SessionEvent::Launched { .. } if session.launches == 1 => HookPoint::SessionStarted,
+        SessionEvent::Launched { .. } if session.launch.count == 1 => HookPoint::SessionStarted,
         SessionEvent::Ended { .. } => HookPoint::SessionEnded,
         _ => return None,
     };

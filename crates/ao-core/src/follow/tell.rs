@@ -171,7 +171,7 @@ fn how_to_answer(session: &Session, dialog: &str) -> String {
         [] => "yes|no|TEXT".to_owned(),
         choices => choices.join("|"),
     };
-    let (name, number) = (&session.spec.name, session.questions);
+    let (name, number) = (&session.spec.name, session.dialogs.questions);
     format!("Answer with: ao answer {name} {answers} --question {number}")
 }
 

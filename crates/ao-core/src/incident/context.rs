@@ -88,7 +88,7 @@ fn helpers(state: &State, subject: &Subject) -> Helpers {
     let agent = agent_of(state, subject);
     let limited = agent.filter(|agent| agent.is_live() && agent.holds.contains_key(&HoldKind::Account));
     Helpers {
-        back: limited.and_then(|agent| agent.resume_at.or(state.accounts.get(agent.account()).copied())),
+        back: limited.and_then(|agent| agent.resume.at.or(state.accounts.get(agent.account()).copied())),
         agent: agent.is_some_and(|agent| agent.is_live() && agent.holds.is_empty()),
         live: agent.is_some_and(|agent| agent.is_live()),
         orchestrator: orchestrator_of(state, subject)

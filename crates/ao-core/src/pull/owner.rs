@@ -55,7 +55,8 @@ fn by_branch(session: &Session, pull: &Pull) -> bool {
 /// A commit that the session began with is not its own, and everybody who begins there stands on it.
 fn by_head(session: &Session, pull: &Pull) -> bool {
     let began = session.workspace.tree.as_ref().map(|tree| tree.base.as_str());
-    session.checked_out.head.as_ref() == Some(&pull.facts.head) && began != Some(pull.facts.head.as_str())
+    session.watch.checked_out.head.as_ref() == Some(&pull.facts.head)
+        && began != Some(pull.facts.head.as_str())
 }
 
 /// Each session commits under an address of its own, and takes it along wherever it pushes to.

@@ -139,9 +139,9 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (Phase::Starting { attempt, then_stop: None, .. }, I::PortTaken { attempt: of, port })
             if of == *attempt =>
         {
-            let mut wiser = session.clone();
-            wiser.ports_refused.insert(port);
-            Ok(match Leases::new(state).take(&wiser) {
+            let mut lease = session.ports.clone();
+            lease.refused.insert(port);
+            Ok(match Leases::new(state).take(session, &lease) {
                 Some(ports) => vec![E::PortsLeased { ports, refused: port }],
                 None => {
                     let why =
@@ -203,7 +203,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     events.extend(see(state, session, now, signal));
                 }
             }
-            if session.look && !session_leaves(&events) {
+            if session.watch.wanted && !session_leaves(&events) {
                 events.push(E::Looked {});
             }
             Ok(events)
@@ -225,14 +225,14 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
 
         (Phase::Running { attempt, .. }, I::Drift { attempt: of, drift }) if of == *attempt => {
             Ok(match drift {
-                Some(what) if session.drift.as_ref() != Some(&what) => vec![E::Drifted { what }],
-                None if session.drift.is_some() => vec![E::DriftEnded {}],
+                Some(what) if session.watch.drift.as_ref() != Some(&what) => vec![E::Drifted { what }],
+                None if session.watch.drift.is_some() => vec![E::DriftEnded {}],
                 _ => vec![],
             })
         }
 
         (phase, I::CheckedOut { checked_out }) if !matches!(phase, Phase::Ended { .. }) => {
-            Ok(if session.checked_out == checked_out {
+            Ok(if session.watch.checked_out == checked_out {
                 vec![]
             } else {
                 vec![E::CheckoutChanged { checked_out }]
@@ -245,7 +245,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             if of == *attempt && is_answering(session, number) =>
         {
             // Nothing may tell that the dialog has closed.
-            let look = (!session.look).then_some(E::LookWanted {});
+            let look = (!session.watch.wanted).then_some(E::LookWanted {});
             Ok([E::Answered { number }].into_iter().chain(look).collect())
         }
         (Phase::Running { attempt, .. }, I::NotAnswered { attempt: of, number, why })
@@ -288,7 +288,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             let until = now + backoff(pauses);
             let mut events = vec![E::DeliveryPaused { delivery, until, counts: false, why }];
             // The evidence called for it and the screen did not: something was not told to us.
-            if !session.look {
+            if !session.watch.wanted {
                 events.push(E::LookWanted {});
             }
             Ok(events)
@@ -349,7 +349,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Release { kind }) => Ok(release(session, kind)),
         (_, I::Resume { limits }) => resume(state, session, now, limits),
         (_, I::LimitOver { after, within })
-            if session.holds.contains_key(&HoldKind::Account) && session.resume_at.is_none() =>
+            if session.holds.contains_key(&HoldKind::Account) && session.resume.at.is_none() =>
         {
             // It waits for a person from now on, and no change of mind in between lets it overtake the others.
             if !state.resumes_by_itself(session) {
@@ -364,7 +364,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             Ok(halt(session, now, why))
         }
         (_, I::Spent { attempt, spend }) if attempt == session.attempt => {
-            Ok(spent(session, session.spent_before.plus(spend)))
+            Ok(spent(session, session.usage.before.plus(spend)))
         }
         (_, I::Denied { attempt, call, tool }) => Ok(denied(session, attempt, &call, &tool)),
         (_, I::Count) if session.is_live() => Ok(spent(session, session.counted(now))),
@@ -514,7 +514,7 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
                 events.push(SessionEvent::Stopping { then: after_exit(state, session, now, code) });
             }
             // Hearsay: whether the process is gone is for a look at it to say.
-            _ if !session.look && matches!(session.phase, Phase::Running { .. }) => {
+            _ if !session.watch.wanted && matches!(session.phase, Phase::Running { .. }) => {
                 events.push(SessionEvent::LookWanted {});
             }
             _ => {}
@@ -526,7 +526,7 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
 
 /// The conversation that the agent names, if it is another than the one we know of.
 fn conversation_seen(state: &State, session: &Session, seen: Option<ConversationId>) -> Vec<SessionEvent> {
-    let new = seen.filter(|seen| session.conversation.as_ref() != Some(seen));
+    let new = seen.filter(|seen| session.launch.conversation.as_ref() != Some(seen));
     // Another session's conversation is not ours to adopt, whatever the agent says.
     let own = new.filter(|seen| state.owner_of_conversation(seen).is_none_or(|owner| owner == session.id));
     own.map(|conversation| SessionEvent::ConversationSeen { conversation }).into_iter().collect()
@@ -536,7 +536,7 @@ fn conversation_seen(state: &State, session: &Session, seen: Option<Conversation
 fn conversation_gone(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let settings = &state.settings;
     let why = "the conversation to resume is gone; starts afresh with the task".to_owned();
-    let fresh = match session.restarts {
+    let fresh = match session.launch.restarts {
         restarts if restarts < settings.restarts => AfterStop::Retry { restarts: restarts + 1, at: now, why },
         _ => AfterStop::Rest { code: None, why },
     };
@@ -579,7 +579,7 @@ fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>
         Phase::Running { since, .. } => now.since(since),
         _ => Duration::ZERO,
     };
-    let restarts = if ran >= settings.stable_run { 0 } else { session.restarts };
+    let restarts = if ran >= settings.stable_run { 0 } else { session.launch.restarts };
     // It goes on when the limit is over, and holds no slot until then. Any exit code: it did not come to the end of its turn.
     if session.met_a_limit() {
         return AfterStop::Rest { code: code.filter(|code| *code != 0), why: LIMITED.to_owned() };
@@ -601,7 +601,7 @@ fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>
 /// Takes an answer to the question with that number, and to no other: what was asked when the person read it may have been
 /// replaced since.
 fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: String) -> Events {
-    if session.answer.is_some() {
+    if session.dialogs.answer.is_some() {
         return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));
     }
     let Some(open) = session.open_question() else {
@@ -615,12 +615,12 @@ fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: St
             question: open.text.to_owned(),
         });
     }
-    let (number, question) = (session.answers.saturating_add(1), open.text.to_owned());
+    let (number, question) = (session.dialogs.answers.saturating_add(1), open.text.to_owned());
     Ok(vec![SessionEvent::Answering { answer: Answer { number, by, question, to: open.number, text } }])
 }
 
 fn is_answering(session: &Session, number: u32) -> bool {
-    session.answer.as_ref().is_some_and(|answer| answer.number == number)
+    session.dialogs.answer.as_ref().is_some_and(|answer| answer.number == number)
 }
 
 // ── ending ──

@@ -26,7 +26,7 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
     if session.again_at().is_some_and(|at| at <= now) {
         return vec![E::DelayOver {}];
     }
-    if session.resume_at.is_some_and(|at| at <= now) {
+    if session.resume.at.is_some_and(|at| at <= now) {
         return go_on(state, session, now);
     }
     match &session.phase {
@@ -138,7 +138,7 @@ impl Session {
             Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(self.forgotten_at(*at, settings)),
             _ => self.again_at(),
         };
-        otherwise.into_iter().chain(self.resume_at).min()
+        otherwise.into_iter().chain(self.resume.at).min()
     }
 
     /// Until when it waits at most for those that change the files which its task names.
@@ -175,14 +175,14 @@ impl Session {
     /// When the time that it may take is up.
     fn time_is_up(&self) -> Option<Timestamp> {
         let Phase::Running { since, .. } = self.phase else { return None };
-        let limit = self.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
-        Some(since + Duration::from_secs(limit.saturating_sub(self.ran)))
+        let limit = self.usage.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
+        Some(since + Duration::from_secs(limit.saturating_sub(self.usage.ran)))
     }
 
     /// When its time is counted into a budget that it shares with others and that is one of time.
     fn count_at(&self, counts_time: bool) -> Option<Timestamp> {
         let Phase::Running { since, .. } = self.phase else { return None };
-        let next = (self.spend.seconds + COUNTED_EVERY).saturating_sub(self.ran);
+        let next = (self.usage.spend.seconds + COUNTED_EVERY).saturating_sub(self.usage.ran);
         counts_time.then(|| since + Duration::from_secs(next))
     }
 
@@ -194,11 +194,11 @@ impl Session {
             return None;
         }
         let grace = hold.since + GRACE;
-        if self.limits.overdrawn(&self.spend).is_some() {
+        if self.usage.limits.overdrawn(&self.usage.spend).is_some() {
             return Some((grace, hold.why.clone()));
         }
-        let seconds = self.limits.overdrawn_seconds()?;
-        let over = since + Duration::from_secs(seconds.saturating_sub(self.ran));
+        let seconds = self.usage.limits.overdrawn_seconds()?;
+        let over = since + Duration::from_secs(seconds.saturating_sub(self.usage.ran));
         Some((grace.max(over), hold.why.clone()))
     }
 
@@ -215,23 +215,24 @@ impl Session {
 
     /// When somebody should look at the agent, because what we believe of it may no longer be so.
     fn look_at(&self, settings: &Settings) -> Option<Timestamp> {
-        if self.look {
+        if self.watch.wanted {
             return None;
         }
         match self.judgement.activity {
             Activity::Starting | Activity::Working | Activity::Unknown => {
-                Some(self.looked + settings.look_after)
+                Some(self.watch.looked + settings.look_after)
             }
             // It waits for a person, who may have come: soon at first, then ever more seldom.
             Activity::NeedsInput | Activity::Blocked => {
-                let waited = self.looked.since(self.activity_since);
-                Some(self.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
+                let waited = self.watch.looked.since(self.activity_since);
+                Some(self.watch.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
             }
             Activity::Idle | Activity::RateLimited => {
                 // Somebody typed, and nothing has been heard of what came of it.
-                let typed = self.evidence.human_typed.filter(|typed| *typed > self.looked);
+                let typed = self.evidence.human_typed.filter(|typed| *typed > self.watch.looked);
                 // A turn is over, and nobody has seen yet whether the agent is still where it should be.
-                let turned = (self.activity_since > self.placed).then_some(self.placed + settings.look_after);
+                let turned = (self.activity_since > self.watch.placed)
+                    .then_some(self.watch.placed + settings.look_after);
                 [typed.map(|typed| typed + settings.human_quiet), turned].into_iter().flatten().min()
             }
             Activity::Exited => None,

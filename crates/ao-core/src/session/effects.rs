@@ -38,18 +38,18 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
         }
         Phase::Running { attempt, .. } => {
             wanted.extend(follow(session, *attempt));
-            if session.look {
+            if session.watch.wanted {
                 wanted.push(Effect::Look {
                     session: session.id,
                     attempt: *attempt,
                     process: session.process.clone(),
                     agent: session.spec.agent.clone(),
-                    conversation: session.conversation.clone(),
+                    conversation: session.launch.conversation.clone(),
                     runtime: session.spec.runtime.clone(),
                     place: place(state, session),
                 });
             }
-            if let Some(answer) = &session.answer
+            if let Some(answer) = &session.dialogs.answer
                 && let Some(process) = &session.process
             {
                 wanted.push(Effect::Answer {
@@ -74,7 +74,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                     delivery: delivery.no,
                     tries: delivery.tries,
                     process: session.process.clone(),
-                    conversation: session.conversation.clone(),
+                    conversation: session.launch.conversation.clone(),
                     agent: session.spec.agent.clone(),
                     runtime: session.spec.runtime.clone(),
                     text: delivery.text.clone(),
@@ -127,7 +127,7 @@ fn follow(session: &Session, attempt: Attempt) -> Option<Effect> {
         session: session.id,
         attempt,
         process: session.process.clone()?,
-        conversation: session.conversation.clone(),
+        conversation: session.launch.conversation.clone(),
         agent: session.spec.agent.clone(),
         with_launch: unproven.map(|delivery| delivery.text.clone()),
     })
@@ -152,7 +152,7 @@ fn set_up_plan(state: &State, session: &Session) -> SetUpPlan {
         path: session.workspace.path().unwrap_or_default().to_owned(),
         setup: setup(state, session),
         environment: environment(state, session),
-        ports: session.ports.clone(),
+        ports: session.ports.held.clone(),
     }
 }
 
@@ -184,7 +184,7 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
 
 /// How to launch it; nothing while its conversation is being given up, which the same step ends.
 fn launch_plan(state: &State, session: &Session) -> Option<LaunchPlan> {
-    let conversation = session.conversation.clone()?;
+    let conversation = session.launch.conversation.clone()?;
     let with_launch =
         session.outbox.current.as_ref().filter(|delivery| delivery.with_launch == Some(session.attempt));
     Some(LaunchPlan {
@@ -195,9 +195,9 @@ fn launch_plan(state: &State, session: &Session) -> Option<LaunchPlan> {
         runtime: session.spec.runtime.clone(),
         path: session.workspace.path().unwrap_or_default().to_owned(),
         conversation,
-        resume: session.conversation_begun,
+        resume: session.launch.begun,
         prompt: with_launch.map(|delivery| delivery.text.clone()),
         environment: environment(state, session),
-        ports: session.ports.clone(),
+        ports: session.ports.held.clone(),
     })
 }

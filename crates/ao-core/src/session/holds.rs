@@ -9,7 +9,7 @@ use crate::state::State;
 
 pub(super) fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
     // One that was about to go on after a limit does not, if there is a new one.
-    let again = kind == HoldKind::Account && session.resume_at.is_some();
+    let again = kind == HoldKind::Account && session.resume.at.is_some();
     if session.holds.contains_key(&kind) && !again {
         return vec![];
     }
@@ -31,7 +31,7 @@ pub(super) fn resume(
     now: Timestamp,
     limits: Option<Limits>,
 ) -> Result<Vec<SessionEvent>, Refusal> {
-    if let Some(reached) = limits.unwrap_or(session.limits).reached(&session.spend) {
+    if let Some(reached) = limits.unwrap_or(session.usage.limits).reached(&session.usage.spend) {
         return Err(spent_budget(session, &reached));
     }
     let by_word = [HoldKind::Person, HoldKind::Consent, HoldKind::Budget, HoldKind::Hook];
@@ -65,7 +65,7 @@ fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
     Err(Refusal::Limited {
         name: session.spec.name.clone(),
         account: session.account().to_owned(),
-        until: state.accounts.get(session.account()).copied().or(session.resume_at),
+        until: state.accounts.get(session.account()).copied().or(session.resume.at),
         by_itself: state.resumes_by_itself(session),
     })
 }
@@ -102,15 +102,15 @@ pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<Sessio
 
 /// What it means that so much is used up in all.
 pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
-    let spend = session.spend.later(total);
+    let spend = session.usage.spend.later(total);
     let mut events = Vec::new();
-    if spend != session.spend {
+    if spend != session.usage.spend {
         events.push(SessionEvent::Spent { spend });
     }
-    if let Some(reached) = session.limits.reached(&spend) {
+    if let Some(reached) = session.usage.limits.reached(&spend) {
         events.extend(hold(session, HoldKind::Budget, format!("its budget is spent: {reached}")));
-    } else if let Some(mark) = session.limits.nearly_reached(&spend)
-        && !session.budget_marked
+    } else if let Some(mark) = session.usage.limits.nearly_reached(&spend)
+        && !session.usage.marked
     {
         events.push(SessionEvent::BudgetMarked { mark: mark.to_string() });
     }
@@ -124,6 +124,6 @@ impl Session {
             Phase::Running { since, .. } => now.since(since).as_secs(),
             _ => 0,
         };
-        Spend { turns: self.turns, seconds: self.ran.saturating_add(running), ..Spend::default() }
+        Spend { turns: self.usage.turns, seconds: self.usage.ran.saturating_add(running), ..Spend::default() }
     }
 }

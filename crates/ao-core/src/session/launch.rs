@@ -14,10 +14,10 @@ use crate::{Attempt, ConversationId, Moment, SessionId, Timestamp};
 /// Decides how the next process starts: resumed, or afresh with the task; with the first message or without.
 pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Vec<SessionEvent> {
     let abilities = session.spec.agent.abilities;
-    let resume = session.conversation_begun && abilities.resume;
+    let resume = session.launch.begun && abilities.resume;
     let mut events = Vec::new();
     let mut outbox = Cow::Borrowed(&session.outbox);
-    if !resume && session.conversation_begun {
+    if !resume && session.launch.begun {
         // The agent remembers nothing. What an earlier process may or may not have taken is to be said again.
         events.push(SessionEvent::ConversationGone { attempt });
         outbox.to_mut().unsend();
@@ -27,7 +27,7 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
         outbox.to_mut().queue(&message, None);
         events.push(SessionEvent::MessageQueued { message, replaces: None });
     }
-    let conversation = match &session.conversation {
+    let conversation = match &session.launch.conversation {
         Some(conversation) if resume => conversation.clone(),
         _ => fresh_conversation(session.id, moment),
     };
@@ -56,12 +56,12 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
 fn before_launch(session: &Session, outbox: &Outbox, resume: bool, now: Timestamp) -> Vec<Message> {
     let mut messages = Vec::new();
     // The task may have been given up with an earlier stop, or be forgotten with the conversation.
-    if !(outbox.waits_for_task() || resume && session.task_taken) {
+    if !(outbox.waits_for_task() || resume && session.launch.task_taken) {
         messages.push(task_message(session, now));
     }
     if !resume {
         // What the agent was at when its process died is forgotten with the conversation.
-        let again = session.unfinished.iter().filter(|message| message.kind != MessageKind::Task);
+        let again = session.resume.unfinished.iter().filter(|message| message.kind != MessageKind::Task);
         messages.extend(again.map(|message| Message { key: None, queued: now, ..message.clone() }));
         return messages;
     }
@@ -82,7 +82,7 @@ const STARTED_AGAIN: &str = "You were stopped and are started again. See what is
 /// person who restores it wants the work, and at its prompt it would wait for ever.
 pub(super) fn restored(session: &Session, now: Timestamp, runtime: Option<String>) -> Vec<SessionEvent> {
     let crashed = matches!(session.phase, Phase::Exited { code, .. } if code != Some(0));
-    let is_silent = session.outbox.is_empty() && session.task_taken && !session.left_a_turn();
+    let is_silent = session.outbox.is_empty() && session.launch.task_taken && !session.left_a_turn();
     let mut events = vec![requeued(session, "restored", runtime)];
     if crashed && is_silent && session.leaves_work() && session.spec.agent.abilities.resume {
         let message = daemon_message(session, now, STARTED_AGAIN);
@@ -144,7 +144,7 @@ pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<Sess
     // After a crash that restarts did not help, only what was said since is a reason to try once more.
     let reason =
         code == Some(0) || session.outbox.waiting.iter().any(|message| message.queued >= session.stopped);
-    if reason && session.fruitless_launches <= settings.restarts {
+    if reason && session.launch.fruitless <= settings.restarts {
         vec![SessionEvent::Requeued { why: "a message waits for it".into(), runtime: None }]
     } else {
         vec![]
@@ -170,7 +170,7 @@ fn may_begin_again(state: &State, session: &Session) -> Result<(), Refusal> {
         return Err(Refusal::AlreadyMerged { pull: pull.clone() });
     }
     // The end of a session ends its holds, but not what it has spent.
-    if let Some(reached) = session.limits.reached(&session.spend) {
+    if let Some(reached) = session.usage.limits.reached(&session.usage.spend) {
         return Err(spent_budget(session, &reached));
     }
     may_go_on(state, session)?;

@@ -13,6 +13,7 @@
 mod classic;
 mod decide;
 mod denied;
+mod dialog;
 mod due;
 mod effects;
 mod events;
@@ -31,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
-use crate::evidence::{Activity, Evidence, Judgement, Source};
+use crate::evidence::{Activity, Evidence, Judgement};
 use crate::setup::Origin;
 use crate::workspace::{Workspace, WorkspaceState};
 use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
@@ -39,12 +40,14 @@ use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskI
 pub use classic::ClassicState;
 pub(crate) use decide::decide;
 pub use denied::Denied;
+pub use dialog::{Answer, DialogState, LastDialog, OpenQuestion};
 pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
 pub(crate) use handle::slug;
 pub use handle::{SessionHandle, SessionMatch, session_meant};
 pub(crate) use launch::{admit, may_go_on, may_restore};
+pub use lease::PortLease;
 pub(crate) use lease::{Leases, port_holders, room};
 pub(crate) use outbox::backoff;
 pub use outbox::{
@@ -246,53 +249,83 @@ pub struct Hold {
     pub since: Timestamp,
 }
 
-/// A dialog as it was last seen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastDialog {
-    /// Since when it is open.
-    pub since: Timestamp,
-    pub question: String,
-    /// When it was last seen.
-    pub seen: Timestamp,
-    /// What each source says that it asks.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub words: BTreeMap<Source, String>,
-}
-
-/// The question of an open dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenQuestion<'a> {
-    /// Counts the questions of the session from 1. Whoever answers names it.
-    pub number: u32,
-    pub text: &'a str,
-}
-
-/// What a person answers to a dialog.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    pub number: u32,
-    pub by: String,
-    /// What was asked. An answer to one question must not reach the next.
-    pub question: String,
-    /// The number of the question.
-    pub to: u32,
-    pub text: String,
-}
-
 /// Where a running process can be found again. Opaque to us: a pid, a pane, a container, a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProcessRef(pub String);
 
-/// Where a workspace stands.
+/// The branch and head that are checked out in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CheckedOut {
-    /// The branch that is checked out; absent if its head is on none, or nobody has looked yet.
+    /// Absent if the head is on no branch, or nothing was seen yet.
     pub branch: Option<String>,
     pub head: Option<Commit>,
 }
 
-/// A session as the log tells it.
+/// How the processes of a session are started, and what came of that.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LaunchState {
+    /// Chosen before the first launch, so that a crash cannot leave us guessing which one is ours.
+    pub conversation: Option<ConversationId>,
+    /// The agent has run with that conversation, so there is something to resume.
+    pub begun: bool,
+    /// The present conversation has the task.
+    pub task_taken: bool,
+    /// Unplanned ends since the last stable run.
+    pub restarts: u32,
+    /// Launches in a row in which the agent took no message.
+    pub fruitless: u32,
+    /// Processes that were started.
+    pub count: u32,
+}
+
+/// What is looked at while an agent runs, and what was last seen.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WatchState {
+    /// The agent is to be looked at, because it has been quiet for too long.
+    pub wanted: bool,
+    /// When it was last looked at.
+    pub looked: Timestamp,
+    /// When its workspace was last compared with the one that was made for it.
+    pub placed: Timestamp,
+    /// How the workspace has drifted, if it has.
+    pub drift: Option<String>,
+    /// Branch and head that its workspace was last seen on.
+    pub checked_out: CheckedOut,
+}
+
+/// What a session has used up of its own budget.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SessionUsage {
+    pub spend: Spend,
+    /// The part of it that was added to its project's sum at an earlier end.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub summed: Spend,
+    /// The part that earlier attempts used up: the agent counts from nought each time.
+    pub before: Spend,
+    /// Turns that the agent took, by our own count.
+    pub turns: u64,
+    /// Seconds that its processes ran, by our own count.
+    pub ran: u64,
+    /// The limits in force: the spec's, or those of a later resume.
+    pub limits: Limits,
+    /// The soft mark of the budget has been announced.
+    pub marked: bool,
+}
+
+/// A turn that was cut short, and when it goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ResumeState {
+    /// When it goes on after a provider's limit that is over.
+    pub at: Option<Timestamp>,
+    /// The last turn was cut short: by a provider's limit, or because its process died in it.
+    pub cut_short: bool,
+    /// The messages of the turn that has not come to its end. An agent that forgets them with its process gets them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<Message>,
+}
+
+/// A session, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     pub id: SessionId,
@@ -304,94 +337,36 @@ pub struct Session {
     pub process: Option<ProcessRef>,
     /// When its last process began to be ended.
     pub stopped: Timestamp,
-    /// Chosen before the first launch, so that a crash cannot leave us guessing which one is ours.
-    pub conversation: Option<ConversationId>,
-    /// Whether the agent ever ran with that conversation, so that there is something to resume.
-    pub conversation_begun: bool,
-    /// Unplanned ends since the last stable run.
-    pub restarts: u32,
-    /// Whether the present conversation has the task.
-    pub task_taken: bool,
-    /// Launches in a row in which the agent took nothing that was said to it.
-    pub fruitless_launches: u32,
+    pub launch: LaunchState,
     pub workspace: Workspace,
-    /// Whether the hooks that may object to its start have been asked and did not. Asked once, until it ends.
+    /// The hooks that may object to its start were asked and did not. Asked once, until it ends.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
     /// The files that its task names, as far as words look like files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
-    /// It has waited long enough for those that change these.
+    /// It has waited long enough for the sessions that change these.
     #[serde(default, skip_serializing_if = "is_false")]
     pub waited: bool,
-    /// How often a process of it was started.
-    pub launches: u32,
-    /// The ports that are its own while it has a slot, by the variables that carry them.
-    pub ports: BTreeMap<String, u16>,
-    /// The ports that it had before, which what it has started may still be told of. It gets them again if they are free.
-    pub ports_before: BTreeMap<String, u16>,
-    /// Ports that somebody else was found to listen on.
-    pub ports_refused: BTreeSet<u16>,
+    pub ports: PortLease,
     pub evidence: Evidence,
     /// The evidence as judged when the last signal came in.
     pub judgement: Judgement,
-    /// When it was judged. Time alone may have changed it since; [`Session::due`] says when.
+    /// When it was judged. Time alone may have changed it since; [`Session::due`] returns when.
     pub judged: Timestamp,
     /// Since when the judged activity has been what it is.
     pub activity_since: Timestamp,
-    /// Set while somebody is to look at the agent, because it has been quiet for too long.
-    pub look: bool,
-    /// When it was last looked at.
-    pub looked: Timestamp,
+    pub watch: WatchState,
     pub outbox: Outbox,
-    /// The answer that is being given to the open dialog.
-    pub answer: Option<Answer>,
-    /// Since when a dialog is open. It is the same one until the agent is seen to do something else, whatever is not known of
-    /// it in between.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialog: Option<Timestamp>,
-    /// The dialog that was seen last. Reports overtake each other, so for a moment it may seem to be gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_dialog: Option<LastDialog>,
-    /// How many questions it has asked; the number of the last one.
-    pub questions: u32,
-    /// When the last answer was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answered: Option<Timestamp>,
-    /// The number of the last answer.
-    pub answers: u32,
-    /// When it was last seen whether the agent is in its place.
-    pub placed: Timestamp,
-    /// How the agent has left its place, if it has.
-    pub drift: Option<String>,
-    /// Where its workspace was last seen to stand.
-    pub checked_out: CheckedOut,
+    pub dialogs: DialogState,
     pub holds: BTreeMap<HoldKind, Hold>,
-    pub spend: Spend,
+    pub usage: SessionUsage,
     /// The calls of tools that the agent was not allowed to make.
     #[serde(default, skip_serializing_if = "Denied::is_none")]
     pub denied: Denied,
-    /// How much of that has been summed up with its project's, at an earlier end of it.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub summed: Spend,
-    /// What the attempts before the present one used up: the agent counts from nought each time.
-    pub spent_before: Spend,
-    /// Turns that the agent has taken from us, and seconds that its processes ran, by our own count.
-    pub turns: u64,
-    pub ran: u64,
-    /// The limits in force: the spec's, or those of a later resume.
-    pub limits: Limits,
-    /// Whether the soft mark of the budget has been announced.
-    pub budget_marked: bool,
     pub pulls: BTreeSet<PullId>,
-    /// When it goes on after a provider's limit that is over.
-    pub resume_at: Option<Timestamp>,
-    /// Its last turn was cut short: by a provider's limit, or because its process died in it.
-    pub cut_short: bool,
-    /// The messages of the turn that has not come to its end. An agent that forgets them with its process hears them again.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unfinished: Vec<Message>,
-    /// The last that the agent of the present attempt said, in a line.
+    pub resume: ResumeState,
+    /// The last line of output of the present attempt's agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
     /// When the agent last took a message.
@@ -455,7 +430,7 @@ fn is_false(value: &bool) -> bool {
 impl Session {
     /// The branch that its work is on: the one its workspace was last seen on, or else the one it was made for.
     pub fn branch(&self) -> &str {
-        self.checked_out.branch.as_deref().unwrap_or(&self.spec.branch)
+        self.watch.checked_out.branch.as_deref().unwrap_or(&self.spec.branch)
     }
 
     /// The pull request that it was set to review.
@@ -477,46 +452,22 @@ impl Session {
             attempt: Attempt(0),
             process: None,
             stopped: at,
-            conversation: None,
-            conversation_begun: false,
-            restarts: 0,
-            task_taken: false,
-            fruitless_launches: 0,
+            launch: LaunchState::default(),
             workspace: Workspace::default(),
             cleared: false,
-            launches: 0,
-            ports: BTreeMap::new(),
-            ports_before: BTreeMap::new(),
-            ports_refused: BTreeSet::new(),
+            ports: PortLease::default(),
             judgement: crate::evidence::judge(&evidence, at),
             judged: at,
             activity_since: at,
             evidence,
-            look: false,
-            looked: at,
+            watch: WatchState { looked: at, placed: at, ..WatchState::default() },
             outbox: Outbox::default(),
-            answer: None,
-            dialog: None,
-            last_dialog: None,
-            questions: 0,
-            answered: None,
-            answers: 0,
-            placed: at,
-            drift: None,
-            checked_out: CheckedOut::default(),
+            dialogs: DialogState::default(),
             holds: BTreeMap::new(),
-            spend: Spend::default(),
+            usage: SessionUsage { limits: spec.limits, ..SessionUsage::default() },
             denied: Denied::default(),
-            summed: Spend::default(),
-            spent_before: Spend::default(),
-            turns: 0,
-            ran: 0,
-            limits: spec.limits,
-            budget_marked: false,
             pulls: BTreeSet::new(),
-            resume_at: None,
-            cut_short: false,
-            unfinished: Vec::new(),
+            resume: ResumeState::default(),
             last_words: None,
             took: None,
             lingers: None,
@@ -528,7 +479,7 @@ impl Session {
     pub fn open_question(&self) -> Option<OpenQuestion<'_>> {
         let asks =
             matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::NeedsInput;
-        asks.then(|| OpenQuestion { number: self.questions, text: &self.judgement.detail })
+        asks.then(|| OpenQuestion { number: self.dialogs.questions, text: &self.judgement.detail })
     }
 
     /// Whether it still claims its task: everything that has not ended.
@@ -561,7 +512,7 @@ impl Session {
 
     /// Tells whether the turn that its last process had taken was not finished.
     pub(crate) fn left_a_turn(&self) -> bool {
-        self.cut_short || !self.unfinished.is_empty()
+        self.resume.cut_short || !self.resume.unfinished.is_empty()
     }
 
     /// Whether its workspace is there and is being made ready.

@@ -23,7 +23,7 @@ impl Session {
             && self.judgement.activity == Activity::Idle
             && !self.is_at_it()
             && self.outbox.is_empty()
-            && self.answer.is_none()
+            && self.dialogs.answer.is_none()
             && self.spec.role != Role::Orchestrator
             && waits_for_others
     }

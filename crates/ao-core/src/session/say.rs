@@ -140,7 +140,7 @@ pub(super) fn go_on_message(session: &Session, now: Timestamp) -> Option<Session
         Phase::Running { .. } | Phase::Exited { .. } | Phase::Retrying { .. } | Phase::Resting { .. }
     );
     // A message that was never taken is given again by itself.
-    let cut = session.cut_short && is_there && session.outbox.current.is_none();
+    let cut = session.resume.cut_short && is_there && session.outbox.current.is_none();
     let body = "The provider's limit is over. Go on where you were stopped.";
     cut.then(|| SessionEvent::MessageQueued { message: daemon_message(session, now, body), replaces: None })
 }

@@ -78,7 +78,7 @@ impl Session {
                     | HoldKind::DailyBudget => StatusWord::Capped,
                 };
                 // Sessions of one account go on one after the other.
-                let why = match (kind, self.resume_at) {
+                let why = match (kind, self.resume.at) {
                     (HoldKind::Account, Some(at)) => {
                         format!("the provider's limit is over; it resumes in {} s", at.since(now).as_secs())
                     }
@@ -198,7 +198,7 @@ impl Session {
     }
 
     fn with_drift(&self, reason: String) -> String {
-        match &self.drift {
+        match &self.watch.drift {
             Some(what) => format!("{reason}; {what}"),
             None => reason,
         }
@@ -242,7 +242,7 @@ impl Session {
             Phase::Running { .. } => match self.judgement.activity {
                 // Not by its words: several sources tell of one dialog, each in its own.
                 Activity::NeedsInput => {
-                    if let Some(since) = self.dialog {
+                    if let Some(since) = self.dialogs.open {
                         add(IncidentKind::AgentNeedsInput, ProblemId::Since(since), &self.judgement.detail);
                     }
                 }
@@ -280,7 +280,7 @@ impl Session {
 impl Session {
     /// Tells whether its processes end one after the other without taking what they are told.
     fn is_deaf(&self, restarts: u32) -> bool {
-        !self.outbox.is_empty() && self.fruitless_launches > restarts && self.proof_is_due().is_none()
+        !self.outbox.is_empty() && self.launch.fruitless > restarts && self.proof_is_due().is_none()
     }
 
     /// The reason to call it idle for too long, if it is and has nothing to show.

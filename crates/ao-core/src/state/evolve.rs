@@ -255,10 +255,10 @@ impl State {
             SessionEvent::Ended { outcome } if session.spec.role == session::Role::Worker => {
                 if let Some(project) = project {
                     let merged = matches!(outcome, session::Outcome::Merged { .. });
-                    project.finish(merged, session.summed, session.spend);
+                    project.finish(merged, session.usage.summed, session.usage.spend);
                     tally.entry(session.spec.project.clone()).or_default().ended(merged);
                 }
-                session.summed = session.spend;
+                session.usage.summed = session.usage.spend;
             }
             _ => {}
         }
@@ -291,7 +291,7 @@ impl State {
         let Some(session) = self.sessions.get(&id) else { return };
         // A project that is gone takes its budgets along.
         let known = self.projects.contains_key(&session.spec.project);
-        let (budgets, before) = (self.budgets_of(session), session.spend);
+        let (budgets, before) = (self.budgets_of(session), session.usage.spend);
         if known {
             self.tally.entry(session.spec.project.clone()).or_default().spend(before, spend);
         }

@@ -159,7 +159,7 @@ impl Footprint {
             // A branch outlives its session for as long as the workspace does.
             holds_branch: live || session.workspace.may_exist(),
             path: session.workspace.path().map(str::to_owned),
-            conversation: session.conversation.clone(),
+            conversation: session.launch.conversation.clone(),
         }
     }
 }

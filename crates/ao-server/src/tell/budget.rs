@@ -38,8 +38,8 @@ pub(super) fn of_session(state: &State, session: &Session, now: Timestamp) -> Ve
         of: Some(session.spec.name.clone()),
         spend: spend(session, now),
         partly_unknown: false,
-        limits: limits(session.limits),
-        marked: session.budget_marked,
+        limits: limits(session.usage.limits),
+        marked: session.usage.marked,
         capped: session.holds.get(&HoldKind::Budget).map(|hold| hold.why.clone()),
         until: None,
     };

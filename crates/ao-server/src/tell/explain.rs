@@ -52,7 +52,7 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
         holds: holds(session),
         incidents: incidents(state, session),
         messages: messages(state, session, now).messages,
-        astray: session.drift.clone(),
+        astray: session.watch.drift.clone(),
         next: next(state, session, now),
     }
 }
@@ -244,6 +244,6 @@ fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
         StatusWord::Merged => &["ao session cleanup NAME"],
         _ => &[],
     };
-    let number = session.questions.to_string();
+    let number = session.dialogs.questions.to_string();
     commands.iter().map(|command| command.replace("NAME", name).replace("NUMBER", &number)).collect()
 }

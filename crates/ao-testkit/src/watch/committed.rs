@@ -139,7 +139,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
         E::Launching { attempt, conversation, resume, .. } => {
             must(!held, BudgetHolds, "a launch though it is held");
             let twin = inner.log.shadow.sessions.values().any(|other| {
-                other.conversation.as_ref() == Some(conversation) && (other.id != id || !*resume)
+                other.launch.conversation.as_ref() == Some(conversation) && (other.id != id || !*resume)
             });
             must(!twin, Unique, "the conversation is not a new one, and not its own");
             patience.launches += 1;
@@ -239,12 +239,12 @@ fn overtakes(inner: &Inner, session: &Session, at: Timestamp) -> bool {
         let since = session.holds.get(&HoldKind::Account).map(|hold| hold.since);
         (std::cmp::Reverse(session.spec.priority), since)
     };
-    session.resume_at.is_some_and(|then| then <= at)
+    session.resume.at.is_some_and(|then| then <= at)
         && by_itself(session)
         && shadow.sessions.values().any(|other| {
             other.id != session.id
                 && other.account() == session.account()
-                && other.resume_at.is_some_and(|then| then > at)
+                && other.resume.at.is_some_and(|then| then > at)
                 && by_itself(other)
                 && rank(other) < rank(session)
         })
@@ -345,7 +345,7 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
             if !any {
                 return wrong(format!("delivery {delivery} is accepted, but none is under way"));
             }
-            let conversation = inner.log.shadow.sessions.get(&id)?.conversation.as_ref()?;
+            let conversation = inner.log.shadow.sessions.get(&id)?.launch.conversation.as_ref()?;
             let turns = inner.outside.conversations.get(conversation);
             if !turns.is_some_and(|turns| turns.iter().any(|turn| turn.delivery == Some(*delivery))) {
                 return wrong(format!("delivery {delivery} is accepted, but the agent never read it"));

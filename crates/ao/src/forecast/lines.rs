@@ -62,13 +62,13 @@ pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
     let sessions = state.live_in(id).filter(works).map(|session| Line {
         side: Side::Session(session.id),
         name: session.spec.name.clone(),
-        branch: session.checked_out.branch.clone().unwrap_or_else(|| session.spec.branch.clone()),
+        branch: session.watch.checked_out.branch.clone().unwrap_or_else(|| session.spec.branch.clone()),
         title: session.spec.title.clone(),
         session: Some(session.spec.name.clone()),
         from: From::Tree {
             kind: session.spec.workspace.clone(),
             order: Box::new(order_of(project, session)),
-            head: session.checked_out.head.as_ref().map(ToString::to_string),
+            head: session.watch.checked_out.head.as_ref().map(ToString::to_string),
         },
     });
     let first = ao_core::PullId { project: id.clone(), number: 0 };
