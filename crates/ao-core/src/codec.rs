@@ -1,4 +1,4 @@
-//! Events as the log keeps them, and how old ones are read for ever.
+//! Encoding of events for the log, and decoding of every released version.
 //!
 //! A stored event is its kind (`session.queued`), the version of its body, whom it concerns, and the body as JSON. When
 //! the shape of a body changes, [`VERSION`] goes up, [`UPCASTS`] gets the step from the version before, and a fixture of
@@ -29,7 +29,7 @@ pub struct Encoded {
     pub body: String,
 }
 
-/// Why a stored event could not be read.
+/// An error while reading a stored event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     #[error(

@@ -366,7 +366,7 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     events
 }
 
-/// What the base of somebody's pull request fails like the pull request itself.
+/// Returns the checks that fail on the base with the same signature as on a pull request.
 fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> Vec<Problem> {
     let first = PullId { project: id.clone(), number: 0 };
     let pulls = || state.pulls.range(first.clone()..).take_while(|(pull, _)| pull.project == *id);

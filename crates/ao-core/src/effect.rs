@@ -1,4 +1,4 @@
-//! What is to be done in the world. Effects are never stored: they follow from the state, so that a crash between
+//! Effects: what the engine is to do. They are never stored: they follow from the state, so that a crash between
 //! deciding and acting loses none, and a restart asks for the same ones again.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::setup::{Environment, Origin, Setup};
 use crate::workspace::Tree;
 use crate::{Attempt, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId};
 
-/// Something to be done, with all that is needed to do it.
+/// An effect, with all that is needed to run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -82,7 +82,7 @@ pub enum Effect {
         tries: u32,
         process: Option<ProcessRef>,
         runtime: String,
-        /// Where its set-up may have left something running, if the session itself ends.
+        /// The workspace whose set-up may have left something running, if the session itself ends.
         place: Option<Place>,
     },
     /// Ends a process that should not be: one of an attempt that was replaced, or of a session that has ended.
@@ -121,7 +121,7 @@ pub enum Effect {
         pull: PullId,
         head: Commit,
         base: Commit,
-        /// What is merged before it, in order.
+        /// Pull requests that are merged before it, in order.
         ahead: Vec<Part>,
         /// The checks that policy requires.
         required: Vec<String>,
@@ -147,7 +147,7 @@ pub enum Effect {
     },
 }
 
-/// Which effect: two with the same key are the same, and only one runs at a time. A late result is known by it.
+/// Identity of an effect: only one with the same key runs at a time, and a late result is known by it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKey {
@@ -168,7 +168,7 @@ pub enum EffectKey {
     Census { runtime: String },
 }
 
-/// How a workspace is to be made.
+/// Plan of a workspace that is to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspacePlan {
     pub project: ProjectId,
@@ -194,7 +194,7 @@ pub struct Place {
     pub branch: String,
 }
 
-/// How an agent is to be started.
+/// Plan of an agent's launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchPlan {
     pub project: ProjectId,
@@ -212,7 +212,7 @@ pub struct LaunchPlan {
     pub ports: BTreeMap<String, u16>,
 }
 
-/// How a workspace is to be made ready.
+/// Plan of a workspace's set-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetUpPlan {
     pub project: ProjectId,

@@ -1,4 +1,4 @@
-//! Errands: what a reaction or a hook has done in the world besides telling somebody.
+//! Errands: work that the daemon runs for a requester, such as a reaction or a hook.
 //!
 //! ```text
 //!  wanted ─► (done · failed) ─► whoever sent for it hears of it
@@ -17,34 +17,34 @@ use crate::incident::IncidentKey;
 use crate::session;
 use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// How often an errand that failed for now is tried.
+/// Tries of an errand that fails for now.
 const TRIES: u32 = 3;
-/// How long one waits until nobody is in its way, if nobody's patience says.
+/// Time that an errand waits for an obstacle, unless its requester sets another.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
-/// How soon it is looked again whether somebody is still in the way, at first and after a while.
+/// Interval at which an obstacle is looked at again, at first and after a while.
 const LOOK_LEAST: Duration = Duration::from_secs(1);
 const LOOK_MOST: Duration = Duration::from_secs(30);
 
-/// Something that is to be done, until it is.
+/// Work that is to be done, until it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errand {
     pub id: ErrandId,
     /// A second one with the same key is the same, as long as it is open.
     pub key: String,
     pub order: Order,
-    /// Who hears of it.
+    /// The part that gets its result.
     pub requester: Requester,
     /// Time of the order.
     pub since: Timestamp,
-    /// How often it was begun.
+    /// Times that it was begun.
     pub tries: u32,
-    /// How often of these somebody was in the way, so that nothing was tried.
+    /// Times of these that an obstacle kept it from being tried.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub waits: u32,
     pub again_at: Option<Timestamp>,
 }
 
-/// What is to be done.
+/// The work to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -62,7 +62,7 @@ pub enum Order {
         task: TaskId,
         /// The specialist; the project's own agent if there is none.
         agent: Option<String>,
-        /// Why it is that one.
+        /// The reason for the choice.
         why: String,
     },
     /// Closes what a merged pull request settles: these tasks, whose sessions made it, and those that it names. To close what
@@ -95,19 +95,19 @@ pub enum Order {
     },
 }
 
-/// For whom an errand is done.
+/// The requester of an errand, which gets its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requester {
     /// A reaction to a problem.
     Incident(Reacting),
-    /// A session that may start only if nobody objects.
+    /// A session that may start only if no hook objects.
     Assign(SessionId),
-    /// A pull request that may land only if nobody objects.
+    /// A pull request that may land only if no hook objects.
     Merge { pull: PullId, head: Commit },
     /// A check of the base, which may be red itself.
     Base { project: ProjectId, check: String, commit: Commit },
-    /// A point that was reached. Nobody waits for its hooks, but their failure is told.
+    /// A hook point that was reached. Nothing waits for its hooks, but a person is notified if one fails.
     Point { project: ProjectId, point: HookPoint },
     /// A task that is to begin.
     Task(TaskId),
@@ -117,7 +117,7 @@ pub enum Requester {
     Update(PullId),
 }
 
-/// Which problem an errand is done about, and which round of its story.
+/// The incident that an errand is done for, and the round of reactions to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reacting {
     #[serde(flatten)]
@@ -125,20 +125,20 @@ pub struct Reacting {
     pub round: Round,
 }
 
-/// One round of what is done about a problem. What comes of an earlier one is no news about the present one.
+/// One round of reactions to an incident. Results of earlier rounds are stale.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
-    /// When the problem was opened: one that has gone and come again is another one.
+    /// Time at which the incident was opened. One that has gone and come again is another one.
     pub opened: Timestamp,
-    /// What it was seen on, unless the order is the same for all of that.
+    /// The revision that it was seen on, unless the order is the same for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// How often something had been done about it, this time included, for what is ordered anew each time.
+    /// Times that the reaction had acted, this time included, if it orders anew each time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acted: Option<u32>,
 }
 
-/// What can come in for an errand.
+/// Input for an errand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrandInput {
     Done {
@@ -151,7 +151,7 @@ pub enum ErrandInput {
         why: String,
         again: bool,
     },
-    /// It cannot be done while somebody is in the way who will be out of it. That is no try.
+    /// It cannot be done while an obstacle is there that goes away by itself. That is no try.
     InTheWay {
         tries: u32,
         why: String,
@@ -159,13 +159,13 @@ pub enum ErrandInput {
     Due,
 }
 
-/// What came of an errand that was done.
+/// Outcome of an errand that was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandOutcome {
-    /// It was done; what there is to say about it.
+    /// It was done, with a remark.
     Done { said: String },
-    /// A command said no: a hook objects, a command failed.
+    /// A hook objected, or a command failed.
     Refused { why: String },
     /// The base passes this check.
     BaseGreen {},
@@ -173,7 +173,7 @@ pub enum ErrandOutcome {
     BaseRed { signature: String, excerpt: String },
 }
 
-/// What happened to an errand.
+/// Event of an errand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandEvent {
@@ -183,7 +183,7 @@ pub enum ErrandEvent {
     Delayed {
         why: String,
         again_at: Timestamp,
-        /// Whether it has been tried.
+        /// It was tried, and not only held up.
         counts: bool,
     },
     Retried {},
@@ -198,7 +198,7 @@ pub enum ErrandEvent {
 }
 
 impl Order {
-    /// How long the commands that it runs may take by their own limits.
+    /// Returns the time that its commands may take by their own limits.
     pub fn own_time(&self) -> Duration {
         match self {
             Order::Run { timeout, .. } => *timeout,

@@ -1,4 +1,4 @@
-//! What happened. Events are the only thing that is stored; everything else is derived from them.
+//! Events. They are the only thing that is stored; everything else is derived from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct Stamped {
     pub event: Event,
 }
 
-/// What happened to the daemon's own surroundings.
+/// Event of the host and the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostEvent {
@@ -69,7 +69,7 @@ pub enum HostEvent {
     },
 }
 
-/// What happened to an account with a provider.
+/// Event of an account with a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountEvent {
@@ -77,7 +77,7 @@ pub enum AccountEvent {
     Reset {},
 }
 
-/// What an event may have changed the wants of.
+/// The part of the state whose wants an event may have changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     Host,
@@ -88,7 +88,7 @@ pub enum Scope {
 }
 
 impl Event {
-    /// Whose wants to look at after this event.
+    /// Returns the part whose wants have to be looked at after this event.
     pub fn scope(&self) -> Option<Scope> {
         match self {
             Event::Host(_) => Some(Scope::Host),
@@ -104,7 +104,7 @@ impl Event {
         }
     }
 
-    /// Whom it concerns, as the log's index has it.
+    /// Returns the subject of the event, as the log's index has it.
     pub fn concerns(&self) -> String {
         match self {
             Event::Host(_) => "host".into(),

@@ -7,7 +7,7 @@ use crate::project::Finished;
 use crate::session::{HoldKind, Session};
 use crate::state::State;
 
-/// What is wrong with a project as a whole, or worth to know of it.
+/// Returns the problems of a project as a whole.
 pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem> {
     let Some(project) = state.projects.get(id) else { return vec![] };
     let own = state.capped().filter(|(budget, _)| budget.project() == Some(id));
@@ -29,7 +29,7 @@ pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem>
     problems
 }
 
-/// What is wrong for everybody.
+/// Returns the problems of the host.
 pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
     let limited = state.accounts.iter().map(|(account, until)| Problem {
         kind: IncidentKind::RateLimited,
@@ -51,7 +51,7 @@ fn spent(budget: &Budget, cap: &Cap) -> Problem {
     }
 }
 
-/// Who waits for an account.
+/// Returns the sessions that wait for an account, as a text.
 fn waiting(state: &State, account: &str) -> String {
     const NAMED: usize = 10;
     let mut names: Vec<&str> = state

@@ -1,6 +1,6 @@
-//! What is known of a project's checks beside any one pull request: which failures are chance, and whether the base passes.
+//! Health of a project's checks beside any one pull request: flaky failures, and checks that the base fails itself.
 //!
-//! Both are remembered so that agents are not woken for what they have not done. Nothing here runs anything.
+//! Both are remembered so that agents are not woken for failures that they did not cause. Nothing here runs anything.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,29 @@ use crate::outside::{Kind, cut, fenced, one_line};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Timestamp};
 
-/// How many failures that were chance are remembered, the newest.
+/// Number of flaky failures that are remembered, the newest.
 const FLAKES_KEPT: usize = 200;
-/// Of how many checks the base's state is remembered, the newest.
+/// Number of checks whose result on the base is remembered, the newest.
 const CHECKS_KEPT: usize = 200;
-/// How much of a failure on the base is kept.
+/// Bytes of a failure on the base that are kept.
 const EXCERPT: usize = 2 * 1024;
 
-/// The failures that were chance, by check and signature.
+/// The flaky failures, by check and signature.
 pub type Flakes = BTreeMap<(String, String), Flake>;
 
-/// A failure that went away when the same commit was checked again.
+/// A failure that was gone when the same commit was checked again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flake {
     pub check: String,
     pub signature: String,
-    /// The first line of what failed, when it last did.
+    /// The first line of its last failure.
     pub excerpt: String,
     pub times: u32,
     pub first: Timestamp,
     pub last: Timestamp,
 }
 
-/// Whether the bases of a project's pull requests pass the checks that failed there.
+/// Results of checks on the bases of a project's pull requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BaseHealth {
     /// By branch and check.
@@ -49,15 +49,15 @@ pub struct BaseCheck {
     pub check: String,
     /// The tip that is being asked about.
     pub asked: Option<Commit>,
-    /// What was found out last, and about which tip.
+    /// The last result, and its tip.
     pub found: Option<(Commit, BaseVerdict)>,
-    /// When it was last asked or answered.
+    /// Time of the last question or result.
     pub at: Timestamp,
-    /// When that was found out.
+    /// Time of the last result.
     pub found_at: Option<Timestamp>,
 }
 
-/// Whether a base passes a check.
+/// Result of a check on a base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BaseVerdict {
@@ -66,13 +66,13 @@ pub enum BaseVerdict {
         signature: String,
         excerpt: String,
     },
-    /// It could not be found out. Nobody is held up by that.
+    /// It could not be run. This holds no agent up.
     Unknown {
         why: String,
     },
 }
 
-/// What is known of a base for one pull request.
+/// A base as one failed pull request sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BaseView {
     Unasked,
@@ -89,7 +89,7 @@ impl BaseHealth {
         self.checks.get(&key(branch, check))
     }
 
-    /// What the base has to do with a failure. A base that failed the same way is red until a newer tip is shown not to be;
+    /// Returns how the base relates to a failure. A base that failed the same way is red until a newer tip is shown not to be;
     /// one that fails in another way explains nothing.
     pub(crate) fn view(&self, branch: &str, check: &str, signature: &str, tip: &Commit) -> BaseView {
         let Some(known) = self.get(branch, check) else { return BaseView::Unasked };
@@ -103,30 +103,30 @@ impl BaseHealth {
         }
     }
 
-    /// When it was last found out about any tip of a base, and that it was not red.
+    /// Returns the time of the last result for any tip of a base, if it was not red.
     pub(crate) fn not_red_at(&self, branch: &str, check: &str) -> Option<Timestamp> {
         self.get(branch, check).filter(|known| !known.is_red()).and_then(|known| known.found_at)
     }
 
-    /// Whether there is anything to find out about this tip. One question at a time: where the base moves faster than it
+    /// Returns true if the check has to be run on this tip. One question at a time: where the base moves faster than it
     /// is checked, there would else never be an answer.
     pub(crate) fn needs(&self, branch: &str, check: &str, tip: &Commit) -> bool {
         self.get(branch, check)
             .is_none_or(|known| known.asked.is_none() && known.found.as_ref().is_none_or(|(of, _)| of != tip))
     }
 
-    /// The branches on which an answer about this tip is waited for.
+    /// Returns the branches that wait for a result of this tip.
     pub(crate) fn waiting(&self, check: &str, tip: &Commit) -> Vec<String> {
         let waits = |known: &&BaseCheck| known.check == check && known.asked.as_ref() == Some(tip);
         self.checks.values().filter(waits).map(|known| known.branch.clone()).collect()
     }
 
-    /// The checks that this branch fails itself.
+    /// Returns the checks that this branch fails itself.
     pub fn red_on<'a>(&'a self, branch: &'a str) -> impl Iterator<Item = &'a BaseCheck> {
         self.checks.values().filter(move |known| known.branch == branch && known.is_red())
     }
 
-    /// One problem for each check that a base fails, if that is why somebody's pull request fails it.
+    /// Returns one problem for each check that a base fails, if that explains the failure of a pull request.
     pub(crate) fn problems(&self, explains: impl Fn(&BaseCheck, &str) -> bool) -> Vec<Problem> {
         let red = self.checks.values().filter_map(|known| match &known.found {
             Some((commit, BaseVerdict::Red { signature, excerpt })) if explains(known, signature) => {
@@ -213,7 +213,7 @@ impl BaseVerdict {
     }
 }
 
-/// Counts one more failure that was chance.
+/// Counts one more flaky failure.
 pub(crate) fn count_flake(flakes: &mut Flakes, check: &str, signature: &str, excerpt: &str, at: Timestamp) {
     let flake = flakes.entry(key(check, signature)).or_insert_with(|| Flake {
         check: check.to_owned(),

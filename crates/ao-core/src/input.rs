@@ -1,4 +1,4 @@
-//! Everything that can come in: what people want, what the world tells, what effects found out, what time brings.
+//! Inputs of the core: requests, observations, results of effects, and timers.
 
 use std::collections::BTreeMap;
 
@@ -58,13 +58,13 @@ pub enum Input {
         errand: ErrandId,
         input: ErrandInput,
     },
-    /// Something is to be done. While one with the same key is open, a second is the same.
+    /// An errand is to be done. While one with the same key is open, a second is the same.
     Order {
         key: String,
         order: Box<Order>,
         requester: Requester,
     },
-    /// Who does not merge with whom in a project, and what each session has changed. All of it: what is missing is over.
+    /// The clashes of a project and the files that each session has changed. Complete: what is missing is over.
     Forecast {
         project: ProjectId,
         clashes: Vec<Clash>,
@@ -74,7 +74,7 @@ pub enum Input {
     Host {
         free_mb: u64,
     },
-    /// What a runtime knows of ours.
+    /// The processes that a runtime runs for us.
     Census(Census),
     /// An account may not be used until then.
     AccountLimited {
@@ -129,11 +129,11 @@ impl Input {
 /// from the tracker or as `agent/<name>`.
 pub type SpawnRequest = SessionSpec<Option<String>>;
 
-/// All that a runtime knows of ours, at one moment.
+/// All processes that a runtime runs for us, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Census {
     pub runtime: String,
-    /// When the look began: what was started later is not in it.
+    /// Time at which it began: processes that were started later are not in it.
     pub began: Timestamp,
     pub seen: Vec<Counted>,
 }
@@ -146,7 +146,7 @@ pub struct Counted {
     pub life: Life,
 }
 
-/// Whether a process lives. A failed look is not a death.
+/// State of a process. A failed look is not a death.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Life {

@@ -15,11 +15,11 @@ use crate::refusal::Refusal;
 use crate::state::State;
 use crate::text::sanitise;
 
-/// How many events of the user's own may be open for one subject.
+/// Limit of users' own events that are open for one subject.
 const MOST_RAISED: usize = 100;
-/// How long what an event carries may be. Callers bound it below that: half of it would be no data at all.
+/// Limit of an event's data in bytes. Callers bound it below that: half of it would be no data at all.
 const DATA_LIMIT: usize = 64 * 1024;
-/// How long the name of such an event's problem may be.
+/// Limit of an event's key in bytes.
 const NAME_LIMIT: usize = 512;
 
 /// A user's own event as it comes in.
@@ -80,7 +80,7 @@ pub(crate) fn raise(
     Ok(events.map(|event| Event::Incident(key.clone(), event)).collect())
 }
 
-/// It is over.
+/// Closes the incident of a user's own event.
 pub(crate) fn clear(
     state: &State,
     now: Timestamp,
@@ -89,7 +89,7 @@ pub(crate) fn clear(
     problem: &str,
 ) -> Result<Vec<Event>, Refusal> {
     let key = IncidentKey { subject, kind: custom(kind)?, problem: named(problem) };
-    // Nobody has to wait whether it comes back: who says so knows.
+    // An explicit clear is authoritative, so skip the flicker delay.
     let mut events = incident_events(state, now, key.clone(), IncidentInput::Absent);
     events.extend(incident_events(state, now, key, IncidentInput::Gone));
     Ok(events)

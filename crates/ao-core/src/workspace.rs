@@ -1,4 +1,4 @@
-//! Where a session works, and the one rule by which anything is ever removed.
+//! Workspaces of sessions, and the one rule by which anything is ever removed.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// A session's workspace as the log tells it.
+/// A session's workspace, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Workspace {
     pub state: WorkspaceState,
-    /// Where it is, once somebody told us.
+    /// Its path and base, once known.
     pub tree: Option<Tree>,
     /// The ref that brings the last state of a removed one back. Kept until there is a new one, however often making
     /// that fails.
     pub rescue: Option<String>,
-    /// When it was removed, if it is gone.
+    /// Time of its removal, if it is gone.
     pub removed: Option<Timestamp>,
-    /// Whether it is ready for an agent: its files are there, and the project's commands have run.
+    /// Ready for an agent: its files are there, and the project's commands have run.
     pub set_up: bool,
-    /// Whether it is being removed with the work in it.
+    /// It is being removed with the work in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub discard: bool,
     /// Failed tries at what is being done now.
     pub tries: u32,
-    /// When to try again.
+    /// Time of the next try.
     pub again_at: Option<Timestamp>,
 }
 
-/// Whether the workspace exists.
+/// The state of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum WorkspaceState {
@@ -65,12 +65,12 @@ impl Workspace {
         *self = Workspace { state, tree, rescue, set_up, ..Workspace::default() };
     }
 
-    /// Whether an agent can be started in it.
+    /// Returns true if an agent can be started in it.
     pub fn is_set_up(&self) -> bool {
         self.set_up && self.path().is_some()
     }
 
-    /// Whether something may be on disk.
+    /// Returns true if something may be on disk.
     pub fn may_exist(&self) -> bool {
         !matches!(self.state, WorkspaceState::None | WorkspaceState::Removed)
     }
@@ -81,7 +81,7 @@ impl Workspace {
     }
 }
 
-/// What was found out about a workspace. `None` means that it could not be found out.
+/// Facts about a workspace. `None` means that it could not be found out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TreeFacts {
     /// Our records say that we made it.
@@ -100,7 +100,7 @@ pub struct TreeFacts {
     pub unpushed: Option<bool>,
 }
 
-/// Why a workspace is kept.
+/// A reason to keep a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepReason {

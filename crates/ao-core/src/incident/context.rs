@@ -10,23 +10,23 @@ use crate::reaction::{Action, IDLE_AFTER, Reaction};
 use crate::session::HoldKind;
 use crate::state::State;
 
-/// What the next step depends on beside the problem itself.
+/// Facts beside the incident itself that decide its next step.
 pub(crate) struct IncidentContext<'a> {
     pub(super) reaction: &'a Reaction,
     /// A problem must be gone this long before it is over.
     pub(super) stable_clear: Duration,
     pub(super) now: Timestamp,
     pub(super) helpers: Helpers,
-    /// Why the action makes no sense here.
+    /// The reason why the action makes no sense here.
     pub(super) misfit: Option<Misfit>,
     pub(super) suspicion: Option<Suspicion>,
     /// The head of the pull request that it is about.
     pub(super) head: Option<Tried>,
-    /// Whether the reaction's condition holds.
+    /// Evaluates the condition of the reaction.
     pub(super) holds: &'a dyn Fn(&Incident) -> Result<bool, String>,
 }
 
-/// Who could help now.
+/// The helpers that are available now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Helpers {
     /// There is an agent to tell, and it may take a turn.
@@ -34,21 +34,21 @@ pub(crate) struct Helpers {
     /// There is an agent to tell, even if it may not take a turn now.
     pub(crate) live: bool,
     pub(crate) orchestrator: bool,
-    /// When the agent may take a turn again, if it waits for a provider's limit to end.
+    /// Time of the agent's next turn, if it waits for a provider's limit to end.
     pub(crate) back: Option<Timestamp>,
 }
 
-/// Why an action makes no sense for a subject.
+/// The reason why an action makes no sense for a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Misfit {
-    /// Nobody's agent is concerned; the next rung may help.
+    /// No agent is concerned; the next level may help.
     NoAgent,
     /// Only a person can set this right.
     Senseless(&'static str),
 }
 
 impl IncidentContext<'_> {
-    /// Looks around for one problem, and hands what is seen to `then`.
+    /// Gathers the context of one problem and passes it to `then`.
     pub(crate) fn of<T>(
         state: &State,
         key: &IncidentKey,

@@ -1,4 +1,4 @@
-//! What speaks against waking anybody for a failed check: it may be chance, and it may be the base's own fault.
+//! Reasons not to wake an agent for a failed check: it may be flaky, and the base may be at fault.
 //!
 //! ```text
 //!  failed ─► run again, and the base asked at the same time
@@ -17,16 +17,16 @@ use crate::pull::CheckState;
 use crate::reaction::{Action, Reaction};
 use crate::state::State;
 
-/// How often more a failure is run again that has been chance before.
+/// Further re-runs of a failure that was flaky before.
 const FLAKE_RERUNS: u32 = 2;
 
-/// Why nobody is woken yet.
+/// The reason why no agent is woken yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
     /// It may be chance: after so many failed runs of this head, the check is run once more.
     Chance { run: u32 },
-    /// Whether the base passes is being found out.
+    /// The base is being checked.
     Base {},
     /// The base fails the same check. No timer ends this: the base does.
     BaseRed {},
@@ -34,15 +34,15 @@ pub enum Doubt {
     BaseMended { run: u32 },
 }
 
-/// What is known about a failed check beside its failure.
+/// Facts about a failed check beside its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Suspicion {
-    /// How many runs of it failed on this head.
+    /// Runs of it that failed on this head.
     pub(crate) failed: u32,
     /// As many must have failed before it is believed.
     pub(crate) needed: u32,
     pub(crate) base: BaseView,
-    /// When the base was last found not to be red, at whatever tip.
+    /// Time at which the base was last found not to be red, at any tip.
     pub(crate) not_red_at: Option<Timestamp>,
 }
 
@@ -73,7 +73,7 @@ impl Suspicion {
         Some(Suspicion { failed, needed, base, not_red_at })
     }
 
-    /// What speaks against waking anybody now.
+    /// Returns the reason not to wake an agent now.
     pub(super) fn doubt(&self, incident: &Incident) -> Option<Doubt> {
         let failed = self.failed;
         if self.base == BaseView::Red {
@@ -97,7 +97,7 @@ impl Suspicion {
         }
     }
 
-    /// Whether the base passes is still to be found out. The base may have moved since it was asked about: an answer that
+    /// Returns true if it is still unknown whether the base passes. The base may have moved since it was asked about: an answer that
     /// is younger than the doubt is good enough, because where it moves all day there would never be a better one.
     pub(super) fn base_is_open(&self, incident: &Incident) -> bool {
         let doubted = incident.doubt.as_ref().and(incident.doubted);

@@ -1,4 +1,4 @@
-//! How an event changes what is known of an open problem. Nothing here can fail, so old logs always load.
+//! Folds events into an incident. Nothing here can fail, so every log loads.
 
 use super::{Doubt, EscalationLevel, Incident, IncidentEvent, TRIED_KEPT};
 use crate::Timestamp;

@@ -1,4 +1,4 @@
-//! Problems that open and clear, and the ladder of what is done about them.
+//! Incidents: problems that open and clear, and the ladder of reactions to them.
 //!
 //! ```text
 //!              seen (again, or on a new revision)
@@ -36,10 +36,10 @@ pub use kind::{BadEventName, EventName, IncidentKind};
 pub(crate) use ladder::{ONLY_A_PERSON, decide};
 pub use problem::{Problem, ProblemId};
 
-/// How many of the commits that were to mend a problem are remembered.
+/// Number of commits with attempted fixes that are remembered.
 const TRIED_KEPT: usize = 5;
 
-/// Whom a problem concerns.
+/// The thing that a problem concerns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -50,7 +50,7 @@ pub enum Subject {
     Pull(PullId),
 }
 
-/// Which problem: the same key is the same problem, however often it flickers.
+/// Identity of an incident: the same key is the same problem, however often it flickers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct IncidentKey {
     pub subject: Subject,
@@ -65,41 +65,41 @@ pub struct Incident {
     pub opened: Timestamp,
     pub revision: String,
     pub detail: String,
-    /// Since when it has not been seen.
+    /// Time since when it has not been seen.
     pub absent: Option<Timestamp>,
-    /// How often the reaction has acted.
+    /// Times that the reaction has acted.
     pub acted: u32,
     /// The revision that the last act was about.
     pub acted_on: Option<String>,
     pub level: EscalationLevel,
-    /// When the present rung was reached or last acted on.
+    /// Time at which the present level was reached or last acted on.
     pub since: Timestamp,
-    /// When patience with the present rung ends.
+    /// Time at which the next level is due.
     pub due: Option<Timestamp>,
-    /// Why nobody has been woken for it yet.
+    /// The reason why no agent has been woken for it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
-    /// Since when it is doubted.
+    /// Time since when it is doubted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted: Option<Timestamp>,
     /// The revision on which the doubts were over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub believed: Option<String>,
-    /// What there is to say of it beside the details: what came of the doubts, or of an errand.
+    /// Remark beside the details: the result of the doubts, or of an errand.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
-    /// The head that its agent was first told of it on, and those with which it was told again: what was tried.
+    /// The heads at which the agent got a message about it: the attempted fixes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// What was to be done did not go, so the agent is told instead.
+    /// The action failed, so the agent gets a message instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub instead: bool,
-    /// The revision that has been answered where it was asked; now it is the asker's turn.
+    /// The revision that was answered in its thread; now it is the reviewer's turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<String>,
 }
 
-/// A commit that was the head when the agent was told.
+/// A commit that was the head when the agent got a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     pub commit: Commit,
@@ -108,45 +108,45 @@ pub struct Tried {
     pub title: Option<String>,
 }
 
-/// Who has been asked to help.
+/// The one who handles an incident now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EscalationLevel {
     Agent,
     Orchestrator,
     Person,
-    /// Nobody needs to be: it was recorded, and that is all.
+    /// Nothing is done: it was only recorded.
     Nobody,
 }
 
-/// What can come in for an incident.
+/// Input for an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IncidentInput {
     Seen(Problem),
     Absent,
     Due,
-    /// News of it was taken back before the agent had it.
+    /// The message about it was withdrawn before the agent got it.
     Unsaid,
-    /// News of it was given up: whoever was to hear of it did not take it.
+    /// The message about it was given up: its receiver did not take it.
     NotHeard {
-        /// Who was to hear of it.
+        /// The level that the message was for.
         by: EscalationLevel,
         why: String,
     },
-    /// An errand on its behalf was done, or was not, and what there is to say about that.
+    /// An errand that it requested was done or failed, with a remark.
     Errand {
         round: Round,
         result: Result<String, String>,
     },
-    /// The head has moved since its agent heard of it.
+    /// The head has moved since its agent got the message.
     Addressed {
         commit: Commit,
     },
-    /// What it is about is no more.
+    /// Its subject is gone.
     Gone,
 }
 
-/// What happened to an incident.
+/// Event of an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentEvent {
@@ -178,7 +178,7 @@ pub enum IncidentEvent {
         due: Option<Timestamp>,
         why: String,
     },
-    /// What was only recorded is to be dealt with after all.
+    /// It was only recorded and is handled after all.
     Reopened {},
     Recorded {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -255,7 +255,7 @@ impl Incident {
         }
     }
 
-    /// Whether there is something about it that nobody was told.
+    /// Returns true if its present revision has not been acted on.
     pub fn is_fresh(&self) -> bool {
         self.acted_on.as_deref() != Some(self.revision.as_str())
     }

@@ -19,7 +19,7 @@ const JUST_ANSWERED: Duration = Duration::from_secs(3);
 pub struct DialogState {
     /// The answer that is being given to the open dialog.
     pub answer: Option<Answer>,
-    /// Since when a dialog is open. It is the same one until the agent is seen to do something else.
+    /// Time at which the open dialog began. It is the same one until the agent is seen to do something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<Timestamp>,
     /// The dialog that was seen last. Reports overtake each other, so for a moment it may seem to be gone.
@@ -37,10 +37,10 @@ pub struct DialogState {
 /// A dialog as it was last seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastDialog {
-    /// Since when it is open.
+    /// Time at which it began.
     pub since: Timestamp,
     pub question: String,
-    /// When it was last seen.
+    /// Time at which it was last seen.
     pub seen: Timestamp,
     /// The question in the words of each source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -1,4 +1,4 @@
-//! What can come in for a session, and what can happen to it.
+//! Inputs and events of a session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::incident::IncidentKey;
 use crate::workspace::KeepReason;
 use crate::{Attempt, ConversationId, PullId, Timestamp};
 
-/// What can come in for a session that exists.
+/// Input for a session that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionInput {
-    // What effects found out.
+    // Results of effects.
     WorkspaceReady {
         attempt: Attempt,
         path: String,
@@ -34,7 +34,7 @@ pub enum SessionInput {
         attempt: Attempt,
         why: String,
     },
-    /// Nothing was started, because somebody else listens on one of its ports.
+    /// Nothing was started, because another program listens on one of its ports.
     PortTaken {
         attempt: Attempt,
         port: u16,
@@ -64,7 +64,7 @@ pub enum SessionInput {
         attempt: Attempt,
         signals: Vec<Signal>,
     },
-    /// How the workspace has drifted, if it has.
+    /// The drift of the workspace, if there is any.
     Drift {
         attempt: Attempt,
         drift: Option<String>,
@@ -73,7 +73,7 @@ pub enum SessionInput {
     CheckedOut {
         checked_out: CheckedOut,
     },
-    /// There is no workspace to start its process in: somebody else has removed it.
+    /// There is no workspace to start its process in: it was removed by another program or person.
     TreeGone {
         attempt: Attempt,
         path: String,
@@ -102,12 +102,12 @@ pub enum SessionInput {
         effect: EffectKey,
         why: String,
     },
-    // What the world tells.
+    // Observations.
     Signal(Signal),
     /// A text that the agent took as a user's turn, by the word of its hook, transcript or protocol.
     Proof {
         attempt: Attempt,
-        /// Which delivery it is, if whoever tells wrote it himself.
+        /// The delivery, if the reporter wrote it itself.
         delivery: Option<u32>,
         turn: String,
         text: String,
@@ -119,11 +119,11 @@ pub enum SessionInput {
     /// The agent was not allowed to make this call of a tool.
     Denied {
         attempt: Attempt,
-        /// Names the call, however often and by whomever it is told.
+        /// Identity of the call, however often it is reported.
         call: String,
         tool: String,
     },
-    /// The agent reports more than anybody needs to hear, and only the latest of it is passed on.
+    /// The agent reports faster than its reports are of use, and only the latest is passed on.
     Flooding {
         attempt: Attempt,
     },
@@ -146,7 +146,7 @@ pub enum SessionInput {
     Merged {
         pull: PullId,
     },
-    // What people and other parts want.
+    // Requests of people and other parts.
     Send(NewMessage),
     /// An answer to the question with that number, see [`Session::open_question`](super::Session::open_question).
     Answer {
@@ -187,7 +187,7 @@ pub enum SessionInput {
     Release {
         kind: HoldKind,
     },
-    // What follows from other things.
+    // Consequences of other events.
     /// The provider's limit is over: it goes on after that long, and at most as much later again.
     LimitOver {
         after: Duration,
@@ -203,7 +203,7 @@ pub enum SessionInput {
     Due,
 }
 
-/// What happened to a session.
+/// Event of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEvent {
@@ -241,7 +241,7 @@ pub enum SessionEvent {
         why: String,
         again_at: Timestamp,
     },
-    /// Somebody else listens on a port that it was given; it gets others.
+    /// Another program listens on a port that it was given; it gets others.
     PortsLeased {
         ports: BTreeMap<String, u16>,
         refused: u16,
@@ -261,7 +261,7 @@ pub enum SessionEvent {
     /// Time alone has changed what the evidence says.
     Rejudged {},
     LookWanted {},
-    /// Somebody has looked; what was seen stands before this.
+    /// The look is over; the events before this are what was seen.
     Looked {},
     LookFailed {
         why: String,
@@ -271,7 +271,7 @@ pub enum SessionEvent {
         what: String,
     },
     DriftEnded {},
-    /// Its workspace was removed by somebody else, and is made anew.
+    /// Its workspace was removed by another program or person, and is created anew.
     TreeLost {
         path: String,
     },
@@ -321,7 +321,7 @@ pub enum SessionEvent {
     /// Back in the queue: woken by a message, retried or restored by a person.
     Requeued {
         why: String,
-        /// Where its processes run from now on, if no longer where they did.
+        /// The runtime of its processes from now on, if it has changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<String>,
     },
@@ -367,7 +367,7 @@ pub enum SessionEvent {
         delivery: u32,
         why: String,
     },
-    /// It has waited long enough for others to be out of its way.
+    /// It has waited long enough for the sessions in its way.
     WaitedEnough {},
     /// The hooks that may object to its start were asked, and do not.
     Cleared {},
@@ -378,7 +378,7 @@ pub enum SessionEvent {
     Released {
         kind: HoldKind,
     },
-    /// When it goes on after a provider's limit.
+    /// The time at which it resumes after a provider's limit.
     ResumePlanned {
         at: Timestamp,
     },
@@ -422,7 +422,7 @@ pub enum SessionEvent {
     WorkspaceKept {
         reasons: Vec<KeepReason>,
     },
-    /// Leaves the memory, and with it what nobody else asks about: its pull requests that are over, its closed task.
+    /// Leaves the memory, together with its finished pull requests and its closed task.
     Archived {
         pulls: BTreeSet<PullId>,
     },

@@ -1,4 +1,4 @@
-//! Folds what happened into a session. Cannot fail, and acts on nothing.
+//! Folds events into a session. Cannot fail, and acts on nothing.
 
 use super::{
     AfterStop, Hold, HoldKind, LaunchState, MessageKind, Phase, Session, SessionEvent, Stage, WatchState,
@@ -316,7 +316,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
     }
 }
 
-/// Tells whether the process has ended with 0: then its turn is over, also if the proof that it had one is read only now.
+/// Returns true if the process has ended with 0: then its turn is over, also if the proof that it had one is read only now.
 fn has_ended_well(phase: &Phase) -> bool {
     matches!(
         phase,

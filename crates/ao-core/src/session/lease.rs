@@ -1,4 +1,4 @@
-//! Which ports a session gets for itself. A lease is a fact of the log, so it is freed with the slot, crash or not.
+//! Port leases of sessions. A lease is a fact of the log, so it is freed with the slot, crash or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +68,7 @@ impl<'a> Leases<'a> {
     }
 }
 
-/// How many more sessions of a project could have their ports.
+/// Returns how many more sessions of a project could have their ports.
 pub(crate) fn room(state: &State, project: &ProjectId) -> u32 {
     let Some(range) = range(state, project) else { return u32::MAX };
     let taken = taken(state, None);
@@ -76,7 +76,7 @@ pub(crate) fn room(state: &State, project: &ProjectId) -> u32 {
     (free / range.names.len()) as u32
 }
 
-/// Returns who holds ports of a project's range.
+/// Returns the sessions that hold ports of a project's range.
 pub(crate) fn port_holders(state: &State, project: &ProjectId) -> Vec<SessionId> {
     let Some(range) = range(state, project) else { return vec![] };
     let all = range.first..=range.end();

@@ -73,7 +73,7 @@ pub struct SessionSpec<Name = String> {
     /// The workspace's kind, such as `worktree` or `clone`.
     pub workspace: String,
     pub branch: Name,
-    /// What its workspace begins with.
+    /// The commit that its workspace begins with.
     pub origin: Origin,
     /// Higher runs first.
     pub priority: i32,
@@ -83,7 +83,7 @@ pub struct SessionSpec<Name = String> {
     pub trusted: bool,
 }
 
-/// What a session is for.
+/// The purpose of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -91,21 +91,21 @@ pub enum Role {
     Worker,
     /// Helps a person steer the others. Idle is its natural state.
     Orchestrator,
-    /// Reads somebody else's change.
+    /// Reviews the change of another session or person.
     Reviewer,
 }
 
-/// Which agent, and what that agent declares it can do. Nothing is guessed from the name.
+/// The agent of a session and its declared abilities. Nothing is guessed from the name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentChoice {
     pub name: String,
     /// The specialist that it is, if it is one; its name is that of the tool then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specialist: Option<String>,
-    /// Whose quota it uses; sessions of one account stop and go together.
+    /// The account whose quota it uses; sessions of one account stop and go together.
     pub account: Option<String>,
     pub model: Option<String>,
-    /// What it may do without asking, in the configuration's words.
+    /// Its permission mode, as the configuration names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<String>,
     /// Further arguments for its program.
@@ -114,7 +114,7 @@ pub struct AgentChoice {
     pub abilities: AgentAbilities,
 }
 
-/// What an agent declares it can do.
+/// The abilities that an agent declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentAbilities {
     /// Can go on with an earlier conversation in a new process.
@@ -127,7 +127,7 @@ pub struct AgentAbilities {
     pub steer: bool,
 }
 
-/// Where a session is in its life.
+/// The phase of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Phase {
@@ -185,7 +185,7 @@ pub enum Phase {
     },
 }
 
-/// What becomes of a session once its process is gone.
+/// The next phase of a session once its process is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "then")]
 pub enum AfterStop {
@@ -208,23 +208,23 @@ pub enum AfterStop {
     },
 }
 
-/// How a session's story ended.
+/// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Outcome {
     /// Its change is part of the base branch.
     Merged { pull: PullId },
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped { by: String, why: String },
 }
 
-/// Why a session gets no further turn, though nothing is wrong with it.
+/// The reason why a session gets no further turn, though nothing is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldKind {
-    /// Somebody paused it.
+    /// A person paused it.
     Person,
-    /// It could go on after a provider's limit, but only on a person's word.
+    /// It could resume after a provider's limit, but only with a person's consent.
     Consent,
     /// Its budget is spent; a new limit is needed.
     Budget,
@@ -249,7 +249,7 @@ pub struct Hold {
     pub since: Timestamp,
 }
 
-/// Where a running process can be found again. Opaque to us: a pid, a pane, a container, a pod.
+/// Reference to a running process. Opaque to us: a pid, a pane, a container, a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProcessRef(pub String);
@@ -262,7 +262,7 @@ pub struct CheckedOut {
     pub head: Option<Commit>,
 }
 
-/// How the processes of a session are started, and what came of that.
+/// State of a session's launches.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LaunchState {
     /// Chosen before the first launch, so that a crash cannot leave us guessing which one is ours.
@@ -279,22 +279,22 @@ pub struct LaunchState {
     pub count: u32,
 }
 
-/// What is looked at while an agent runs, and what was last seen.
+/// Observations of a running agent and its workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WatchState {
     /// The agent is to be looked at, because it has been quiet for too long.
     pub wanted: bool,
-    /// When it was last looked at.
+    /// Time of the last look.
     pub looked: Timestamp,
-    /// When its workspace was last compared with the one that was made for it.
+    /// Time at which its workspace was last compared with the one that was created.
     pub placed: Timestamp,
-    /// How the workspace has drifted, if it has.
+    /// The drift of the workspace, if there is any.
     pub drift: Option<String>,
     /// Branch and head that its workspace was last seen on.
     pub checked_out: CheckedOut,
 }
 
-/// What a session has used up of its own budget.
+/// Usage of a session's own budget.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SessionUsage {
     pub spend: Spend,
@@ -316,7 +316,7 @@ pub struct SessionUsage {
 /// A turn that was cut short, and when it goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResumeState {
-    /// When it goes on after a provider's limit that is over.
+    /// Time at which it resumes after a provider's limit that is over.
     pub at: Option<Timestamp>,
     /// The last turn was cut short: by a provider's limit, or because its process died in it.
     pub cut_short: bool,
@@ -335,7 +335,7 @@ pub struct Session {
     /// The last attempt that was begun; 0 before the first.
     pub attempt: Attempt,
     pub process: Option<ProcessRef>,
-    /// When its last process began to be ended.
+    /// Time at which its last process began to be ended.
     pub stopped: Timestamp,
     pub launch: LaunchState,
     pub workspace: Workspace,
@@ -352,9 +352,9 @@ pub struct Session {
     pub evidence: Evidence,
     /// The evidence as judged when the last signal came in.
     pub judgement: Judgement,
-    /// When it was judged. Time alone may have changed it since; [`Session::due`] returns when.
+    /// Time of the judgement. Time alone may have changed it since; [`Session::due`] returns when.
     pub judged: Timestamp,
-    /// Since when the judged activity has been what it is.
+    /// Time of the last change of the judged activity.
     pub activity_since: Timestamp,
     pub watch: WatchState,
     pub outbox: Outbox,
@@ -369,7 +369,7 @@ pub struct Session {
     /// The last line of output of the present attempt's agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
-    /// When the agent last took a message.
+    /// Time at which the agent last took a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Timestamp>,
     /// The beginning of the idleness that has lasted for too long, if one has.
@@ -399,7 +399,7 @@ impl<Name> SessionSpec<Name> {
 }
 
 impl HoldKind {
-    /// Whether it means that a budget is spent.
+    /// Returns true if it means that a budget is spent.
     pub fn is_budget(self) -> bool {
         matches!(
             self,
@@ -413,7 +413,7 @@ impl HoldKind {
 }
 
 impl AgentChoice {
-    /// What people call it: by the specialist, or else by the tool.
+    /// Returns the name that people use: the specialist's, or else the tool's.
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
@@ -428,12 +428,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Session {
-    /// The branch that its work is on: the one its workspace was last seen on, or else the one it was made for.
+    /// Returns the branch of its work: the one its workspace was last seen on, or else the one it was made for.
     pub fn branch(&self) -> &str {
         self.watch.checked_out.branch.as_deref().unwrap_or(&self.spec.branch)
     }
 
-    /// The pull request that it was set to review.
+    /// Returns the pull request that it reviews.
     pub fn reads(&self) -> Option<&PullId> {
         match &self.spec.origin {
             Origin::Read { pull, .. } if self.spec.role == Role::Reviewer => Some(pull),
@@ -482,12 +482,12 @@ impl Session {
         asks.then(|| OpenQuestion { number: self.dialogs.questions, text: &self.judgement.detail })
     }
 
-    /// Whether it still claims its task: everything that has not ended.
+    /// Returns true if it still claims its task: everything that has not ended.
     pub fn is_live(&self) -> bool {
         !matches!(self.phase, Phase::Ended { .. })
     }
 
-    /// Whether it may have a process, and so counts against the caps.
+    /// Returns true if it may have a process, and so counts against the caps.
     pub fn takes_slot(&self) -> bool {
         matches!(
             self.phase,
@@ -499,8 +499,7 @@ impl Session {
         )
     }
 
-    /// Tells whether its agent ends its process with each turn, and has ended the last one well. It has nothing to do until it
-    /// is told something.
+    /// Returns true if its agent ends its process with each turn and has ended the last one well. It waits for a message then.
     pub fn rests_after_turn(&self) -> bool {
         self.spec.agent.abilities.one_turn && matches!(self.phase, Phase::Exited { code: Some(0), .. })
     }
@@ -510,19 +509,19 @@ impl Session {
         matches!(self.phase, Phase::Ended { outcome: Outcome::Merged { .. }, .. })
     }
 
-    /// Tells whether the turn that its last process had taken was not finished.
+    /// Returns true if the last turn of its last process was not finished.
     pub(crate) fn left_a_turn(&self) -> bool {
         self.resume.cut_short || !self.resume.unfinished.is_empty()
     }
 
-    /// Whether its workspace is there and is being made ready.
+    /// Returns true while its workspace is being set up.
     pub fn is_setting_up(&self) -> bool {
         matches!(self.phase, Phase::Preparing { .. })
             && self.workspace.state == WorkspaceState::Ready
             && !self.workspace.set_up
     }
 
-    /// Whether the agent may be in the middle of something: it works, or it has taken a message and nothing has been
+    /// Returns true if the agent may be in the middle of something: it works, or it has taken a message and nothing has been
     /// seen of it since.
     pub(crate) fn is_at_it(&self) -> bool {
         self.is_live()
@@ -530,7 +529,7 @@ impl Session {
                 || self.took.is_some_and(|took| self.judgement.at < took))
     }
 
-    /// The attempt whose process may be alive.
+    /// Returns the attempt whose process may be alive.
     pub fn running_attempt(&self) -> Option<Attempt> {
         match self.phase {
             Phase::Starting { attempt, .. }

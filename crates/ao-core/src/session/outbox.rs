@@ -24,13 +24,13 @@ use crate::{Attempt, Timestamp};
 
 /// The most that one delivery carries; what does not fit waits for the next quiet point.
 pub(super) const DELIVERY_BYTES: usize = 32 * 1024;
-/// How many failed messages stay in memory with their text; the log keeps all of them.
+/// Number of failed messages that stay in memory with their text; the log keeps all of them.
 const FAILED_KEPT: usize = 20;
-/// How many turns are remembered, to tell an old proof that comes late from a new one.
+/// Number of turns that are remembered, to know a late proof from a new one.
 const TURNS_KEPT: usize = 16;
-/// How many senders' keys are remembered, to tell a repeated request from a new message.
+/// Number of senders' keys that are remembered, to know a repeated request from a new message.
 const KEYS_KEPT: usize = 64;
-/// How many accepted messages are remembered by their numbers, for whoever asks what became of one.
+/// Number of accepted messages that are remembered by number, for queries about them.
 const TAKEN_KEPT: usize = 64;
 
 /// Something somebody wants to say to an agent.
@@ -45,7 +45,7 @@ pub struct NewMessage {
     pub key: Option<String>,
 }
 
-/// Who speaks.
+/// The sender of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sender {
@@ -54,7 +54,7 @@ pub enum Sender {
     Daemon,
 }
 
-/// What a message is about.
+/// The subject of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
@@ -86,16 +86,16 @@ pub struct Delivery {
     pub messages: Vec<Message>,
     pub text: String,
     pub interrupt: bool,
-    /// How often it was written, the present try included.
+    /// Times that it was written, the present try included.
     pub tries: u32,
-    /// How often it was put off at the last moment.
+    /// Times that it was put off at the last moment.
     pub pauses: u32,
     /// The launch of this attempt carries it.
     pub with_launch: Option<Attempt>,
     pub stage: Stage,
 }
 
-/// How far a delivery has come.
+/// The progress of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Stage {
@@ -141,7 +141,7 @@ pub struct Failed {
     pub delivery: Option<u32>,
 }
 
-/// Why a message waits.
+/// The reason why a message waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wait {
     NotRunning,
@@ -156,7 +156,7 @@ pub enum Wait {
     },
 }
 
-/// What the outbox does next.
+/// The next step of an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
     Nothing,
@@ -176,7 +176,7 @@ impl Outbox {
         self.keys.iter().find(|(known, _)| known == key).map(|(_, no)| *no)
     }
 
-    /// Whether a message is known to have been accepted. One from long ago may have been forgotten.
+    /// Returns true if a message is known to have been accepted. One from long ago may have been forgotten.
     pub fn was_accepted(&self, no: u32) -> bool {
         self.taken.contains(&no)
     }
@@ -287,7 +287,7 @@ impl Outbox {
         self.parked = self.parked.take().or(before);
     }
 
-    /// Whether a turn has proven an earlier delivery.
+    /// Returns true if a turn has proven an earlier delivery.
     pub(super) fn proved_by(&self, turn: &str) -> bool {
         self.turns.iter().any(|known| known == turn)
     }
@@ -319,7 +319,7 @@ impl Outbox {
         }
     }
 
-    /// Whether a delivery that is under way carries the task.
+    /// Returns true if a delivery that is under way carries the task.
     pub(super) fn carries_task(&self, delivery: u32) -> bool {
         let current = self.under_way().filter(|current| current.no == delivery);
         current.flat_map(|current| &current.messages).any(|message| message.kind == MessageKind::Task)
@@ -380,7 +380,7 @@ impl Outbox {
         self.waiting.iter().chain(current).any(|message| message.kind == MessageKind::Task)
     }
 
-    /// What was begun and has not come to its end.
+    /// Returns the delivery that is under way.
     pub fn under_way(&self) -> impl Iterator<Item = &Delivery> {
         self.current.iter().chain(&self.parked)
     }
@@ -391,7 +391,7 @@ impl Outbox {
 }
 
 impl Session {
-    /// Whether something may be said to the agent now, and if not, why not.
+    /// Returns the reason why no message may be written to the agent now, if there is one.
     pub fn quiet(&self, interrupt: bool, now: Timestamp, settings: &Settings) -> Result<(), Wait> {
         if !matches!(self.phase, Phase::Running { .. }) {
             return Err(Wait::NotRunning);
@@ -461,7 +461,7 @@ pub fn is_turn_of(taken: &str, ours: &str) -> bool {
     !ours.trim().is_empty() && same_words(taken, ours)
 }
 
-/// How long to wait before trying again: doubles, and ends at a minute.
+/// Returns the time to wait before the next try: doubles, up to a minute.
 pub(crate) fn backoff(tries: u32) -> Duration {
     Duration::from_secs(1 << tries.min(6)).min(Duration::from_secs(60))
 }

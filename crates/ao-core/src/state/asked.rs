@@ -1,4 +1,4 @@
-//! What can be asked of the state, each question answered by an index.
+//! Queries on the state, each answered by an index.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -88,18 +88,18 @@ impl State {
         }
     }
 
-    /// How often in a row an account has been limited, as of `now`.
+    /// Returns how often in a row an account has been limited, as of `now`.
     pub(crate) fn limits_in_row(&self, account: &str, now: Timestamp) -> u32 {
         let seen = self.limits_seen.get(account).filter(|seen| now.since(seen.until) < IN_A_ROW);
         seen.map_or(0, |seen| seen.times)
     }
 
-    /// How long an idle agent is left alone.
+    /// Returns how long an idle agent is left alone.
     pub(crate) fn idle_after(&self, session: &Session) -> Duration {
         idle_after(&self.settings, &self.projects, session)
     }
 
-    /// Whether a session goes on by itself after a provider's limit.
+    /// Returns true if a session resumes by itself after a provider's limit.
     pub(crate) fn resumes_by_itself(&self, session: &Session) -> bool {
         let project = self.projects.get(&session.spec.project).and_then(|project| project.config.auto_resume);
         project.unwrap_or(self.settings.auto_resume)
@@ -138,7 +138,7 @@ impl State {
         self.index.idle.iter().filter_map(|id| self.sessions.get(id)).map(|session| &**session)
     }
 
-    /// The open incidents of one subject.
+    /// Returns the open incidents of one subject.
     pub fn incidents_of<'a>(&'a self, subject: &'a Subject) -> impl Iterator<Item = &'a Incident> {
         let first = IncidentKey {
             subject: subject.clone(),
@@ -151,17 +151,17 @@ impl State {
             .map(|(_, incident)| incident)
     }
 
-    /// When time alone will change something.
+    /// Returns the time at which a timer is due next.
     pub fn next_due(&self) -> Option<Timestamp> {
         self.index.timers.next()
     }
 
-    /// Those whose time has come, at most `limit` of them.
+    /// Returns the timers that are due, at most `limit` of them.
     pub(crate) fn due(&self, now: Timestamp, limit: usize) -> Vec<Timer> {
         self.index.timers.due(now, limit)
     }
 
-    /// The budgets that are spent, with what is known of each.
+    /// Returns the budgets that are spent.
     pub(crate) fn capped(&self) -> impl Iterator<Item = (&Budget, &Cap)> {
         let cap = |budget| self.budget_usage.get(budget).and_then(|usage| usage.cap.as_ref());
         self.index.capped.iter().filter_map(move |budget| Some((budget, cap(budget)?)))
@@ -175,17 +175,17 @@ impl State {
         ErrandId(self.next_errand.saturating_add(1))
     }
 
-    /// Whether a budget that the session shares with others is one of time.
+    /// Returns true if a budget that the session shares is one of time.
     pub(crate) fn counts_time(&self, session: &Session) -> bool {
         counts_time(&self.settings, &self.projects, session)
     }
 
-    /// The notices that are on their way about an incident.
+    /// Returns the notices about an incident that are not sent yet.
     pub(crate) fn notices_about(&self, key: &IncidentKey) -> impl Iterator<Item = NoticeId> {
         self.index.notices.get(key).into_iter().flatten().copied()
     }
 
-    /// Whether an errand with this key is open.
+    /// Returns true if an errand with this key is open.
     pub(crate) fn is_ordered(&self, key: &str) -> bool {
         self.index.errands.contains_key(key)
     }

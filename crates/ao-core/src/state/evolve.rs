@@ -1,4 +1,4 @@
-//! What each event makes of the state.
+//! Folds events into the state.
 
 use std::collections::BTreeSet;
 
@@ -19,10 +19,10 @@ use crate::session::{self, Session, SessionEvent};
 use crate::task::TaskEvent;
 use crate::{ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// How many keys of past notices are remembered, to tell people everything once.
+/// Number of keys of past notices that are remembered, so that each is sent once.
 const NOTICE_KEYS: usize = 1024;
 
-/// How many tasks that had a session are remembered, beside those that are open.
+/// Number of tasks that had a session and are remembered, beside those that are open.
 const WORKED: usize = 16 * 1024;
 
 impl State {

@@ -1,4 +1,4 @@
-//! What can be asked of the state without looking at every session.
+//! Indexes of the state, for queries that would otherwise look at every session.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use crate::incident::IncidentKey;
 use crate::session::{Phase, Role, Session, SessionEvent};
 use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
-/// What can be asked without looking at every session. Derived, so it is left out of snapshots and made anew.
+/// The indexes. Derived, so they are left out of snapshots and built anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Index {
     pub(super) names: BTreeMap<String, SessionId>,
@@ -22,7 +22,7 @@ pub(super) struct Index {
     pub(super) orchestrators: BTreeMap<ProjectId, SessionId>,
     /// The keys of past notices.
     pub(super) told: BTreeSet<String>,
-    /// What people are being told of each incident.
+    /// Notices of each incident that are not sent yet.
     pub(super) notices: BTreeMap<IncidentKey, BTreeSet<NoticeId>>,
     /// Open errands by their keys.
     pub(super) errands: BTreeMap<String, ErrandId>,
@@ -45,7 +45,7 @@ pub(crate) struct Place {
     pub(crate) session: SessionId,
 }
 
-/// What of a session the indexes know.
+/// The part of a session that the indexes hold.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Footprint {
     live: bool,

@@ -1,4 +1,4 @@
-//! All that is known, folded from the log, with the indexes that keep every question short.
+//! The state, folded from the log, with the indexes that keep every query short.
 
 mod asked;
 mod evolve;
@@ -33,10 +33,10 @@ pub(crate) use timers::Timer;
 /// short; so a release that changes the format has to read the one before.
 pub const SNAPSHOT_FORMAT: u32 = 1;
 
-/// All that is known.
+/// The state of everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct State {
-    /// When the last event happened.
+    /// Time of the last event.
     pub at: Timestamp,
     pub settings: Settings,
     pub projects: BTreeMap<ProjectId, Project>,
@@ -47,25 +47,25 @@ pub struct State {
     #[serde(with = "crate::keyed")]
     pub incidents: BTreeMap<IncidentKey, Incident>,
     pub notices: BTreeMap<NoticeId, Notice>,
-    /// How the channels have fared.
+    /// Last results of the channels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, ChannelRecord>,
     pub errands: BTreeMap<ErrandId, Errand>,
     /// Accounts that may not be used, and until when.
     pub accounts: BTreeMap<String, Timestamp>,
-    /// How often in a row accounts were limited, and until when the last time.
+    /// Limits in a row of each account, and the end of the last one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits_seen: BTreeMap<String, LimitsSeen>,
-    /// What has been spent of budgets that several sessions share. Hashed as sessions are: each turn is counted in four.
+    /// Usage of the budgets that several sessions share. Hashed as sessions are: each turn is counted in four.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub budget_usage: IndexMap<Budget, BudgetUsage, FxBuildHasher>,
     /// The tasks that have had a session. They get no second one by themselves, also if they are opened again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub worked: BTreeSet<TaskId>,
-    /// The tasks that could not be given to anybody.
+    /// The tasks that no agent could be given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unassigned: BTreeMap<TaskId, Unassigned>,
-    /// What has happened in each project since the day was last told.
+    /// Results of each project since the last daily digest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tally: BTreeMap<ProjectId, Tally>,
     /// Free memory when it was last too little.
@@ -81,14 +81,14 @@ pub struct State {
     index: Index,
 }
 
-/// How often in a row a provider refused an account.
+/// Limits in a row of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitsSeen {
     pub times: u32,
     pub until: Timestamp,
 }
 
-/// That a task could not be given to anybody.
+/// A task that no agent could be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unassigned {
     pub why: String,
@@ -96,7 +96,7 @@ pub struct Unassigned {
 }
 
 impl State {
-    /// The same state, with somebody to judge the conditions of reactions.
+    /// Returns the same state with a judge for the conditions of reactions.
     #[must_use]
     pub fn judged_by(self, judge: Judge) -> State {
         State { judge, ..self }
@@ -161,7 +161,7 @@ impl State {
     }
 }
 
-/// Whether a budget that the session shares with others is one of time.
+/// Returns true if a budget that the session shares is one of time.
 fn counts_time(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> bool {
     let project = projects.get(&session.spec.project);
     let of_project = project

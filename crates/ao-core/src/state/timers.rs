@@ -1,4 +1,4 @@
-//! What is due when: the next of all at once, and each one's own without a search.
+//! Timers: the next of all at once, and each one's own without a search.
 
 use std::collections::BTreeSet;
 use std::hash::Hash;
@@ -10,7 +10,7 @@ use crate::budget::Budget;
 use crate::incident::IncidentKey;
 use crate::{ErrandId, NoticeId, ProjectId, SessionId, Timestamp};
 
-/// Whose time it is.
+/// The owner of a timer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Timer {
     Session(SessionId),
