@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::errand::Errand;
 use crate::notice::Notice;
-use crate::queue::{MergeRequest, Part};
+use crate::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
+use crate::queue::Part;
 use crate::session::{AgentChoice, ProcessRef, Role};
 use crate::setup::{Environment, Origin, Setup};
 use crate::workspace::Tree;
@@ -47,25 +48,12 @@ pub enum Effect {
         with_launch: Option<String>,
     },
     Answer {
-        session: SessionId,
-        attempt: Attempt,
-        process: ProcessRef,
         agent: AgentChoice,
-        number: u32,
-        question: String,
-        text: String,
+        order: AnswerOrder,
     },
     Deliver {
-        session: SessionId,
-        attempt: Attempt,
-        delivery: u32,
-        tries: u32,
-        process: Option<ProcessRef>,
-        conversation: Option<ConversationId>,
         agent: AgentChoice,
-        runtime: String,
-        text: String,
-        interrupt: bool,
+        order: DeliverOrder,
     },
     Look {
         session: SessionId,
@@ -117,28 +105,11 @@ pub enum Effect {
         errand: Box<Errand>,
     },
     TestMerge {
-        project: ProjectId,
-        pull: PullId,
-        head: Commit,
-        base: Commit,
-        /// Pull requests that are merged before it, in order.
-        ahead: Vec<Part>,
-        /// The checks that policy requires.
-        required: Vec<String>,
-        /// The request that it is for, if a person wants it merged at once.
-        request: Option<MergeRequest>,
+        order: TestOrder,
         tries: u32,
     },
     Merge {
-        project: ProjectId,
-        pull: PullId,
-        head: Commit,
-        base: Commit,
-        /// Those that land with it, before it, in order.
-        with: Vec<Part>,
-        tree: String,
-        /// The request that it is for, if a person wants it merged at once.
-        request: Option<MergeRequest>,
+        order: MergeOrder,
         tries: u32,
     },
     /// Asks a runtime for everything of ours that it knows. Wanted by the reconciler, not by any one session.
@@ -238,17 +209,17 @@ impl Effect {
             Effect::Follow { session, attempt, .. } => {
                 EffectKey::Follow { session: *session, attempt: *attempt }
             }
-            Effect::Answer { session, attempt, number, .. } => {
-                EffectKey::Answer { session: *session, attempt: *attempt, number: *number }
+            Effect::Answer { order, .. } => {
+                EffectKey::Answer { session: order.session, attempt: order.attempt, number: order.number }
             }
             Effect::Launch { session, attempt, tries, .. } => {
                 EffectKey::Launch { session: *session, attempt: *attempt, tries: *tries }
             }
-            Effect::Deliver { session, attempt, delivery, tries, .. } => EffectKey::Deliver {
-                session: *session,
-                attempt: *attempt,
-                delivery: *delivery,
-                tries: *tries,
+            Effect::Deliver { order, .. } => EffectKey::Deliver {
+                session: order.session,
+                attempt: order.attempt,
+                delivery: order.delivery,
+                tries: order.tries,
             },
             Effect::Look { session, attempt, .. } => EffectKey::Look { session: *session, attempt: *attempt },
             Effect::End { session, attempt, tries, .. } => {
@@ -266,19 +237,19 @@ impl Effect {
                 tries: notice.tries_on(channel.as_deref()),
             },
             Effect::RunErrand { errand } => EffectKey::RunErrand { errand: errand.id, tries: errand.tries },
-            Effect::TestMerge { pull, head, base, ahead, request, tries, .. } => EffectKey::TestMerge {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                ahead: ahead.clone(),
-                checks: request.as_ref().is_none_or(MergeRequest::runs_checks),
+            Effect::TestMerge { order, tries } => EffectKey::TestMerge {
+                pull: order.pull.clone(),
+                head: order.head.clone(),
+                base: order.base.clone(),
+                ahead: order.ahead.clone(),
+                checks: order.checks,
                 tries: *tries,
             },
-            Effect::Merge { pull, head, base, with, tries, .. } => EffectKey::Merge {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                with: with.clone(),
+            Effect::Merge { order, tries } => EffectKey::Merge {
+                pull: order.pull.clone(),
+                head: order.head.clone(),
+                base: order.base.clone(),
+                with: order.with.clone(),
                 tries: *tries,
             },
             Effect::Census { runtime } => EffectKey::Census { runtime: runtime.clone() },

@@ -30,6 +30,7 @@ pub mod input;
 mod keyed;
 mod masking;
 pub mod notice;
+pub mod order;
 pub mod outside;
 pub mod plan;
 pub mod policy;

@@ -12,7 +12,7 @@ use crate::hook::Hook;
 use crate::outside::{Kind, bounded, one_line};
 use crate::policy::Policy;
 use crate::pull::TEXT_LIMIT;
-use crate::queue::{MergeQueue, QueueRules};
+use crate::queue::{MergeQueue, QueueRules, Strategy};
 use crate::reaction::Reactions;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
@@ -61,9 +61,26 @@ pub struct ProjectConfig {
     /// Rules of its merge queue, if configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<QueueRules>,
+    /// The way in which its changes land.
+    #[serde(default, skip_serializing_if = "Landing::is_default")]
+    pub landing: Landing,
     /// A merge leaves the issues open that it settles.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub leave_issues_open: bool,
+}
+
+/// The configured way in which changes land: squashed, and their branches stay, unless configured otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Landing {
+    pub strategy: Strategy,
+    /// The branch of a change is deleted once it has landed.
+    pub delete_branch: bool,
+}
+
+impl Landing {
+    fn is_default(&self) -> bool {
+        *self == Landing::default()
+    }
 }
 
 /// A project, folded from the log.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_ports::{Agent, Errands, Notifier, Runtime, Scm, Strategy, Workspace};
+use ao_ports::{Agent, Errands, Notifier, Runtime, Scm, Workspace};
 
 /// The adapters that effects run on.
 #[derive(Clone, Default)]
@@ -17,8 +17,6 @@ pub struct Slots {
     pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
     /// The forge of each project.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
-    /// How the changes of a project land, and whether their branches go then; where nothing is said, squashed, and they stay.
-    pub landings: BTreeMap<ProjectId, (Strategy, bool)>,
     /// Who runs errands. Without one, none can be run.
     pub errands: Option<Arc<dyn Errands>>,
 }

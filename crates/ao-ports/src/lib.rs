@@ -29,10 +29,8 @@ mod terminal;
 mod tracker;
 mod workspace;
 
-pub use agent::{
-    Agent, AgentError, AnswerOrder, Answered, Command, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
-    Prepared,
-};
+pub use agent::{Agent, AgentError, Answered, Command, Delivered, FollowOrder, Io, LookOrder, Prepared};
+pub use ao_core::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
 pub use ao_core::queue::{Strategy, TestOutcome};
 pub use ao_core::session::ProcessRef;
 pub use check::{
@@ -49,9 +47,9 @@ pub use runtime::{
     EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
 pub use scm::{
-    BaseView, CommentPlace, CommitSeen, MergeOrder, MergeOutcome, MovedBase, NewComment, NewPull, NewReview,
-    PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError,
-    Side, TestOrder, ThreadDetail, ThreadReply, TidyOrder,
+    BaseView, CommentPlace, CommitSeen, MergeOutcome, MovedBase, NewComment, NewPull, NewReview, PullDetail,
+    PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError, Side,
+    ThreadDetail, ThreadReply, TidyOrder,
 };
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ao_core::order::{MergeOrder, TestOrder};
 use ao_core::pull::{Author, PullFacts, PullState, ReviewVerdict};
-use ao_core::queue::{Part, Strategy, TestOutcome};
+use ao_core::queue::{Part, TestOutcome};
 use ao_core::{Commit, ProjectId, PullId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -196,48 +197,6 @@ pub struct ReviewComment {
     pub line: Option<u32>,
     pub side: Side,
     pub body: String,
-}
-
-/// What is to be tested: the tree that would land.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TestOrder {
-    pub pull: PullId,
-    pub head: Commit,
-    pub base: Commit,
-    /// What is merged into the base before it, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ahead: Vec<Part>,
-    /// How all of them would land.
-    #[serde(default)]
-    pub strategy: Strategy,
-    /// The checks that policy requires, beside those that the forge requires by itself. None of them may be skipped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub required: Vec<String>,
-    /// Without, nothing is run: it is only worked out what would land, and whether that is possible.
-    #[serde(default = "yes")]
-    pub checks: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// What is to be merged, pinned to what was tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MergeOrder {
-    pub pull: PullId,
-    pub head: Commit,
-    pub base: Commit,
-    /// Those that land with it, before it, in order: each as commits of its own, and all of them at once or none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub with: Vec<Part>,
-    /// What the base has once all of them have landed.
-    pub tree: String,
-    pub strategy: Strategy,
-    /// Who wants it merged, if it is a person and not a rule.
-    pub by: Option<String>,
-    /// Whether its branch goes once it is merged.
-    pub delete_branch: bool,
 }
 
 /// What became of a merge.

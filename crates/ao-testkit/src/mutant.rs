@@ -6,7 +6,6 @@ use ao_core::health::BaseVerdict;
 use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKind};
 use ao_core::input::Life;
 use ao_core::notice::NoticeEvent;
-use ao_core::policy::MergeRule;
 use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestOutcome};
 use ao_core::session::{AfterStop, HoldKind, SessionEvent, SessionInput, Stage};
 use ao_core::workspace::WorkspaceState;
@@ -229,12 +228,14 @@ impl Rules for Mutant {
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
         let mut wanted = Core.wants(state, scope);
         if *self == Mutant::LosesItsPlace {
-            wanted.retain(|effect| !matches!(effect, Effect::TestMerge { ahead, .. } if !ahead.is_empty()));
+            wanted.retain(
+                |effect| !matches!(effect, Effect::TestMerge { order, .. } if !order.ahead.is_empty()),
+            );
         }
         if *self == Mutant::SkipsChecks {
             for effect in &mut wanted {
-                if let Effect::TestMerge { request, .. } | Effect::Merge { request, .. } = effect {
-                    request.get_or_insert_default().over.extend(MergeRule::yielding());
+                if let Effect::TestMerge { order, .. } = effect {
+                    order.checks = false;
                 }
             }
         }

@@ -3,6 +3,7 @@
 use super::{AfterStop, Phase, Session, Stage};
 use crate::Attempt;
 use crate::effect::{Effect, LaunchPlan, Place, SetUpPlan, WorkspacePlan};
+use crate::order::{AnswerOrder, DeliverOrder};
 use crate::setup::{Environment, Setup};
 use crate::state::State;
 use crate::workspace::WorkspaceState;
@@ -52,15 +53,15 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
             if let Some(answer) = &session.dialogs.answer
                 && let Some(process) = &session.process
             {
-                wanted.push(Effect::Answer {
+                let order = AnswerOrder {
                     session: session.id,
                     attempt: *attempt,
                     process: process.clone(),
-                    agent: session.spec.agent.clone(),
                     number: answer.number,
                     question: answer.question.clone(),
                     text: answer.text.clone(),
-                });
+                };
+                wanted.push(Effect::Answer { agent: session.spec.agent.clone(), order });
             }
             if let Some(delivery) = &session.outbox.current
                 && delivery.stage == Stage::Writing
@@ -68,18 +69,17 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                 // What is being typed is finished; after a restart it is not begun again until the hold is gone.
                 && session.holds.is_empty()
             {
-                wanted.push(Effect::Deliver {
+                let order = DeliverOrder {
                     session: session.id,
                     attempt: *attempt,
-                    delivery: delivery.no,
-                    tries: delivery.tries,
                     process: session.process.clone(),
                     conversation: session.launch.conversation.clone(),
-                    agent: session.spec.agent.clone(),
-                    runtime: session.spec.runtime.clone(),
+                    delivery: delivery.no,
+                    tries: delivery.tries,
                     text: delivery.text.clone(),
                     interrupt: delivery.interrupt,
-                });
+                };
+                wanted.push(Effect::Deliver { agent: session.spec.agent.clone(), order });
             }
         }
         Phase::Stopping { attempt, tries, again_at: None, then } => {

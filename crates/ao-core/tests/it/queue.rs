@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ao_core::errand::Order;
 use ao_core::policy::{MergeRule, Policy};
-use ao_core::project::ProjectInput;
+use ao_core::project::{Landing, ProjectConfig, ProjectInput};
 use ao_core::pull::{
     Author, CheckState, Mergeable, PullInput, PullState, ReviewFacts, ReviewVerdict, Standing,
 };
@@ -71,14 +71,32 @@ fn the_culprit_hears_the_output_and_what_landed_in_between_as_quotations() {
 fn the_checks_that_policy_requires_are_run_on_what_lands() {
     let mut desk = Desk::new();
     let policy = ao_core::policy::Policy { required_checks: vec!["test".into()], ..Default::default() };
-    let seen = ao_core::project::ProjectInput::PolicySeen(Some(Box::new(policy)));
+    let seen = ProjectInput::PolicySeen(Some(Box::new(policy)));
     desk.take(Input::Project { project: app(), input: seen });
     queued(&mut desk);
     let wanted = wants(&desk.state, &Scope::Project(app()));
     assert!(
-        matches!(&wanted[..], [Effect::TestMerge { required, .. }] if required == &["test".to_owned()]),
+        matches!(&wanted[..], [Effect::TestMerge { order, .. }] if order.required == ["test"]),
         "{wanted:?}"
     );
+}
+
+#[test]
+fn what_no_person_requests_lands_in_the_configured_way() {
+    let mut desk = Desk::new();
+    let landing = Landing { strategy: Strategy::Merge, delete_branch: true };
+    let config =
+        ProjectConfig { path: "~/app".into(), default_branch: "main".into(), landing, ..Default::default() };
+    let input = ProjectInput::Configure(Box::new(config));
+    desk.take(Input::Project { project: app(), input });
+    queued(&mut desk);
+    let effects = wanted(&desk);
+    let [Effect::TestMerge { order, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(order.strategy, Strategy::Merge);
+    tested(&mut desk, TestOutcome::Green { tree: "t1".into() });
+    let effects = wanted(&desk);
+    let [Effect::Merge { order, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((order.strategy, order.delete_branch, &order.by), (Strategy::Merge, true, &None));
 }
 
 /// What lands ahead moves its base, and its own checks begin anew on what was tested already.
@@ -243,13 +261,10 @@ fn what_is_approved_or_not_known_to_merge_cleanly_is_not_rebased() {
 }
 
 fn keep_up(desk: &mut Desk, update: Update) {
-    let mut config = ao_core::project::ProjectConfig {
-        path: "~/app".into(),
-        default_branch: "main".into(),
-        ..Default::default()
-    };
+    let mut config =
+        ProjectConfig { path: "~/app".into(), default_branch: "main".into(), ..Default::default() };
     config.merge_queue = Some(QueueRules { update, ..QueueRules::default() });
-    let input = ao_core::project::ProjectInput::Configure(Box::new(config));
+    let input = ProjectInput::Configure(Box::new(config));
     desk.take(Input::Project { project: app(), input });
 }
 
@@ -280,7 +295,7 @@ fn after_a_change_of_the_policy_the_queue_goes_on_once_that_was_read() {
     let due = |desk: &Desk| desk.state.projects[&app()].queue.policy_due;
     assert!(due(&desk));
     // The same as before, because the change was of a comment: that it was read counts.
-    let seen = ao_core::project::ProjectInput::PolicySeen(None);
+    let seen = ProjectInput::PolicySeen(None);
     desk.take(Input::Project { project: app(), input: seen });
     assert!(!due(&desk));
 }
@@ -319,10 +334,15 @@ fn a_person_merges_what_the_default_policy_would_not_merge_unasked() {
     let green = facts(&desk, "c1", CheckState::Passed);
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(green)) });
     let terms = MergeRequest { strategy: Some(Strategy::Rebase), delete_branch: Some(true), ..by_ann() };
-    request(&mut desk, terms.clone()).unwrap();
-    assert!(matches!(&wanted(&desk)[..], [Effect::TestMerge { request: Some(it), .. }] if *it == terms));
+    request(&mut desk, terms).unwrap();
+    let effects = wanted(&desk);
+    let [Effect::TestMerge { order, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((order.strategy, order.checks), (Strategy::Rebase, true));
     tested(&mut desk, TestOutcome::Green { tree: "t1".into() });
-    assert!(matches!(&wanted(&desk)[..], [Effect::Merge { request: Some(it), .. }] if *it == terms));
+    let effects = wanted(&desk);
+    let [Effect::Merge { order, .. }] = &effects[..] else { panic!("{effects:?}") };
+    let asked = (order.strategy, order.delete_branch, order.by.as_deref());
+    assert_eq!(asked, (Strategy::Rebase, true, Some("ann")));
 }
 
 #[test]
@@ -350,8 +370,8 @@ fn a_written_policy_binds_a_person_who_does_not_overrule_it() {
     let over = MergeRule::yielding().collect();
     request(&mut desk, MergeRequest { over, ..by_ann() }).unwrap();
     let wanted = wanted(&desk);
-    let [Effect::TestMerge { request: Some(it), .. }] = &wanted[..] else { panic!("{wanted:?}") };
-    assert!(!it.runs_checks());
+    let [Effect::TestMerge { order, .. }] = &wanted[..] else { panic!("{wanted:?}") };
+    assert!(!order.checks);
 }
 
 #[test]
@@ -365,8 +385,8 @@ fn a_request_lands_on_another_branch_than_the_default_one_beside_the_queue() {
     request(&mut desk, by_ann()).unwrap();
     let bases = |desk: &Desk| -> Vec<String> {
         let base = |effect: &Effect| match effect {
-            Effect::TestMerge { base, .. } => format!("test on {base}"),
-            Effect::Merge { base, .. } => format!("merge on {base}"),
+            Effect::TestMerge { order, .. } => format!("test on {}", order.base),
+            Effect::Merge { order, .. } => format!("merge on {}", order.base),
             other => format!("{other:?}"),
         };
         wanted(desk).iter().map(base).collect()

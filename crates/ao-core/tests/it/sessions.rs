@@ -166,10 +166,10 @@ fn a_session_whose_holder_is_gone_is_ended_and_begun_again_with_what_waits_for_i
         desk.launch(session);
         desk.sees(session, Source::Hook, Reading::Idle);
         desk.wait(2);
-        let Effect::Deliver { text, attempt: to, .. } = desk.wanted(session).remove(0) else {
+        let Effect::Deliver { order, .. } = desk.wanted(session).remove(0) else {
             panic!("a delivery: {:?}", desk.wants(session))
         };
-        assert_eq!((text.as_str(), to), ("Look at the red check.", attempt(2)));
+        assert_eq!((order.text.as_str(), order.attempt), ("Look at the red check.", attempt(2)));
     }
 }
 
@@ -189,8 +189,8 @@ fn a_conversation_that_is_gone_means_one_fresh_start_with_the_task() {
     desk.launch(session);
     desk.sees(session, Source::Hook, Reading::Idle);
     assert_ne!(desk.session(session).launch.conversation, lost);
-    let Effect::Deliver { text, .. } = desk.wanted(session).remove(0) else { panic!("a delivery") };
-    assert_eq!(text, "Do task 1.");
+    let Effect::Deliver { order, .. } = desk.wanted(session).remove(0) else { panic!("a delivery") };
+    assert_eq!(order.text, "Do task 1.");
 }
 
 /// acceptance: L2
