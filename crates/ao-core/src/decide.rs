@@ -1,4 +1,4 @@
-//! What an input means: the events that it comes to, or the reason why it comes to none.
+//! Decides what an input means: the events that it leads to, or the reason why it leads to none.
 
 use std::time::Duration;
 
@@ -218,7 +218,7 @@ fn errand_wanted(
     Some(Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) }))
 }
 
-/// How long whoever ordered an errand waits before something else is done about it. No time at all if nobody does any more.
+/// Returns how long the requester of an errand waits before it does something else. No time at all if it waits no longer.
 fn patience(state: &State, requester: &Requester) -> Option<Duration> {
     let Requester::Incident(reacting) = requester else { return None };
     let waits = state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(&reacting.round));

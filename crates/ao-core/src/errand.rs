@@ -208,8 +208,7 @@ impl Order {
     }
 }
 
-/// Says what an input means for an errand. `patience` is how long whoever ordered it waits before something else is done,
-/// if somebody does.
+/// Decides what an input means for an errand. `patience` is how long its requester waits before it does something else.
 pub(crate) fn decide(
     errand: &Errand,
     moment: &Moment,

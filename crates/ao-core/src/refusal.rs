@@ -1,4 +1,4 @@
-//! Why an input was not taken. Whoever asked is told this, so each says what, and where it helps, what to do next.
+//! Refusals of inputs. The caller gets the text, so each names the thing and, where it helps, the next step.
 
 use crate::session::Session;
 use crate::{Attempt, ProjectId, PullId, SessionId, TaskId, Timestamp};
@@ -60,7 +60,7 @@ fn limit_words(account: &str, until: Option<Timestamp>, by_itself: bool) -> Stri
 }
 
 impl Refusal {
-    /// Whether it is a signal that could not be attributed to anything that runs.
+    /// Returns true if it is a signal that could not be attributed to anything that runs.
     pub fn is_about_a_signal(&self) -> bool {
         matches!(self, Refusal::Stale { .. } | Refusal::NotRunning { .. } | Refusal::UnknownSession(_))
     }

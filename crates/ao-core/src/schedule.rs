@@ -1,4 +1,4 @@
-//! Who gets a free slot: within the caps, the most urgent of the project that has the fewest.
+//! Assignment of free slots: within the caps, to the most urgent session of the project that has the fewest.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -10,7 +10,7 @@ use crate::session::{AfterStop, Phase, Session, port_holders, room};
 use crate::state::{Place, State};
 use crate::{ProjectId, SessionId, TaskId, Timestamp};
 
-/// Why a session waits in the queue, or a task for its session.
+/// The obstacle that a queued session, or a task without a session, waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     Cap {
@@ -42,7 +42,7 @@ pub enum Obstacle {
         with: SessionId,
         files: Vec<String>,
     },
-    /// Who wrote the task may not set agents to work.
+    /// The author of the task may not set agents to work.
     Untrusted {
         author: String,
     },
@@ -63,7 +63,7 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// What kind of obstacle it is, in a word for programs.
+    /// Returns the name of the obstacle for programs.
     pub fn word(&self) -> &'static str {
         match self {
             Obstacle::Cap { .. } => "cap",
@@ -85,7 +85,7 @@ impl Obstacle {
         }
     }
 
-    /// Whether it is less in the way of a project's next session once this one has given its slot back.
+    /// Returns true if it is less in the way of a project's next session once this one has given its slot back.
     fn ends_with(&self, session: &Session, project: &ProjectId) -> bool {
         match self {
             Obstacle::Cap { .. } => true,
@@ -98,7 +98,7 @@ impl Obstacle {
     }
 }
 
-/// Whose turn it is.
+/// The sessions whose turn it is.
 #[derive(Debug, Default)]
 pub(crate) struct Turns<'a> {
     /// Those that get a slot now, in order.
@@ -121,11 +121,11 @@ pub(crate) struct Slots<'a> {
     /// Less those.
     given: BTreeMap<ProjectId, u32>,
     of_specialist: BTreeMap<String, u32>,
-    /// How many more sessions the ports of each project do for.
+    /// Number of further sessions that the ports of each project suffice for.
     ports: BTreeMap<ProjectId, u32>,
 }
 
-/// Whose turn it is now. Who has to be asked about takes no slot meanwhile and lets the others pass.
+/// Returns the sessions whose turn it is now. One whose hooks are asked takes no slot meanwhile and lets the others pass.
 pub(crate) fn admit(state: &State, now: Timestamp) -> Turns<'_> {
     let mut turns = Turns::default();
     if state.scarce_mb.is_some() {
@@ -172,8 +172,8 @@ pub fn would_yield(state: &State, now: Timestamp) -> Option<(SessionId, SessionI
     turns.yielding.first().map(|(idle, next)| (idle.id, next.id))
 }
 
-/// Who gives way to those that only the caps keep waiting. Nobody does for whom that would not be enough, nor as long as slots
-/// are about to be free anyhow.
+/// Returns the sessions that give way to those that only the caps keep waiting. None does if that would not be enough, nor as
+/// long as slots are about to be free anyhow.
 fn yielding<'a>(
     state: &'a State,
     now: Timestamp,
@@ -232,7 +232,7 @@ pub(crate) fn idle(state: &State, now: Timestamp) -> Vec<&Session> {
     idle.filter(|session| session.may_rest() && !session.is_typed_on(now, &state.settings)).collect()
 }
 
-/// Whether its slot is about to be free: its process is being ended, and that has not failed again and again.
+/// Returns true if its slot is about to be free: its process is being ended, and that has not failed again and again.
 fn is_leaving(state: &State, session: &Session) -> bool {
     match &session.phase {
         Phase::Stopping { then: AfterStop::Retry { .. }, .. } => false,
@@ -276,7 +276,7 @@ fn ready_of<'a>(state: &'a State, project: &ProjectId, line: &BTreeSet<Place>) -
         .collect()
 }
 
-/// Why a queued session does not run, if it does not; what a person is shown.
+/// Returns why a queued session does not run, if it does not; what a person is shown.
 pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
     obstacle_within(state, session, &OnceCell::new())
 }
@@ -302,7 +302,7 @@ pub(crate) fn obstacle_within<'s>(
         .or_else(|| state.awaits_word(session).then_some(Obstacle::Asked))
 }
 
-/// What keeps this session in particular from running, whatever the caps.
+/// Returns what keeps this session in particular from running, whatever the caps.
 /// `in_use` is asked only if the session is one that waits for files.
 pub(crate) fn own_obstacle<'a>(
     state: &'a State,
@@ -361,7 +361,7 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// What keeps one more from its slot, the nearest cap first.
+    /// Returns what keeps one more from its slot, the nearest cap first.
     pub(crate) fn full(&self, project: &ProjectId, specialist: Option<&str>) -> Option<Obstacle> {
         let known = self.state.projects.get(project);
         if let Some((id, max)) =
@@ -412,7 +412,7 @@ impl<'a> Slots<'a> {
         now.saturating_add(of(&self.in_project)).saturating_sub(of(&self.given))
     }
 
-    /// How many more of a specialist's sessions may run.
+    /// Returns how many more of a specialist's sessions may run.
     pub(crate) fn room_for(&self, specialist: &Specialist) -> u32 {
         let taken = self.of_specialist.get(&specialist.id).copied().unwrap_or(0);
         specialist.max_parallel.map_or(u32::MAX, |max| max.saturating_sub(taken))
@@ -430,7 +430,7 @@ fn cap_of<'s>(mut specialists: impl Iterator<Item = &'s Specialist>, id: &str) -
 }
 
 impl Session {
-    /// Whose quota it uses: the account it was given, or one that all sessions of its agent share.
+    /// Returns whose quota it uses: the account it was given, or one that all sessions of its agent share.
     pub fn account(&self) -> &str {
         self.spec.agent.account.as_deref().unwrap_or(&self.spec.agent.name)
     }

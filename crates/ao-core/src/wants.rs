@@ -1,4 +1,4 @@
-//! What is wanted in the world now, read off the state. Asked after every step and, the same way, after every start.
+//! Effects that are wanted now, read off the state. Asked after every step and, the same way, after every start.
 
 use crate::PullId;
 use crate::effect::Effect;

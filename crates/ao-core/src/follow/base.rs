@@ -1,4 +1,4 @@
-//! What follows from what is known of a project's base: it is asked, held against its pull requests, and told when it is red.
+//! Consequences of results on a project's base: it is checked, compared with its pull requests, and reported when it is red.
 
 use std::collections::VecDeque;
 

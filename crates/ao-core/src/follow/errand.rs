@@ -1,4 +1,4 @@
-//! What follows when an errand has been run: whoever sent for it hears of it.
+//! Consequences of the end of an errand: its requester gets the result.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::project::ProjectInput;
 use crate::state::State;
 use crate::{ErrandId, PullId, TaskId, Timestamp};
 
-/// How much of what an errand says is kept with the problem that it was done for.
+/// Bytes of an errand's remark that are kept with its incident.
 const SAID: usize = 2 * 1024;
 
 pub(super) fn follow(
@@ -76,7 +76,7 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
     then
 }
 
-/// What a person hears of issues that a merge should have closed and did not.
+/// Notifies a person of issues that a merge should have closed and did not.
 fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<Input> {
     let (Ok(ErrandOutcome::Refused { why }) | Err(why)) = result else { return None };
     Some(Input::tell(

@@ -1,4 +1,4 @@
-//! What follows from a forecast: both agents hear of a clash that is new, once, as something to know and not as an order.
+//! Consequences of a forecast: both agents get one message about a new clash, as information and not as an order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -51,7 +51,7 @@ pub(super) fn follow(
     }));
 }
 
-/// Whether somebody is at work who can be told. Nobody is started for a forecast.
+/// Returns true if an agent runs that can get a message. None is started for a forecast.
 fn listens(session: &Session) -> bool {
     matches!(session.phase, Phase::Running { .. }) && session.spec.role == Role::Worker
 }
@@ -101,7 +101,7 @@ fn told(file: &ClashFile, theirs_first: bool) -> String {
     if places.is_empty() { path } else { format!("{path}: {}", places.join("; ")) }
 }
 
-/// Who the other one is, and what it is about.
+/// Returns the other side and its title.
 fn other(state: &State, side: &Side) -> String {
     let session = state.owner_of_side(side);
     let by = session
@@ -119,7 +119,7 @@ fn other(state: &State, side: &Side) -> String {
     }
 }
 
-/// What people and agents call it on a command line.
+/// Returns its name on a command line.
 fn name(state: &State, side: &Side) -> String {
     match (side, state.owner_of_side(side)) {
         (Side::Session(_), Some(session)) => session.spec.name.clone(),

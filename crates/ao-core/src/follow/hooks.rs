@@ -1,4 +1,4 @@
-//! What has hooks run, and what their word means.
+//! Hook points that are reached, and the consequences of what their hooks decide.
 //!
 //! ```text
 //!  something happened ─► its point has hooks? ─► an errand ─► (nobody waits: a failure is told once a day)
@@ -96,7 +96,7 @@ fn nobody_waits(project: &ProjectId, point: HookPoint) -> Requester {
     Requester::Point { project: project.clone(), point }
 }
 
-/// What it means that hooks were run.
+/// Passes the decision of hooks to what waits for it.
 pub(super) fn answered(
     state: &State,
     requester: &Requester,
@@ -140,7 +140,7 @@ pub(super) fn answered(
     }
 }
 
-/// What follows when a session was held by a hook's word.
+/// Returns the input that follows when a session was held by a hook.
 pub(super) fn held(state: &State, id: SessionId, why: &str, at: Timestamp) -> Option<Input> {
     let session = state.sessions.get(&id)?;
     Some(Input::tell(

@@ -1,4 +1,4 @@
-//! What follows from what happened to an incident: who is told, what is done.
+//! Consequences of the events of an incident: messages, notices and errands.
 
 use std::collections::VecDeque;
 
@@ -125,7 +125,7 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
     }
 }
 
-/// What an agent has not heard of a problem yet.
+/// Returns the news of a problem that its agent has not got yet.
 fn news_of(state: &State, incident: &Incident, agent: &Session, told: &str) -> String {
     let key = &incident.key;
     // If it has not even heard the last news of this, it gets the whole.

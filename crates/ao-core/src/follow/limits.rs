@@ -1,4 +1,4 @@
-//! What follows when a budget is spent or a provider's limit is reached: everybody concerned waits, and goes on afterwards.
+//! Consequences of a spent budget or a provider's limit: the sessions concerned wait, and resume afterwards.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -104,7 +104,7 @@ pub(super) fn budget(state: &State, budget: &Budget, event: &BudgetEvent, then: 
     }
 }
 
-/// What holds a session that comes into the line: the provider's limit, and the budgets that are spent.
+/// Returns the holds of a session that is queued: the provider's limit, and the budgets that are spent.
 pub(super) fn holds_for(state: &State, session: &Session, then: &mut VecDeque<Input>) {
     if let Some(until) = state.accounts.get(session.account()) {
         then.push_back(held(session, HoldKind::Account, limit_words(session.account(), *until)));

@@ -1,4 +1,4 @@
-//! What follows from what. The one place where one part of the state moves another.
+//! Consequences of events. The one place where one part of the state moves another.
 
 mod base;
 mod errand;

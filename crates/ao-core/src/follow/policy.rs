@@ -1,4 +1,4 @@
-//! What follows from what happened to a policy: everything that it allows or forbids is looked at again.
+//! Consequences of a policy's change: everything that it allows or forbids is judged again.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What follows from what happened to a pull request.
+//! Consequences of the events of a pull request.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -99,8 +99,8 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
     then.push_back(Input::Review(Subject::Pull(id.clone())));
 }
 
-/// What has the issues closed that a merged pull request settles: those that it names are found where it is done, and of those
-/// that its sessions work on the ones that have no other change left to come.
+/// Orders that the issues be closed which a merged pull request settles: those that it names are found where it is done, and
+/// of the tasks of its sessions those that have no other open pull request.
 fn settle(state: &State, id: &PullId) -> Option<Input> {
     if state.projects.get(&id.project)?.config.leave_issues_open {
         return None;
@@ -144,7 +144,7 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
 /// For so long after an order to rebase a new head may be what came of it.
 const JUST_REBASED: Duration = Duration::from_secs(300);
 
-/// What was asked in threads that the agent has heard of is answered by the new head, as far as anybody can tell.
+/// Marks the threads that the agent got a message about as addressed by the new head.
 pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
     let subject = Subject::Pull(pull.id.clone());
     // Who is at it may be about to answer.

@@ -1,4 +1,4 @@
-//! What follows from what happened in the merge queue.
+//! Consequences of the events of the merge queue.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::session::{MessageKind, NewMessage, Sender, SessionInput};
 use crate::state::State;
 use crate::{Commit, ProjectId, PullId};
 
-/// How much is told of what landed in between.
+/// Bytes of a message about the commits that landed in between.
 const BETWEEN: usize = TEXT_LIMIT / 2;
 
 pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, then: &mut VecDeque<Input>) {
@@ -123,7 +123,7 @@ fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> O
     Some(seen(pull, facts))
 }
 
-/// What the queue knows better than the last look, as if that had shown it.
+/// Returns facts that the queue knows better than the last look, as if that had shown them.
 fn seen(pull: &Pull, facts: PullFacts) -> Input {
     Input::Pull { pull: pull.id.clone(), input: PullInput::Seen(Box::new(facts)) }
 }

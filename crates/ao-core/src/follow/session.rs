@@ -1,4 +1,4 @@
-//! What follows from what happened to a session.
+//! Consequences of the events of a session.
 
 use std::collections::VecDeque;
 

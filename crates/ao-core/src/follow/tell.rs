@@ -11,15 +11,15 @@ use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
 
-/// How much of the evidence those get who have to judge a story rather than to mend it.
+/// Bytes of the evidence for orchestrators and people, who have to judge a problem rather than fix it.
 const EVIDENCE: usize = 8 * 1024;
 
-/// What the agent whose problem it is hears.
+/// Returns the message to the agent whose problem it is.
 pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
     news(to, incident, bounded(body(state, incident, detail)))
 }
 
-/// What the one who steers the project hears: of whom, why now, and the evidence.
+/// Returns the message to the orchestrator: the subject, the reason for the escalation, and the evidence.
 pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
     // What a session shows is its agent's word, and no more ours than a comment is.
     let evidence = match incident.key.subject {
@@ -31,7 +31,7 @@ pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why
     news(to, incident, bounded(body(state, incident, &detail)))
 }
 
-/// What a person hears: whom it is about, by the name that people use, what it is, and what was tried.
+/// Returns the notice to a person: the subject by name, the problem, and what was tried.
 pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     let key = &incident.key;
     let reaction = state.reaction(&key.kind, &key.subject);
@@ -81,7 +81,7 @@ pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
     body
 }
 
-/// Whether it was doubted, what came of that, and what was tried before.
+/// Returns remarks on the doubts about it, and on what was tried before.
 fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     let mut remarks = Vec::new();
     if incident.key.kind == IncidentKind::CiFailed {
@@ -94,7 +94,7 @@ fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     remarks
 }
 
-/// What a command or a forge says may be anything: only its first line stands among our own words.
+/// Fences the output of a command or a forge, except for its first line.
 pub(super) fn marked(text: &str) -> String {
     match text.split_once('\n') {
         Some((first, rest)) => {

@@ -8,7 +8,7 @@ use crate::reaction::Action;
 /// The reason of an escalation that goes to a person first. It is left out of notices.
 pub(crate) const ONLY_A_PERSON: &str = "only a person can decide this";
 
-/// Says what an input means for a problem.
+/// Decides what an input means for a problem.
 pub(crate) fn decide(
     key: &IncidentKey,
     known: Option<&Incident>,

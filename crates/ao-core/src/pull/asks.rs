@@ -1,4 +1,4 @@
-//! What people and bots ask for in threads and reviews.
+//! Requests of people and bots in threads and reviews.
 
 use super::facts::may_ask;
 use super::{CommentFacts, Pull, ReviewFacts, ReviewVerdict, Standing, TEXT_LIMIT, ThreadFacts};
@@ -131,7 +131,7 @@ fn comments_of<'a>(
     thread.comments.iter().filter(move |comment| kind_of(comment.author.standing).as_ref() == Some(kind))
 }
 
-/// What kind of problem words of this standing make: none, if they are our own or a stranger's.
+/// Returns the kind of problem that a comment of this standing makes: none, if it is our own or a stranger's.
 fn kind_of(standing: Standing) -> Option<IncidentKind> {
     match standing {
         Standing::Owner | Standing::Member | Standing::Collaborator => Some(IncidentKind::ChangesRequested),

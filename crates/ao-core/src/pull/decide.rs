@@ -1,4 +1,4 @@
-//! What an input means for a pull request: mostly, how a new look differs from what is known.
+//! Decides what an input means for a pull request: mostly, how a new look differs from the known facts.
 
 use super::diff::{first_sight, news};
 use super::{Pull, PullEvent, PullInput, PullRefusal, PullState, Standing};

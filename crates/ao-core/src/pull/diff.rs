@@ -1,4 +1,4 @@
-//! How a new look at a pull request differs from what is known of it.
+//! Differences between a new look at a pull request and the known facts.
 
 use super::evolve::fold;
 use super::{Mergeable, PullEvent, PullFacts, PullState, ThreadFacts};
@@ -162,7 +162,7 @@ impl News {
     }
 }
 
-/// How one list differs from another.
+/// Difference between two lists.
 struct Changes<'a, T> {
     gone: Vec<String>,
     /// With its place each; put there one after the other, they give the list its new order.

@@ -1,4 +1,4 @@
-//! How an event changes what is known of a pull request. Nothing here can fail, so old logs always load.
+//! Folds events into a pull request. Nothing here can fail, so every log loads.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::outside::{Kind, bounded};
 use crate::{Commit, Timestamp};
 
-/// How much of one text from outside is kept. The log of a failed check is a file; this is what a message can carry.
+/// Bytes of one text from outside that are kept. The log of a failed check is a file; this is what a message can carry.
 pub(crate) const TEXT_LIMIT: usize = 8 * 1024;
 
 /// Everything a forge says about one pull request at one time.
@@ -16,7 +16,7 @@ pub(crate) const TEXT_LIMIT: usize = 8 * 1024;
 /// A look is whole: what is missing from it is gone. An adapter that could not read all pages has no facts to give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullFacts {
-    /// When the forge was asked, so that an answer that was overtaken on its way is seen and dropped.
+    /// Time of the request to the forge, so that a response that was overtaken is seen and dropped.
     pub observed_at: Timestamp,
     pub title: String,
     pub url: String,
@@ -55,7 +55,7 @@ pub struct PullFacts {
     pub size: ChangeSize,
 }
 
-/// What it was for every forge before one of them was in the repository itself.
+/// Returns the remote that most forges use.
 pub(super) fn origin() -> Option<String> {
     Some("origin".to_owned())
 }
@@ -78,7 +78,7 @@ pub struct Author {
     pub standing: Standing,
 }
 
-/// What an author may ask of us. Judged by the adapter from permissions, never from how a login is spelled.
+/// The standing of an author. Judged by the adapter from permissions, never from how a login is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -109,7 +109,7 @@ pub struct CheckFacts {
     pub commit: Commit,
     pub state: CheckState,
     pub required: bool,
-    /// Which run of it this is; another run of the same commit has another one. None if the forge does not tell.
+    /// Id of the run; another run of the same commit has another one. None if the forge has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
 }
@@ -120,12 +120,12 @@ pub enum CheckState {
     Pending,
     Passed,
     Failed {
-        /// What tells this failure from another one of the same check: times, paths and numbers taken out.
+        /// Signature of the failure among those of the same check: times, paths and numbers taken out.
         signature: String,
         /// The lines that matter.
         excerpt: String,
         url: String,
-        /// Where the whole log was put for the agent to read.
+        /// Path of the whole log, for the agent to read.
         log: Option<String>,
         /// The files of the repository that the failure names.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -180,7 +180,7 @@ pub struct CommentFacts {
     pub revision: String,
 }
 
-/// How much a pull request changes.
+/// Size of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ChangeSize {
     /// All of them, and both names of a renamed one: protected paths are looked for here, so a list cut short by a
@@ -242,7 +242,7 @@ impl PullFacts {
     }
 }
 
-/// Whether a word of this author can become work for an agent.
+/// Returns true if a comment of this author can become work for an agent.
 pub(super) fn may_ask(author: &Author) -> bool {
     author.standing.is_trusted_person() || author.standing == Standing::Bot
 }

@@ -40,7 +40,7 @@ pub(crate) use owner::{owner_of, unclaimed_of};
 pub use runs::Runs;
 pub use verdicts::Green;
 
-/// What is known of one pull request.
+/// One pull request, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pull {
     pub id: PullId,
@@ -52,7 +52,7 @@ pub struct Pull {
     /// The last failure of each check on this head. A re-run takes it back only by passing, so that a check going
     /// failed, pending, failed stays one problem.
     pub failures: BTreeMap<String, CheckFacts>,
-    /// How often each check was run on this head, as far as that was seen.
+    /// The runs of each check on this head, as far as they were seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, Runs>,
     /// The sessions that gave it up, or were relieved of it. Only somebody's word brings it back to them.
@@ -63,28 +63,28 @@ pub struct Pull {
     /// The tasks of the sessions that answer for it. Kept with it, because sessions do not stay for ever.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<SessionId, TaskId>,
-    /// Whether one of them was seen to have made it, rather than to have taken it on.
+    /// One of them was seen to have made it, rather than to have taken it on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_by_ours: bool,
     /// The conflict this head has, kept while the forge computes anew, for the same reason.
     pub conflict: Option<Conflict>,
-    /// What was found in the lines that this head adds, if that was looked for.
+    /// Findings in the lines that this head adds, if they were scanned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<Scan>,
-    /// When the last event happened to it.
+    /// Time of its last event.
     pub changed_at: Timestamp,
 }
 
 /// A conflict, with the commits on which it first showed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
-    /// Where the base was then. Later moves of the base leave the task what it is, so they are no new conflict.
+    /// The base at that time. Later moves of the base leave the task what it is, so they are no new conflict.
     pub base: Commit,
     pub head: Commit,
     pub files: Vec<String>,
 }
 
-/// What can be said to a pull request.
+/// Input for a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullInput {
@@ -101,7 +101,7 @@ pub enum PullInput {
     Scanned(Box<Scan>),
 }
 
-/// What happened to a pull request.
+/// Event of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullEvent {
@@ -213,7 +213,7 @@ pub enum PullEvent {
     },
 }
 
-/// Why a request about a pull request was refused.
+/// Refusal of a request about a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PullRefusal {
     #[error("no such pull request is known yet; it appears once the forge has been looked at")]
@@ -227,8 +227,7 @@ pub enum PullRefusal {
 }
 
 impl Pull {
-    /// What would be known of a pull request after this one look, with nobody to answer for it: for those who judge a look
-    /// that they have just taken themselves.
+    /// Returns the pull request after this one look, without an owner, to judge facts that were just read.
     pub fn at_a_look(id: &PullId, facts: &PullFacts) -> Pull {
         Pull {
             id: id.clone(),

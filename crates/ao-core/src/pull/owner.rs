@@ -1,4 +1,4 @@
-//! Whose pull request it is, when nobody has said so: by the branch that a session is on, by its head, and by who made the
+//! Owner of a pull request that no session has claimed: by the branch that a session is on, by its head, and by who made the
 //! commits.
 
 use super::{Pull, Standing};
@@ -42,7 +42,7 @@ pub(crate) fn unclaimed_of(state: &State, session: &Session) -> Vec<PullId> {
     open.filter(|(_, pull)| owner_of(state, pull) == Some(session.id)).map(|(id, _)| id.clone()).collect()
 }
 
-/// Whether a pull request is a session's own work, by any of these signs.
+/// Returns true if a pull request is a session's own work, by any of these signs.
 pub(super) fn is_own(session: &Session, pull: &Pull) -> bool {
     [by_branch, by_head, by_author].iter().any(|sign| sign(session, pull))
 }

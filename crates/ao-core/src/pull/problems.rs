@@ -1,4 +1,4 @@
-//! What is wrong with a pull request now, and what its agent needs to know to act on it.
+//! Problems of a pull request, with what its agent needs to know to act on them.
 //!
 //! Level-triggered: each call returns all problems that exist, so nothing is lost when nobody listened at the right
 //! moment. Whether a problem is new, and how often it may be told, is for the incidents to say.
@@ -8,7 +8,7 @@ use super::{CheckFacts, CheckState, Mergeable, Pull, PullState, ReviewFacts, Sta
 use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::outside::{Kind, fenced, one_line};
 
-/// How many conflicting files are named; the agent sees the others as soon as it rebases.
+/// Number of conflicting files that are named; the agent sees the others as soon as it rebases.
 const FILES_NAMED: usize = 50;
 
 const ELSEWHERE: &str = "None of the files that this failure names is changed by this pull request.\n";
@@ -75,7 +75,7 @@ impl Pull {
         })
     }
 
-    /// What an agent runs in its workspace to put its work onto the base as it is now.
+    /// Returns the command by which an agent rebases its work onto the present base.
     fn rebase_command(&self) -> String {
         let base = &self.facts.base_branch;
         match &self.facts.base_remote {

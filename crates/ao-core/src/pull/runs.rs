@@ -1,4 +1,4 @@
-//! How often a check was run on one head, and what its runs said.
+//! Runs of a check on one head, and their results.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::incident::ProblemId;
 /// The runs of one check on the head.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Runs {
-    /// How many of them failed.
+    /// Number of failed runs.
     pub failed: u32,
     /// The last one that failed, if the forge tells one from another.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What the templates and the conditions of reactions can speak of.
+//! Values that the templates and the conditions of reactions can use.
 //!
 //! One set of names for both, all of them always there: what is not known is an empty text, a nought, an empty list. So what
 //! was found right when the configuration was read cannot fail for want of a name later. What comes from outside is on one
@@ -13,12 +13,12 @@ use crate::session::Session;
 use crate::state::State;
 use crate::{ProjectId, TaskId};
 
-/// How much of a name from outside is said.
+/// Characters of a name from outside that are used.
 const NAME_MOST: usize = 500;
-/// How many names of a list are said.
+/// Number of names of a list that are used.
 const LIST_MOST: usize = 200;
 
-/// What there is to say about a problem, before anything further is done about it.
+/// Returns the values of an incident, before its reaction acts.
 pub fn context(state: &State, incident: &Incident) -> Value {
     let key = &incident.key;
     let pull = match &key.subject {
@@ -94,7 +94,7 @@ pub fn sample() -> Value {
     })
 }
 
-/// What an event of the user's own was told with. It is kept in the revision, because other data are news.
+/// Returns the data of a user's own event. They are kept in the revision, because other data are news.
 fn data(incident: &Incident) -> Value {
     let told = match incident.key.kind {
         IncidentKind::Custom(_) => serde_json::from_str::<Value>(&incident.revision).ok(),

@@ -1,4 +1,4 @@
-//! How the condition of a reaction is judged.
+//! The judge of reactions' conditions.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What is done about a kind of problem: the defaults, and what the configuration lays over them field by field.
+//! Reactions to each kind of problem: the defaults, and what the configuration lays over them field by field.
 //!
 //! ```text
 //!  the kind's default ◄─ the top of the configuration ◄─ the project ◄─ the agent ◄─ the specialist
@@ -28,46 +28,46 @@ pub use context::{context, sample};
 pub use judge::Judge;
 pub use rehearse::{Rehearsal, problem_of, rehearse};
 
-/// What is done about each kind of problem, as one layer of the configuration has it.
+/// Reactions to each kind of problem, in one layer of the configuration.
 pub type Reactions = BTreeMap<IncidentKind, ReactionPatch>;
 
-/// What is done about a kind of problem, after all layers are put together.
+/// Reaction to a kind of problem, after all layers are put together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
-    /// Whether anything is done without a person's word. If not, a person is told.
+    /// It acts without a person's consent. If not, a person is notified.
     pub auto: bool,
     pub action: Action,
-    /// How often the action is taken for one problem.
+    /// Limit of the actions for one problem.
     pub attempts: u32,
     /// No more than so often, whatever else is said; counted in already where it is asked for.
     pub most: Option<u32>,
     /// Time that each escalation level has to help.
     pub escalate_after: Duration,
-    /// What the agent or the person is told: a template. Without it, the kind's own words.
+    /// Template of the message. Without it, the kind's own text.
     pub message: Option<String>,
     /// Only if this holds: an expression over the same context. If it does not, the problem is only recorded.
     pub condition: Option<String>,
-    /// How long a state has to last before it is a problem, for the kinds that are about time.
+    /// Time that a state has to last before it is a problem, for the kinds that are about time.
     pub threshold: Option<Duration>,
-    /// How soon a person should look, if one has to.
+    /// Level of the notice to a person.
     pub level: Level,
     /// The one channel that a person is told by, if not the ones for the level.
     pub channel: Option<String>,
-    /// Which agent is started, if one is.
+    /// The agent that is started, if one is.
     pub agent: Option<String>,
-    /// What is run, if something is.
+    /// The command that is run, if one is.
     pub command: Option<String>,
-    /// How long the command has.
+    /// Time limit of the command.
     pub timeout: Duration,
-    /// How often a failed check is run again before anybody is woken.
+    /// Re-runs of a failed check before an agent is woken.
     pub rerun: u32,
-    /// Whether a thread is resolved when its answer is given.
+    /// A thread is resolved when it is answered.
     pub resolve: bool,
-    /// How long after one act the next one is not taken, whatever is new.
+    /// Time after one action in which the next one waits.
     pub cooldown: Duration,
 }
 
-/// What one layer says of a reaction. What it leaves out is as in the layer below.
+/// Reaction in one layer. What it leaves out is as in the layer below.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReactionPatch {
@@ -106,7 +106,7 @@ pub struct ReactionPatch {
     pub cooldown: Option<Duration>,
 }
 
-/// What a reaction does.
+/// Action of a reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -130,7 +130,7 @@ pub enum Action {
 }
 
 impl Reaction {
-    /// What is done unless the configuration says otherwise.
+    /// Returns the default reaction.
     pub fn default_for(kind: &IncidentKind) -> Reaction {
         use IncidentKind as K;
         let (auto, action, attempts, minutes) = match kind {
@@ -219,10 +219,10 @@ impl Reaction {
     }
 }
 
-/// How long an agent may be idle before its work not being done is a problem, where no layer says otherwise.
+/// Default of the time that an agent may be idle with its work not done.
 pub(crate) const IDLE_AFTER: Duration = Duration::from_secs(600);
 
-/// How long a state has to last before it is a problem, by the nearest layer that says so.
+/// Returns how long a state has to last before it is a problem, by the nearest layer that sets it.
 pub(crate) fn threshold(
     kind: &IncidentKind,
     settings: &Settings,
@@ -249,18 +249,18 @@ impl Reaction {
 }
 
 impl Action {
-    /// Whether something is done that can be done again.
+    /// Returns true if the action can be repeated.
     pub fn acts(self) -> bool {
         !matches!(self, Action::Notify | Action::Escalate | Action::Record)
     }
 
-    /// Whether there has to be an agent for it.
+    /// Returns true if the action needs an agent.
     pub fn needs_agent(self) -> bool {
         self == Action::SendToAgent
     }
 }
 
-/// Where a word of a reaction comes from.
+/// Origin of a field of a reaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Layer {
     /// The top of the configuration.
@@ -271,7 +271,7 @@ pub enum Layer {
 }
 
 impl State {
-    /// What is done about problems of this kind for this subject.
+    /// Returns the reaction to problems of this kind for this subject.
     pub fn reaction(&self, kind: &IncidentKind, subject: &Subject) -> Reaction {
         let (project, agent) = self.whose(subject);
         let layers = self.reaction_layers(kind, project, agent);
@@ -286,7 +286,7 @@ impl State {
         whole.bounded()
     }
 
-    /// Whether a condition holds for a problem, or why nobody can say. None always holds.
+    /// Returns whether a condition holds for a problem, or the reason why it cannot be judged. None always holds.
     pub fn holds(&self, condition: Option<&str>, incident: &Incident) -> Result<bool, String> {
         match condition {
             None => Ok(true),

@@ -1,4 +1,4 @@
-//! What would be done about a problem, found out on a copy of the state: nothing is done, and nothing is remembered.
+//! Rehearsal of a reaction on a copy of the state: nothing is done, and nothing is remembered.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::step::step;
 use crate::{Moment, Timestamp};
 
-/// What would be done about a problem, and why.
+/// The rehearsed reaction to a problem, and the reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rehearsal {
     pub key: IncidentKey,
@@ -18,9 +18,9 @@ pub struct Rehearsal {
     pub reaction: Reaction,
     /// The layers that say something, the lowest first.
     pub layers: Vec<(Layer, ReactionPatch)>,
-    /// Whether the condition holds, if there is one, or why nobody can say.
+    /// The result of the condition, if there is one, or the reason why it cannot be judged.
     pub holds: Option<Result<bool, String>>,
-    /// What the condition and the message speak of.
+    /// The values for condition and message.
     pub context: Value,
     /// All that would happen.
     pub events: Vec<Stamped>,

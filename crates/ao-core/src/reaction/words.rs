@@ -12,16 +12,16 @@ use super::context::{context, sample, with_detail};
 use crate::incident::Incident;
 use crate::state::State;
 
-/// How long a template or a condition may be, in characters.
+/// Limit of a template or a condition, in characters.
 pub const LONGEST: usize = 2_000;
-/// How many steps the filling in may take.
+/// Limit of the steps of one evaluation.
 const FUEL: u64 = 20_000;
-/// How deep loops may be in each other.
+/// Limit of the depth of loops.
 const LOOPS: usize = 2;
 /// The names that carry the details. If a template uses none of them, the details follow it.
 const DETAILS: [&str; 4] = ["errors", "comments", "conflicts", "detail"];
 const STATEMENTS: [&str; 6] = ["if", "elif", "else", "endif", "for", "endfor"];
-/// What can be done to a value.
+/// Filters of values.
 pub const FILTERS: [&str; 13] = [
     "capitalize",
     "default",
@@ -37,10 +37,10 @@ pub const FILTERS: [&str; 13] = [
     "trim",
     "upper",
 ];
-/// What can be asked of a value.
+/// Tests of values.
 const TESTS: [&str; 4] = ["defined", "undefined", "string", "number"];
 
-/// Why a text is no template.
+/// An error in a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadTemplate {
     #[error("it has {0} characters, and {LONGEST} are the most")]
@@ -53,7 +53,7 @@ pub enum BadTemplate {
     Wrong { what: String, line: usize },
 }
 
-/// Whether a template can be filled in, whatever happens.
+/// Checks that a template can be filled in for every problem.
 pub fn check(template: &str) -> Result<(), BadTemplate> {
     let length = template.chars().count();
     if length > LONGEST {
@@ -73,7 +73,7 @@ pub fn check(template: &str) -> Result<(), BadTemplate> {
     Ok(())
 }
 
-/// Whether there is something of this name in the context: `pr.title`. Anything may be behind `data`.
+/// Checks that the context has a value of this name: `pr.title`. Anything may be behind `data`.
 pub fn known_name(name: &str) -> Result<(), BadTemplate> {
     let mut here = &sample();
     let mut what = "variable";
@@ -102,7 +102,7 @@ pub fn render(template: &str, context: &Value) -> Result<String, String> {
     parsed.render(Serde(context)).map_err(|err| wrong(&err).to_string())
 }
 
-/// What is said about a problem: the reaction's own words, or else the kind's, and the details unless they are in it.
+/// Returns the text about a problem: the reaction's own, or else the kind's, and the details unless they are in it.
 pub(crate) fn said(state: &State, incident: &Incident, message: Option<&str>, detail: &str) -> String {
     let usual = incident.key.kind.default_message();
     let Some(template) = message else { return format!("{usual}\n{detail}") };
@@ -217,7 +217,7 @@ fn check_tags(template: &str) -> Result<(), BadTemplate> {
     Ok(())
 }
 
-/// What is inside a tag, its texts left out, and what is behind it.
+/// Returns the content of a tag without its texts, and the rest behind it.
 fn tag<'a>(text: &'a str, close: &str) -> (String, &'a str) {
     let mut inside = String::new();
     let mut quote = None;
@@ -300,7 +300,7 @@ mod tests_of_words {
         assert_eq!(check(&"é".repeat(2_000)), Ok(()));
     }
 
-    /// What a value says is never read as a template. acceptance: X1
+    /// The text of a value is never read as a template. acceptance: X1
     #[test]
     fn a_hostile_value_stays_a_value() {
         let mut context = sample();

@@ -54,7 +54,7 @@ impl StatusWord {
         }
     }
 
-    /// Returns whether a filter's word lets the state through: its own word, or `waiting` and `error` of the classic four.
+    /// Returns true if a filter's word lets the state through: its own word, or `waiting` and `error` of the classic four.
     /// `working` and `idle` are words of both, and mean the one state.
     pub fn is_meant_by(self, filter: &str) -> bool {
         match filter {

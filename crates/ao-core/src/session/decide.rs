@@ -1,4 +1,4 @@
-//! What an input means for a session. One match shows the whole behaviour; what needs more than a few lines has a name
+//! Decides what an input means for a session. One match shows the whole behaviour; what needs more than a few lines has a name
 //! below it.
 
 use std::time::Duration;
@@ -28,7 +28,7 @@ const NOTHING: Events = Ok(Vec::new());
 /// to four times.
 const LIMIT_WITHOUT_END: Duration = Duration::from_secs(15 * 60);
 
-/// Why a process has ended that the provider refused more work.
+/// The reason for the end of a process that the provider refused more work.
 const LIMITED: &str = "the provider's limit ended its turn";
 
 pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: SessionInput) -> Events {
@@ -465,7 +465,7 @@ fn setup_is_empty(state: &State, session: &Session) -> bool {
     state.projects.get(&session.spec.project).is_none_or(|project| project.config.setup.is_empty())
 }
 
-/// What comes after its workspace is ready.
+/// Returns the events that follow once its workspace is ready.
 fn prepared(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     if session.holds.is_empty() {
         launch(session, moment, session.attempt)
@@ -481,7 +481,7 @@ fn is_removing(session: &Session, tries: u32) -> bool {
 
 // ── seeing ──
 
-/// What a signal means: perhaps nothing, perhaps that the process has ended.
+/// Returns the events of a signal: perhaps none, perhaps the end of the process.
 fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> Vec<SessionEvent> {
     // A source whose clock runs ahead must not outlive everything that is said after it.
     signal.at = signal.at.min(now);
@@ -560,7 +560,7 @@ fn session_leaves(events: &[SessionEvent]) -> bool {
     events.iter().any(|event| matches!(event, SessionEvent::Stopping { .. }))
 }
 
-/// What becomes of a session whose process has ended by itself.
+/// Returns the next phase of a session whose process has ended by itself.
 fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32>) -> AfterStop {
     let how = match code {
         Some(code) => format!("the agent exited with code {code}"),
@@ -569,7 +569,7 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
     after_end(state, session, now, code, how)
 }
 
-/// What becomes of a session whose process has come to an end that nobody wanted.
+/// Returns the next phase of a session whose process has ended without being asked to.
 fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>, how: String) -> AfterStop {
     if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
         return AfterStop::End { outcome: outcome.clone() };

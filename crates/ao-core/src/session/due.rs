@@ -1,4 +1,4 @@
-//! What time brings to a session.
+//! Timers of a session.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const LOOK_SELDOM: Duration = Duration::from_secs(600);
 /// After so many seconds at the latest the time of a session is counted into what it shares with others.
 const COUNTED_EVERY: u64 = 60;
 
-/// What has become due. [`Session::due`] says when to ask.
+/// Returns the events that have become due. [`Session::due`] returns when to ask.
 pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     use SessionEvent as E;
     let now = moment.at;
@@ -89,7 +89,7 @@ fn not_taken(session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     session.outbox.current.iter().map(paused).collect()
 }
 
-/// What becomes of a session whose turn it is to go on after a provider's limit.
+/// Returns the events of a session that resumes after a provider's limit.
 pub(super) fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let refused = match may_go_on(state, session) {
         Err(refusal) => {
@@ -110,7 +110,7 @@ pub(super) fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<Ses
 }
 
 impl Session {
-    /// When time alone will change something, if nothing else does before.
+    /// Returns the time at which it is due next, if nothing happens before.
     pub(crate) fn due(
         &self,
         settings: &Settings,
@@ -147,8 +147,8 @@ impl Session {
         crate::forecast::may_wait(self).then(|| since + crate::forecast::HOLD_MOST)
     }
 
-    /// When a message that its last process was started with has to be given again, unless the process turns out to have
-    /// taken it.
+    /// Returns the time at which a message that its last process was started with is delivered again, unless the process
+    /// turns out to have taken it.
     pub(super) fn proof_is_due(&self) -> Option<Timestamp> {
         match self.outbox.current.as_ref()?.stage {
             Stage::Written { proof_by } if self.holds.is_empty() => Some(proof_by),
@@ -156,14 +156,14 @@ impl Session {
         }
     }
 
-    /// When it leaves the memory after its end: not while there is something to restore.
+    /// Returns the time at which it leaves the memory after its end: not while there is something to restore.
     fn forgotten_at(&self, ended: Timestamp, settings: &Settings) -> Timestamp {
         let rescued = self.workspace.removed.filter(|_| !self.is_merged() && self.workspace.rescue.is_some());
         let restorable = rescued.map(|removed| removed + settings.keep_rescues);
         (ended + settings.keep_ended).max(restorable.unwrap_or(ended))
     }
 
-    /// When a try that failed is made again.
+    /// Returns the time at which a try that failed is made again.
     fn again_at(&self) -> Option<Timestamp> {
         match &self.phase {
             Phase::Preparing { .. } | Phase::Ended { .. } => self.workspace.again_at,
@@ -172,21 +172,21 @@ impl Session {
         }
     }
 
-    /// When the time that it may take is up.
+    /// Returns the time at which its limit of time is reached.
     fn time_is_up(&self) -> Option<Timestamp> {
         let Phase::Running { since, .. } = self.phase else { return None };
         let limit = self.usage.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
         Some(since + Duration::from_secs(limit.saturating_sub(self.usage.ran)))
     }
 
-    /// When its time is counted into a budget that it shares with others and that is one of time.
+    /// Returns the time at which its running time is added to a shared budget of time.
     fn count_at(&self, counts_time: bool) -> Option<Timestamp> {
         let Phase::Running { since, .. } = self.phase else { return None };
         let next = (self.usage.spend.seconds + COUNTED_EVERY).saturating_sub(self.usage.ran);
         counts_time.then(|| since + Duration::from_secs(next))
     }
 
-    /// When also the turn that runs is ended, because its budget is spent and more than that, and for what reason.
+    /// Returns the time at which also the running turn is ended, because its budget is overdrawn, and the reason.
     fn halts_at(&self) -> Option<(Timestamp, String)> {
         let Phase::Running { since, .. } = self.phase else { return None };
         let hold = self.holds.get(&HoldKind::Budget)?;
@@ -202,7 +202,7 @@ impl Session {
         Some((grace.max(over), hold.why.clone()))
     }
 
-    /// When it has been idle for too long, with its work not done and nobody at its keyboard.
+    /// Returns the time at which it has been idle for too long, with its work not done and no person typing.
     fn lingers_at(&self, idle_after: Duration) -> Option<Timestamp> {
         let at_prompt =
             matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::Idle;
@@ -213,7 +213,7 @@ impl Session {
             .then(|| since + idle_after)
     }
 
-    /// When somebody should look at the agent, because what we believe of it may no longer be so.
+    /// Returns the time of the next look at the agent, because its judged activity may be stale by then.
     fn look_at(&self, settings: &Settings) -> Option<Timestamp> {
         if self.watch.wanted {
             return None;

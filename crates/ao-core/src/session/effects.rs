@@ -1,4 +1,4 @@
-//! What a session wants done in the world, read off its state. The same after a restart as before it.
+//! Effects that a session wants, read off its state. The same after a restart as before it.
 
 use super::{AfterStop, Phase, Session, Stage};
 use crate::Attempt;
@@ -182,7 +182,7 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
     }
 }
 
-/// How to launch it; nothing while its conversation is being given up, which the same step ends.
+/// Returns the plan of its launch; nothing while its conversation is being given up, which the same step ends.
 fn launch_plan(state: &State, session: &Session) -> Option<LaunchPlan> {
     let conversation = session.launch.conversation.clone()?;
     let with_launch =

@@ -48,7 +48,7 @@ pub(super) fn resume(
     Ok(events)
 }
 
-/// That its own budget is spent, and what to type.
+/// Returns the refusal of a session whose own budget is spent, with the command that raises it.
 pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
     Refusal::Budget {
         session: session.id,
@@ -100,7 +100,7 @@ pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<Sessio
     ]
 }
 
-/// What it means that so much is used up in all.
+/// Returns the events of a new total usage.
 pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
     let spend = session.usage.spend.later(total);
     let mut events = Vec::new();
@@ -118,7 +118,7 @@ pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
 }
 
 impl Session {
-    /// What it has used up by our own count, whatever its agent says or leaves unsaid.
+    /// Returns its usage by our own count, whatever its agent reports.
     pub(super) fn counted(&self, now: Timestamp) -> Spend {
         let running = match self.phase {
             Phase::Running { since, .. } => now.since(since).as_secs(),

@@ -1,4 +1,4 @@
-//! How a session gets its next process: a slot, a conversation, perhaps a first message; and whether it should.
+//! The next process of a session: its slot, its conversation, perhaps a first message; and the conditions for it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ pub(crate) fn admit(session: &Session, moment: &Moment, ports: BTreeMap<String, 
     events
 }
 
-/// Whether the work is still wanted: the task is open and its change has not been merged.
+/// Refuses if the work is not wanted any more: the task is closed, or its change was merged.
 pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Some(task) = &session.spec.task
         && state.tasks.get(task).is_some_and(|task| task.closed)
@@ -118,7 +118,7 @@ pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal>
     }
 }
 
-/// What wakes a session whose process has ended, by itself or for another one: something to say that it has not heard yet.
+/// Wakes a session whose process has ended, if a message waits for it.
 pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let code = match session.phase {
         Phase::Exited { code, .. } => code,
@@ -151,7 +151,7 @@ pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<Sess
     }
 }
 
-/// Whether a restore is taken, or why not. Whatever advises one asks this first.
+/// Refuses a restore that is not possible. Advice of one asks this first.
 pub(crate) fn may_restore(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
     match session.phase {
         Phase::Exited { .. } if session.rests_after_turn() => {
@@ -164,7 +164,7 @@ pub(crate) fn may_restore(state: &State, session: &Session, now: Timestamp) -> R
     }
 }
 
-/// Whether one that has ended may come back: its work is wanted, and nobody has taken its place.
+/// Refuses if a session that has ended may not come back: its work is not wanted, or another one has taken its place.
 fn may_begin_again(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Phase::Ended { outcome: Outcome::Merged { pull }, .. } = &session.phase {
         return Err(Refusal::AlreadyMerged { pull: pull.clone() });

@@ -380,7 +380,7 @@ impl Outbox {
         self.waiting.iter().chain(current).any(|message| message.kind == MessageKind::Task)
     }
 
-    /// Returns the delivery that is under way.
+    /// Returns the deliveries that are under way.
     pub fn under_way(&self) -> impl Iterator<Item = &Delivery> {
         self.current.iter().chain(&self.parked)
     }
@@ -453,7 +453,7 @@ impl Session {
     }
 }
 
-/// Returns whether a turn that the agent took is the text of a delivery, and nothing else.
+/// Returns true if a turn that the agent took is the text of a delivery, and nothing else.
 ///
 /// Agents reflow what they are given: line ends, indentation and trailing space may differ, words may not. The whole turn is
 /// compared: "fix it" by somebody else has the words of "fix" in it and proves nothing about that.

@@ -1,4 +1,4 @@
-//! What is said to an agent: taken in, sent out at a quiet point, proven, or given up.
+//! Messages to an agent: queued, written at a quiet point, proven, or given up.
 
 use super::launch::{may_go_on, may_restore};
 use super::outbox::{DELIVERY_BYTES, Next, is_turn_of};
@@ -57,7 +57,7 @@ pub(super) fn send(
     Ok(vec![SessionEvent::MessageQueued { message, replaces }])
 }
 
-/// What a turn of the agent's proves: the delivery that is under way, or one that was given up too early, or nothing.
+/// Returns what a turn of the agent's proves: the delivery that is under way, or one that was given up too early, or nothing.
 pub(super) fn proven(
     session: &Session,
     delivery: Option<u32>,
@@ -89,8 +89,8 @@ pub(super) fn proven(
     current.map(|current| SessionEvent::Accepted { delivery: current.no, turn }).into_iter().collect()
 }
 
-/// What an agent hears whose conversation is lost and whose change is proposed already. The task word for word would have it
-/// begin anew.
+/// Returns the message for an agent whose conversation is lost and whose change is proposed already. The task itself would
+/// have it begin anew.
 fn where_it_stands(session: &Session) -> String {
     let pulls: Vec<String> = session.pulls.iter().map(ToString::to_string).collect();
     format!(
@@ -132,8 +132,8 @@ pub(super) fn daemon_message(session: &Session, now: Timestamp, body: &str) -> M
     }
 }
 
-/// What an agent hears whose turn was cut short by a provider's limit. One that was only held has nothing to take up, and
-/// one that took up its work by itself need not be told.
+/// Returns the message for an agent whose turn was cut short by a provider's limit. One that was only held has nothing to
+/// take up, and one that took up its work by itself needs no message.
 pub(super) fn go_on_message(session: &Session, now: Timestamp) -> Option<SessionEvent> {
     let is_there = matches!(
         session.phase,
@@ -145,7 +145,7 @@ pub(super) fn go_on_message(session: &Session, now: Timestamp) -> Option<Session
     cut.then(|| SessionEvent::MessageQueued { message: daemon_message(session, now, body), replaces: None })
 }
 
-/// Tells whether a message asks the agent to take up its work again.
+/// Returns true if a message asks the agent to take up its work again.
 pub(super) fn says_go_on(message: &Message) -> bool {
     message.from == Sender::Daemon && message.kind == MessageKind::Text
 }

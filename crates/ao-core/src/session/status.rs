@@ -1,4 +1,4 @@
-//! What a person is told about a session: one word and the reason for it, both derived.
+//! Status of a session for people: one word and the reason for it, both derived.
 
 use std::fmt;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub enum StatusWord {
     Merged,
 }
 
-/// Where a session stands, and why we say so.
+/// Status of a session, and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
     pub word: StatusWord,
@@ -151,8 +151,8 @@ impl Session {
         }
     }
 
-    /// Whether it waits for somebody though a provider's limit holds it: it asks something, is blocked or has crashed. The
-    /// end of the limit mends none of these, so the limit must not hide them.
+    /// Returns true if it waits for a person though a provider's limit holds it: it asks something, is blocked or has
+    /// crashed. The end of the limit mends none of these, so the limit must not hide them.
     fn needs_more_than_time(&self, now: Timestamp) -> bool {
         let limited = self.holds.keys().next() == Some(&HoldKind::Account);
         let needs = match &self.phase {
@@ -166,7 +166,7 @@ impl Session {
         limited && needs
     }
 
-    /// Tells whether its present attempt was refused more work by the provider.
+    /// Returns true if its present attempt was refused more work by the provider.
     pub(super) fn met_a_limit(&self) -> bool {
         self.evidence.latest().any(|signal| matches!(signal.reading, Reading::Limited { .. }))
     }
@@ -278,7 +278,7 @@ impl Session {
 }
 
 impl Session {
-    /// Tells whether its processes end one after the other without taking what they are told.
+    /// Returns true if its processes end one after the other without taking a message.
     fn is_deaf(&self, restarts: u32) -> bool {
         !self.outbox.is_empty() && self.launch.fruitless > restarts && self.proof_is_due().is_none()
     }
@@ -290,15 +290,15 @@ impl Session {
             .then(|| format!("idle since {}, and there is no pull request", typed.utc()))
     }
 
-    /// How long nothing may be known of it.
+    /// Returns how long it may be without evidence.
     fn stuck_after(&self, state: &State) -> Duration {
         let project = state.projects.get(&self.spec.project);
         let kind = IncidentKind::AgentStuck;
         threshold(&kind, &state.settings, project, &self.spec.agent).unwrap_or(state.settings.stuck_after)
     }
 
-    /// Whether it is a worker that nothing keeps from working and that has nothing to show yet. One with a pull request
-    /// waits for others.
+    /// Returns true if it is a worker that nothing keeps from working and that has no pull request yet. One with a pull
+    /// request waits for others.
     pub(super) fn leaves_work(&self) -> bool {
         self.spec.role == Role::Worker && self.pulls.is_empty() && self.holds.is_empty()
     }
