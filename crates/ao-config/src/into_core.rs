@@ -6,9 +6,10 @@ use ao_core::Settings;
 use ao_core::assign::{self as core_assign, AutoAssign};
 use ao_core::budget::Limits;
 use ao_core::forecast::ForecastConfig;
+use ao_core::incident::IncidentKind;
 use ao_core::notice::Level;
-use ao_core::project::ProjectConfig;
-use ao_core::queue::{QueueRules, Update};
+use ao_core::project::{Landing, ProjectConfig};
+use ao_core::queue::{QueueRules, Strategy, Update};
 use ao_core::reaction::{self as core, Action, ReactionPatch};
 use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, SecretSource, Setup};
 
@@ -16,8 +17,8 @@ use crate::names;
 use crate::refs::{Env, sole_ref};
 use crate::shape::{
     ActionName, AgentConfig, AutoAssignConfig, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode,
-    MergeQueueConfig, Plugin, PortsConfig, Priority, Project, ReactionConfig, Reactions, Specialist,
-    UpdateName,
+    MergeQueueConfig, MergeStrategy, Plugin, PortsConfig, Priority, Project, ReactionConfig, Reactions,
+    Specialist, UpdateName,
 };
 
 /// What holds for one project after its own words and the defaults are put together.
@@ -119,7 +120,8 @@ impl Config {
     pub fn project_config(&self, name: &str, env: &Env) -> Option<ProjectConfig> {
         let (auto_assign, specialists) = self.assignment_of(name);
         let config = self.effective(name)?.project.core(env);
-        Some(ProjectConfig { hooks: self.hooks_of(name), auto_assign, specialists, ..config })
+        let landing = self.reactions_of(name).landing();
+        Some(ProjectConfig { hooks: self.hooks_of(name), auto_assign, specialists, landing, ..config })
     }
 
     /// Everything that holds for a project, or nothing if there is none of that name.
@@ -153,6 +155,19 @@ fn forge_of(tracker: &str) -> &str {
 impl Reactions {
     pub fn core(&self) -> core::Reactions {
         self.0.iter().map(|(kind, reaction)| (kind.clone(), reaction.core())).collect()
+    }
+
+    /// Returns the way in which changes land, which is configured with the reaction that merges them.
+    pub fn landing(&self) -> Landing {
+        let merges = self.0.get(&IncidentKind::ApprovedAndGreen);
+        Landing {
+            strategy: match merges.and_then(|reaction| reaction.strategy) {
+                None | Some(MergeStrategy::Squash) => Strategy::Squash,
+                Some(MergeStrategy::Merge) => Strategy::Merge,
+                Some(MergeStrategy::Rebase) => Strategy::Rebase,
+            },
+            delete_branch: merges.and_then(|reaction| reaction.delete_after).unwrap_or(false),
+        }
     }
 }
 
@@ -252,6 +267,8 @@ impl Project {
             auto_assign: None,
             specialists: vec![],
             merge_queue: self.merge_queue.as_ref().map(MergeQueueConfig::core),
+            // Configured with the reactions of the whole file, see `Config::project_config`.
+            landing: Landing::default(),
             leave_issues_open: !self.close_merged_issues,
         }
     }

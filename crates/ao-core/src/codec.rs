@@ -1,8 +1,8 @@
-//! Encodes events for the log, and decodes those of all earlier versions.
+//! Encoding of events for the log, and decoding of every released version.
 //!
-//! A stored event is its kind (`session.queued`), the version of its body, its subject, and the body as JSON. When
-//! the shape of a body changes, [`VERSION`] goes up, [`UPCASTS`] gets the step from the version before, and a fixture
-//! of the old version stays in the tests for good.
+//! A stored event is its kind (`session.queued`), the version of its body, whom it concerns, and the body as JSON. When
+//! the shape of a body changes, [`VERSION`] goes up, [`UPCASTS`] gets the step from the version before, and a fixture of
+//! the old version stays in the tests for good.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,7 +29,7 @@ pub struct Encoded {
     pub body: String,
 }
 
-/// The reason why a stored event could not be read.
+/// An error while reading a stored event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     #[error(

@@ -1,15 +1,17 @@
-//! Decides an input: the events that follow from it, or the reason why it is refused.
+//! Decides what an input means: the events that it leads to, or the reason why it leads to none.
 
 use std::time::Duration;
 
 use crate::assign;
 use crate::budget;
-use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
+use crate::errand::{self, Errand, ErrandEvent, Order, Requester};
 use crate::event::{AccountEvent, Event, HostEvent};
-use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, Scene, Subject};
+use crate::incident::{
+    self, IncidentContext, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Subject,
+};
 use crate::input::{Census, Input, Life, SpawnRequest};
 use crate::pull::PullInput;
-use crate::raise;
+use crate::raise::{self, Raised};
 use crate::refusal::Refusal;
 use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
@@ -39,9 +41,9 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(events.into_iter().map(|event| Event::Project(project.clone(), event)).collect())
         }
         Input::Budget { budget, input } => {
-            let nothing = budget::Purse::default();
-            let purse = state.purses.get(&budget).unwrap_or(&nothing);
-            let events = budget::decide(&budget, state.limits_of(&budget), purse, now, input)?;
+            let nothing = budget::BudgetUsage::default();
+            let usage = state.budget_usage.get(&budget).unwrap_or(&nothing);
+            let events = budget::decide(&budget, state.limits_of(&budget), usage, now, input)?;
             Ok(events.into_iter().map(|event| Event::Budget(budget.clone(), event)).collect())
         }
         // Closed before its first sighting, or closed and forgotten: no session works on it.
@@ -59,16 +61,15 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Spawn(request) => spawn(state, moment, *request),
         // Notified once per attempt; the session itself does not change.
         Input::Session { session, input: SessionInput::Flooding { attempt } } => {
-            let tell = Input::Tell {
-                level: notice::Level::Warning,
-                subject: Subject::Session(session),
-                key: format!("{session} flooding {attempt}"),
-                text: format!(
+            let tell = Input::tell(
+                notice::Level::Warning,
+                Subject::Session(session),
+                format!("{session} flooding {attempt}"),
+                format!(
                     "`{}` reports about itself without a pause; only the latest of it is kept",
                     state.name_of(session)
                 ),
-                channel: None,
-            };
+            );
             decide(state, moment, tell)
         }
         Input::Session { session, input } => match state.sessions.get(&session) {
@@ -93,7 +94,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Queue { project, input } => queue::decide_in_project(state, moment, project, &input),
         Input::Incident { key, input } => Ok(incident_events(state, now, key, input)),
         Input::Raise { subject, kind, problem, revision, detail } => {
-            raise::raise(state, now, subject, Problem { kind, problem, revision, detail })
+            raise::raise(state, now, subject, Raised { kind, problem, revision, detail })
         }
         Input::Clear { subject, kind, problem } => raise::clear(state, now, subject, kind, &problem),
         Input::Notice { notice, input } => Ok(match state.notices.get(&notice) {
@@ -101,14 +102,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             None => vec![],
         }),
         Input::Errand { errand, input } => Ok(match state.errands.get(&errand) {
-            Some(known) => errand::decide(known, moment, patience(state, &known.behalf), input)
+            Some(known) => errand::decide(known, moment, patience(state, &known.requester), input)
                 .into_iter()
                 .map(|event| Event::Errand(errand, event))
                 .collect(),
             None => vec![],
         }),
-        Input::Order { key, order, behalf } => {
-            Ok(errand_wanted(state, &[], now, key, *order, behalf).into_iter().collect())
+        Input::Order { key, order, requester } => {
+            Ok(errand_wanted(state, &[], now, key, *order, requester).into_iter().collect())
         }
         Input::Forecast { project: id, clashes, touched } => {
             let Some(project) = state.projects.get(&id) else {
@@ -140,16 +141,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             let known = state.strays.iter().any(|(of, at, _)| (*of, *at) == (session, attempt));
             Ok(known.then_some(Event::Host(HostEvent::StrayEnded { session, attempt })).into_iter().collect())
         }
-        Input::Tell { key, .. } if state.was_told(&key) => Ok(vec![]),
-        Input::Tell { level, subject, key, text, channel } => {
+        Input::Tell(new) if state.was_told(&new.key) => Ok(vec![]),
+        Input::Tell(new) => {
             let id = state.next_notice();
-            let (about, incident) =
-                (notice::About::of(state, &subject), notice::incident_of(state, &subject, &key));
             let notice = notice::Notice {
-                channel,
-                about,
-                incident,
-                ..notice::Notice::new(id, level, subject, &key, &text)
+                channel: new.channel,
+                about: notice::About::of(state, &new.subject),
+                incident: new.incident.filter(|incident| notice::is_withdrawn(&incident.kind)),
+                ..notice::Notice::new(id, new.level, new.subject, &new.key, &new.text)
             };
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
         }
@@ -173,7 +172,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 .admitted
                 .into_iter()
                 // A session that finds the last port taken by one before it waits for the next round.
-                .filter_map(|session| Some((session, leases.take(session)?)))
+                .filter_map(|session| Some((session, leases.take(session, &session.ports)?)))
                 .flat_map(|(session, ports)| {
                     session_events(session.id, session::admit(session, moment, ports))
                 })
@@ -187,12 +186,12 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 events.push(Event::Session(session.id, SessionEvent::Stopping { then }));
             }
             for input in turns.asked.into_iter().filter_map(|session| hook::may_start(state, session, now)) {
-                let Input::Order { key, order, behalf } = input else { continue };
-                events.extend(errand_wanted(state, &events, now, key, *order, behalf));
+                let Input::Order { key, order, requester } = input else { continue };
+                events.extend(errand_wanted(state, &events, now, key, *order, requester));
             }
             for pick in assign::picks(state, now) {
-                let (key, order, behalf) = assign::order(&pick);
-                events.extend(errand_wanted(state, &events, now, key, order, behalf));
+                let (key, order, requester) = assign::order(&pick);
+                events.extend(errand_wanted(state, &events, now, key, order, requester));
             }
             Ok(events)
         }
@@ -208,22 +207,21 @@ fn errand_wanted(
     now: Timestamp,
     key: String,
     order: Order,
-    behalf: Behalf,
+    requester: Requester,
 ) -> Option<Event> {
     if state.is_ordered(&key) {
         return None;
     }
     let taken = before.iter().filter(|event| matches!(event, Event::Errand(..))).count() as u64;
     let id = ErrandId(state.next_errand().0.saturating_add(taken));
-    let errand = Errand { id, key, order, behalf, since: Some(now), tries: 0, waits: 0, again_at: None };
+    let errand = Errand { id, key, order, requester, since: now, tries: 0, waits: 0, again_at: None };
     Some(Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) }))
 }
 
-/// Returns the time left until the incident escalates past this job; zero if the incident no longer waits for it.
-fn patience(state: &State, behalf: &Behalf) -> Option<Duration> {
-    let Behalf::Incident(reacting) = behalf else { return None };
-    let waits =
-        state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(reacting.round.as_ref()));
+/// Returns how long the requester of an errand waits before it does something else. No time at all if it waits no longer.
+fn patience(state: &State, requester: &Requester) -> Option<Duration> {
+    let Requester::Incident(reacting) = requester else { return None };
+    let waits = state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(&reacting.round));
     let reaction = || state.reaction(&reacting.to.kind, &reacting.to.subject);
     Some(if waits { reaction().escalate_after } else { Duration::ZERO })
 }
@@ -281,22 +279,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
         },
         None => tracked_branch(state, &request).unwrap_or_else(|| format!("agent/{name}")),
     };
-    let spec = SessionSpec {
-        name,
-        project: request.project,
-        task: request.task,
-        role: request.role,
-        title: request.title,
-        prompt,
-        agent: request.agent,
-        runtime: request.runtime,
-        workspace: request.workspace,
-        branch,
-        origin: request.origin,
-        priority: request.priority,
-        limits: request.limits,
-        trusted: request.trusted,
-    };
+    let spec = SessionSpec { prompt, ..request.named(name, branch) };
     let session = Session::queued(id, spec.clone(), moment.at);
     let task = session::task_message(&session, moment.at);
     Ok(session_events(
@@ -365,7 +348,7 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let problems = problems.unwrap_or_default();
     let mut events = Vec::new();
     for incident in state.incidents_of(subject) {
-        let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
+        let there = problems.iter().any(|p| p.kind == incident.key.kind && p.id == incident.key.problem);
         // A custom event is cleared explicitly, or passes.
         if !there && (over || !incident.key.kind.is_moment()) {
             // Neither flickers: a provider's limit ends at its time, and an exit is over when the next process
@@ -377,17 +360,14 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         }
     }
     for problem in problems {
-        let key = IncidentKey {
-            subject: subject.clone(),
-            kind: problem.kind.clone(),
-            problem: problem.problem.clone(),
-        };
+        let key =
+            IncidentKey { subject: subject.clone(), kind: problem.kind.clone(), problem: problem.id.clone() };
         events.extend(incident_events(state, now, key, IncidentInput::Seen(problem)));
     }
     events
 }
 
-/// Returns checks that fail on the base branch with the same signature as on an open pull request.
+/// Returns the checks that fail on the base with the same signature as on a pull request.
 fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> Vec<Problem> {
     let first = PullId { project: id.clone(), number: 0 };
     let pulls = || state.pulls.range(first.clone()..).take_while(|(pull, _)| pull.project == *id);
@@ -395,7 +375,9 @@ fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> V
         pulls().any(|(_, pull)| {
             pull.is_open()
                 && pull.facts.base_branch == red.branch
-                && pull.failure(&format!("{} {signature}", red.check)).is_some()
+                && pull
+                    .failure(&ProblemId::Check { check: red.check.clone(), signature: signature.to_owned() })
+                    .is_some()
         })
     })
 }
@@ -407,7 +389,7 @@ pub(crate) fn incident_events(
     input: IncidentInput,
 ) -> Vec<Event> {
     let known = state.incidents.get(&key);
-    Scene::of(state, &key, now, |scene| incident::decide(&key, known, scene, input))
+    IncidentContext::of(state, &key, now, |context| incident::decide(&key, known, context, input))
         .into_iter()
         .map(|event| Event::Incident(key.clone(), event))
         .collect()
@@ -496,7 +478,7 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
             events.extend(session_events(session.id, seen));
         }
         // Each is looked at individually: if they are really gone, as after a reboot, they are soon restarted.
-        if doubted && !session.look {
+        if doubted && !session.watch.wanted {
             events.push(Event::Session(session.id, SessionEvent::LookWanted {}));
         }
     }

@@ -20,7 +20,6 @@ const KEY: &str = "daily ";
 
 /// The counts of a project since its last digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Tally {
     pub merged: u32,
     pub stopped: u32,

@@ -1,5 +1,5 @@
 //! Effects: what the engine is to do. They are never stored: they follow from the state, so that a crash between
-//! deciding and acting loses none, and a restart wants the same ones again.
+//! deciding and acting loses none, and a restart asks for the same ones again.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::errand::Errand;
 use crate::notice::Notice;
-use crate::queue::{MergeRequest, Part};
+use crate::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
+use crate::queue::Part;
 use crate::session::{AgentChoice, ProcessRef, Role};
 use crate::setup::{Environment, Origin, Setup};
 use crate::workspace::Tree;
 use crate::{Attempt, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId};
 
-/// An action, with everything that it needs.
+/// An effect, with all that is needed to run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -47,25 +48,12 @@ pub enum Effect {
         with_launch: Option<String>,
     },
     Answer {
-        session: SessionId,
-        attempt: Attempt,
-        process: ProcessRef,
         agent: AgentChoice,
-        number: u32,
-        question: String,
-        text: String,
+        order: AnswerOrder,
     },
     Deliver {
-        session: SessionId,
-        attempt: Attempt,
-        delivery: u32,
-        tries: u32,
-        process: Option<ProcessRef>,
-        conversation: Option<ConversationId>,
         agent: AgentChoice,
-        runtime: String,
-        text: String,
-        interrupt: bool,
+        order: DeliverOrder,
     },
     Look {
         session: SessionId,
@@ -82,7 +70,7 @@ pub enum Effect {
         tries: u32,
         process: Option<ProcessRef>,
         runtime: String,
-        /// The workspace in which its set-up may have left processes, if the session itself ends.
+        /// The workspace whose set-up may have left something running, if the session itself ends.
         place: Option<Place>,
     },
     /// Ends a process that should not exist: one of a replaced attempt, or of an ended session.
@@ -117,28 +105,11 @@ pub enum Effect {
         errand: Box<Errand>,
     },
     TestMerge {
-        project: ProjectId,
-        pull: PullId,
-        head: Commit,
-        base: Commit,
-        /// The parts that are merged before it, in order.
-        ahead: Vec<Part>,
-        /// The checks that policy requires.
-        required: Vec<String>,
-        /// The request that it is for, if a person wants it merged at once.
-        request: Option<MergeRequest>,
+        order: TestOrder,
         tries: u32,
     },
     Merge {
-        project: ProjectId,
-        pull: PullId,
-        head: Commit,
-        base: Commit,
-        /// The parts that land with it, before it, in order.
-        with: Vec<Part>,
-        tree: String,
-        /// The request that it is for, if a person wants it merged at once.
-        request: Option<MergeRequest>,
+        order: MergeOrder,
         tries: u32,
     },
     /// Asks a runtime for all its processes of ours. Wanted by the reconciler, not by any one session.
@@ -147,7 +118,7 @@ pub enum Effect {
     },
 }
 
-/// The identity of an effect: of two with the same key only one runs at a time. A stale result is recognized by it.
+/// Identity of an effect: only one with the same key runs at a time, and a late result is known by it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKey {
@@ -168,7 +139,7 @@ pub enum EffectKey {
     Census { runtime: String },
 }
 
-/// The order to create a workspace.
+/// Plan of a workspace that is to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspacePlan {
     pub project: ProjectId,
@@ -194,7 +165,7 @@ pub struct Place {
     pub branch: String,
 }
 
-/// The order to start an agent.
+/// Plan of an agent's launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchPlan {
     pub project: ProjectId,
@@ -212,7 +183,7 @@ pub struct LaunchPlan {
     pub ports: BTreeMap<String, u16>,
 }
 
-/// The order to set up a workspace.
+/// Plan of a workspace's set-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetUpPlan {
     pub project: ProjectId,
@@ -240,17 +211,17 @@ impl Effect {
             Effect::Follow { session, attempt, .. } => {
                 EffectKey::Follow { session: *session, attempt: *attempt }
             }
-            Effect::Answer { session, attempt, number, .. } => {
-                EffectKey::Answer { session: *session, attempt: *attempt, number: *number }
+            Effect::Answer { order, .. } => {
+                EffectKey::Answer { session: order.session, attempt: order.attempt, number: order.number }
             }
             Effect::Launch { session, attempt, tries, .. } => {
                 EffectKey::Launch { session: *session, attempt: *attempt, tries: *tries }
             }
-            Effect::Deliver { session, attempt, delivery, tries, .. } => EffectKey::Deliver {
-                session: *session,
-                attempt: *attempt,
-                delivery: *delivery,
-                tries: *tries,
+            Effect::Deliver { order, .. } => EffectKey::Deliver {
+                session: order.session,
+                attempt: order.attempt,
+                delivery: order.delivery,
+                tries: order.tries,
             },
             Effect::Look { session, attempt, .. } => EffectKey::Look { session: *session, attempt: *attempt },
             Effect::End { session, attempt, tries, .. } => {
@@ -268,19 +239,19 @@ impl Effect {
                 tries: notice.tries_on(channel.as_deref()),
             },
             Effect::RunErrand { errand } => EffectKey::RunErrand { errand: errand.id, tries: errand.tries },
-            Effect::TestMerge { pull, head, base, ahead, request, tries, .. } => EffectKey::TestMerge {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                ahead: ahead.clone(),
-                checks: request.as_ref().is_none_or(MergeRequest::runs_checks),
+            Effect::TestMerge { order, tries } => EffectKey::TestMerge {
+                pull: order.pull.clone(),
+                head: order.head.clone(),
+                base: order.base.clone(),
+                ahead: order.ahead.clone(),
+                checks: order.checks,
                 tries: *tries,
             },
-            Effect::Merge { pull, head, base, with, tries, .. } => EffectKey::Merge {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                with: with.clone(),
+            Effect::Merge { order, tries } => EffectKey::Merge {
+                pull: order.pull.clone(),
+                head: order.head.clone(),
+                base: order.base.clone(),
+                with: order.with.clone(),
                 tries: *tries,
             },
             Effect::Census { runtime } => EffectKey::Census { runtime: runtime.clone() },

@@ -1,12 +1,12 @@
-//! Jobs: work in the world that a reaction or a hook requests, besides messages.
+//! Errands: work that the daemon runs for a requester, such as a reaction or a hook.
 //!
 //! ```text
-//!  wanted ─► (done · failed) ─► the requester gets the result
+//!  wanted ─► (done · failed) ─► whoever sent for it hears of it
 //!     ▲  └─ failed for now ─► delayed ┐
 //!     └───────────────────────────────┘  a bounded number of times
 //! ```
 //!
-//! A job runs at least once: after a crash it runs again, so each order documents why a second run is harmless.
+//! An errand is done at least once: after a crash it is begun again, so each order says what makes a second time harmless.
 
 use std::time::Duration;
 
@@ -17,35 +17,34 @@ use crate::incident::IncidentKey;
 use crate::session;
 use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// The number of tries of a job that failed for now.
+/// Tries of an errand that fails for now.
 const TRIES: u32 = 3;
-/// The longest time that a job waits for a busy resource, unless its requester waits longer.
+/// Time that an errand waits for an obstacle, unless its requester sets another.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
-/// The delay before a busy resource is tried again, at first and at most.
+/// Interval at which an obstacle is looked at again, at first and after a while.
 const LOOK_LEAST: Duration = Duration::from_secs(1);
 const LOOK_MOST: Duration = Duration::from_secs(30);
 
-/// A job that is to be run, until it is done.
+/// Work that is to be done, until it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errand {
     pub id: ErrandId,
     /// A second job with the same key is ignored while this one is open.
     pub key: String,
     pub order: Order,
-    /// The receiver of the result.
-    pub behalf: Behalf,
-    /// The time since which it is wanted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<Timestamp>,
-    /// The number of times it was started.
+    /// The part that gets its result.
+    pub requester: Requester,
+    /// Time of the order.
+    pub since: Timestamp,
+    /// Times that it was begun.
     pub tries: u32,
-    /// The part of `tries` that was postponed because the resource was busy.
+    /// Times of these that an obstacle kept it from being tried.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub waits: u32,
     pub again_at: Option<Timestamp>,
 }
 
-/// The order of a job.
+/// The work to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -96,10 +95,10 @@ pub enum Order {
     },
 }
 
-/// The requester of a job.
+/// The requester of an errand, which gets its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Behalf {
+pub enum Requester {
     /// A reaction to a problem.
     Incident(Reacting),
     /// A session that may start only if no hook objects.
@@ -108,40 +107,38 @@ pub enum Behalf {
     Merge { pull: PullId, head: Commit },
     /// A check of the base, which may be red itself.
     Base { project: ProjectId, check: String, commit: Commit },
-    /// A hook point that was reached. Nothing waits for its hooks, but their failure is reported.
+    /// A hook point that was reached. Nothing waits for its hooks, but a person is notified if one fails.
     Point { project: ProjectId, point: HookPoint },
     /// A task that is to begin.
     Task(TaskId),
     /// A merged pull request, with the issues that it closes.
     Landed(PullId),
-    /// No requester. No longer used, but present in logs.
-    Nobody,
+    /// A pull request that is rebased because its base has moved. Nothing waits for it.
+    Update(PullId),
 }
 
-/// The problem that a job is for, and the round of its handling.
+/// The incident that an errand is done for, and the round of reactions to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reacting {
     #[serde(flatten)]
     pub to: IncidentKey,
-    /// Absent in records from before there were rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub round: Option<Round>,
+    pub round: Round,
 }
 
-/// One round of handling a problem. The result of an earlier round does not apply to the present one.
+/// One round of reactions to an incident. Results of earlier rounds are stale.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
-    /// The time at which the problem was opened: one that has gone and returned is another one.
+    /// Time at which the incident was opened. One that has gone and come again is another one.
     pub opened: Timestamp,
-    /// The revision it was seen on, unless the order is the same for all revisions.
+    /// The revision that it was seen on, unless the order is the same for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// The number of actions, including this one, for orders that are repeated each time.
+    /// Times that the reaction had acted, this time included, if it orders anew each time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acted: Option<u32>,
 }
 
-/// An input for a job.
+/// Input for an errand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrandInput {
     Done {
@@ -154,7 +151,7 @@ pub enum ErrandInput {
         why: String,
         again: bool,
     },
-    /// The resource is busy and will become free. Not counted as a try.
+    /// It cannot be done while an obstacle is there that goes away by itself. That is no try.
     InTheWay {
         tries: u32,
         why: String,
@@ -162,13 +159,13 @@ pub enum ErrandInput {
     Due,
 }
 
-/// The result of a job that was done.
+/// Outcome of an errand that was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandOutcome {
     /// It was done, with a remark.
     Done { said: String },
-    /// A command refused: a hook objects, a command failed.
+    /// A hook objected, or a command failed.
     Refused { why: String },
     /// The base passes this check.
     BaseGreen {},
@@ -176,7 +173,7 @@ pub enum ErrandOutcome {
     BaseRed { signature: String, excerpt: String },
 }
 
-/// An event of a job.
+/// Event of an errand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandEvent {
@@ -186,23 +183,22 @@ pub enum ErrandEvent {
     Delayed {
         why: String,
         again_at: Timestamp,
-        /// It has been tried.
-        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        /// It was tried, and not only held up.
         counts: bool,
     },
     Retried {},
     Done {
-        behalf: Behalf,
+        requester: Requester,
         outcome: ErrandOutcome,
     },
     Failed {
-        behalf: Behalf,
+        requester: Requester,
         why: String,
     },
 }
 
 impl Order {
-    /// Returns the sum of the time limits of its commands.
+    /// Returns the time that its commands may take by their own limits.
     pub fn own_time(&self) -> Duration {
         match self {
             Order::Run { timeout, .. } => *timeout,
@@ -212,7 +208,7 @@ impl Order {
     }
 }
 
-/// Decides an input for a job. `patience` is the time that its requester waits before it does something else.
+/// Decides what an input means for an errand. `patience` is how long its requester waits before it does something else.
 pub(crate) fn decide(
     errand: &Errand,
     moment: &Moment,
@@ -221,7 +217,7 @@ pub(crate) fn decide(
 ) -> Vec<ErrandEvent> {
     match input {
         ErrandInput::Done { tries, outcome } if tries == errand.tries => {
-            vec![ErrandEvent::Done { behalf: errand.behalf.clone(), outcome }]
+            vec![ErrandEvent::Done { requester: errand.requester.clone(), outcome }]
         }
         ErrandInput::Failed { tries, why, again } if tries == errand.tries => {
             let tried = tries.saturating_sub(errand.waits);
@@ -229,19 +225,18 @@ pub(crate) fn decide(
                 let again_at = moment.at + session::backoff(tried);
                 vec![ErrandEvent::Delayed { why, again_at, counts: true }]
             } else {
-                vec![ErrandEvent::Failed { behalf: errand.behalf.clone(), why }]
+                vec![ErrandEvent::Failed { requester: errand.requester.clone(), why }]
             }
         }
         ErrandInput::InTheWay { tries, why } if tries == errand.tries && errand.again_at.is_none() => {
-            let since = errand.since.unwrap_or(moment.at);
-            let waited = moment.at.since(since);
+            let waited = moment.at.since(errand.since);
             let again_at = moment.at + (waited / 4).clamp(LOOK_LEAST, LOOK_MOST);
             // It ends before its requester continues without it.
-            if again_at < since + patience.unwrap_or(PATIENCE) {
+            if again_at < errand.since + patience.unwrap_or(PATIENCE) {
                 vec![ErrandEvent::Delayed { why, again_at, counts: false }]
             } else {
                 let why = format!("{why}, and was so for {} s", waited.as_secs());
-                vec![ErrandEvent::Failed { behalf: errand.behalf.clone(), why }]
+                vec![ErrandEvent::Failed { requester: errand.requester.clone(), why }]
             }
         }
         ErrandInput::Due if errand.again_at.is_some_and(|at| at <= moment.at) => {
@@ -270,15 +265,6 @@ pub(crate) fn evolve(errand: &mut Errand, event: &ErrandEvent) {
     }
 }
 
-/// Delays from before postponements existed had been tried.
-fn yes() -> bool {
-    true
-}
-
 fn is_nought(value: &u32) -> bool {
     *value == 0
-}
-
-fn is_true(value: &bool) -> bool {
-    *value
 }

@@ -1,4 +1,4 @@
-//! Events: what happened. Only events are stored; everything else is derived from them.
+//! Events. They are the only thing that is stored; everything else is derived from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct Stamped {
     pub event: Event,
 }
 
-/// An event of the daemon's environment.
+/// Event of the host and the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostEvent {
@@ -69,7 +69,7 @@ pub enum HostEvent {
     },
 }
 
-/// An event of an account with a provider.
+/// Event of an account with a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountEvent {
@@ -77,7 +77,7 @@ pub enum AccountEvent {
     Reset {},
 }
 
-/// The scope whose wanted effects an event may have changed.
+/// The part of the state whose wants an event may have changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     Host,
@@ -88,7 +88,7 @@ pub enum Scope {
 }
 
 impl Event {
-    /// Returns the scope whose effects to compute after this event.
+    /// Returns the part whose wants have to be looked at after this event.
     pub fn scope(&self) -> Option<Scope> {
         match self {
             Event::Host(_) => Some(Scope::Host),
@@ -104,7 +104,7 @@ impl Event {
         }
     }
 
-    /// Returns the subject of the event, for the index of the log.
+    /// Returns the subject of the event, as the log's index has it.
     pub fn concerns(&self) -> String {
         match self {
             Event::Host(_) => "host".into(),

@@ -2,26 +2,26 @@
 
 use crate::ProjectId;
 use crate::budget::{Budget, Cap, dollars};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::project::Finished;
 use crate::session::{HoldKind, Session};
 use crate::state::State;
 
-/// Returns the problems and news of a project as a whole.
+/// Returns the problems of a project as a whole.
 pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem> {
     let Some(project) = state.projects.get(id) else { return vec![] };
     let own = state.capped().filter(|(budget, _)| budget.project() == Some(id));
     let mut problems: Vec<Problem> = own.map(|(budget, cap)| spent(budget, cap)).collect();
     problems.extend(project.suspicions.iter().map(|suspicion| Problem {
         kind: IncidentKind::RepositoryChanged,
-        problem: suspicion.what.clone(),
+        id: ProblemId::Changed(suspicion.what.clone()),
         revision: suspicion.revision.clone(),
         detail: suspicion.detail.clone(),
     }));
     if let Some(since) = project.complete {
         problems.push(Problem {
             kind: IncidentKind::AllComplete,
-            problem: since.to_string(),
+            id: ProblemId::Since(since),
             revision: since.to_string(),
             detail: summary(&project.finished),
         });
@@ -29,11 +29,11 @@ pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem>
     problems
 }
 
-/// Returns the problems of the whole host.
+/// Returns the problems of the host.
 pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
     let limited = state.accounts.iter().map(|(account, until)| Problem {
         kind: IncidentKind::RateLimited,
-        problem: account.clone(),
+        id: ProblemId::Account(account.clone()),
         revision: until.to_string(),
         detail: format!("`{account}` until {}; {}", until.utc(), waiting(state, account)),
     });
@@ -45,13 +45,13 @@ pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
 fn spent(budget: &Budget, cap: &Cap) -> Problem {
     Problem {
         kind: IncidentKind::BudgetExceeded,
-        problem: format!("{budget} since {}", cap.since),
+        id: ProblemId::Budget { budget: budget.clone(), since: cap.since },
         revision: cap.since.to_string(),
         detail: cap.why.clone(),
     }
 }
 
-/// Lists the sessions that wait for an account.
+/// Returns the sessions that wait for an account, as a text.
 fn waiting(state: &State, account: &str) -> String {
     const NAMED: usize = 10;
     let mut names: Vec<&str> = state

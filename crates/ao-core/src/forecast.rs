@@ -270,7 +270,7 @@ pub(crate) struct InUse<'a>(BTreeMap<&'a str, Vec<(SessionId, &'a str)>>);
 impl<'a> InUse<'a> {
     pub(crate) fn in_project(state: &'a State, id: &ProjectId) -> InUse<'a> {
         let mut in_use = InUse::default();
-        let project = state.projects.get(id).filter(|project| project.conflict_forecast.hold);
+        let project = state.projects.get(id).filter(|project| project.config.conflict_forecast.hold);
         for (session, touched) in project.iter().flat_map(|project| &project.forecast.touched) {
             let known = state.sessions.get(session).filter(|known| known.is_live());
             if known.is_none_or(|known| matches!(known.phase, Phase::Queued { .. })) {

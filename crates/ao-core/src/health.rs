@@ -1,43 +1,45 @@
-//! The health of a project's checks, apart from any pull request: flaky failures, and the state of the base.
+//! Health of a project's checks beside any one pull request: flaky failures, and checks that the base fails itself.
 //!
-//! Both are remembered so that agents get no messages about failures that they did not cause. Nothing runs here.
+//! Both are remembered so that agents are not woken for failures that they did not cause. Nothing here runs anything.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
+use crate::keyed::Keyed;
 use crate::outside::{Kind, cut, fenced, one_line};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Timestamp};
 
-/// The number of flaky failures that are remembered, the newest.
+/// Number of flaky failures that are remembered, the newest.
 const FLAKES_KEPT: usize = 200;
-/// The number of checks whose state on the base is remembered, the newest.
+/// Number of checks whose result on the base is remembered, the newest.
 const CHECKS_KEPT: usize = 200;
-/// The number of bytes of a failure on the base that are stored.
+/// Bytes of a failure on the base that are kept.
 const EXCERPT: usize = 2 * 1024;
 
 /// The flaky failures, by check and signature.
-pub type Flakes = BTreeMap<String, Flake>;
+pub type Flakes = BTreeMap<(String, String), Flake>;
 
-/// A failure that disappeared when the same commit was checked again.
+/// A failure that was gone when the same commit was checked again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flake {
     pub check: String,
     pub signature: String,
-    /// The first line of its latest failure.
+    /// The first line of its last failure.
     pub excerpt: String,
     pub times: u32,
     pub first: Timestamp,
     pub last: Timestamp,
 }
 
-/// The results of failed checks on the bases of a project's pull requests.
+/// Results of checks on the bases of a project's pull requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BaseHealth {
     /// The checks by branch and name.
-    pub checks: BTreeMap<String, BaseCheck>,
+    #[serde(with = "crate::keyed")]
+    pub checks: BTreeMap<(String, String), BaseCheck>,
 }
 
 /// One check on one base.
@@ -47,15 +49,15 @@ pub struct BaseCheck {
     pub check: String,
     /// The tip that is being checked.
     pub asked: Option<Commit>,
-    /// The latest result, with its tip.
+    /// The last result, and its tip.
     pub found: Option<(Commit, BaseVerdict)>,
-    /// The time of the latest question or result.
+    /// Time of the last question or result.
     pub at: Timestamp,
-    /// The time of the latest result.
+    /// Time of the last result.
     pub found_at: Option<Timestamp>,
 }
 
-/// The result of a check on a base.
+/// Result of a check on a base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BaseVerdict {
@@ -64,13 +66,13 @@ pub enum BaseVerdict {
         signature: String,
         excerpt: String,
     },
-    /// Undetermined. This holds nothing up.
+    /// It could not be run. This holds no agent up.
     Unknown {
         why: String,
     },
 }
 
-/// The state of a base from the view of one failure.
+/// A base as one failed pull request sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BaseView {
     Unasked,
@@ -87,8 +89,8 @@ impl BaseHealth {
         self.checks.get(&key(branch, check))
     }
 
-    /// Returns the state of the base for a failure. A base that failed the same way is red until a newer tip is shown
-    /// not to be; one that fails in another way explains nothing.
+    /// Returns how the base relates to a failure. A base that failed the same way is red until a newer tip is shown not to be;
+    /// one that fails in another way explains nothing.
     pub(crate) fn view(&self, branch: &str, check: &str, signature: &str, tip: &Commit) -> BaseView {
         let Some(known) = self.get(branch, check) else { return BaseView::Unasked };
         match &known.found {
@@ -101,13 +103,13 @@ impl BaseHealth {
         }
     }
 
-    /// Returns the time of the latest result for any tip of a base, if it was not red.
+    /// Returns the time of the last result for any tip of a base, if it was not red.
     pub(crate) fn not_red_at(&self, branch: &str, check: &str) -> Option<Timestamp> {
         self.get(branch, check).filter(|known| !known.is_red()).and_then(|known| known.found_at)
     }
 
-    /// Returns whether this tip has to be checked. One at a time: if the base moved faster than it is checked, there
-    /// would never be a result.
+    /// Returns true if the check has to be run on this tip. One question at a time: where the base moves faster than it
+    /// is checked, there would else never be an answer.
     pub(crate) fn needs(&self, branch: &str, check: &str, tip: &Commit) -> bool {
         self.get(branch, check)
             .is_none_or(|known| known.asked.is_none() && known.found.as_ref().is_none_or(|(of, _)| of != tip))
@@ -119,22 +121,22 @@ impl BaseHealth {
         self.checks.values().filter(waits).map(|known| known.branch.clone()).collect()
     }
 
-    /// Returns the checks that fail on this branch itself.
+    /// Returns the checks that this branch fails itself.
     pub fn red_on<'a>(&'a self, branch: &'a str) -> impl Iterator<Item = &'a BaseCheck> {
         self.checks.values().filter(move |known| known.branch == branch && known.is_red())
     }
 
-    /// Returns one problem for each check that fails on a base, if it explains the failure of a pull request.
+    /// Returns one problem for each check that a base fails, if that explains the failure of a pull request.
     pub(crate) fn problems(&self, explains: impl Fn(&BaseCheck, &str) -> bool) -> Vec<Problem> {
-        let red = self.checks.iter().filter_map(|(key, known)| match &known.found {
+        let red = self.checks.values().filter_map(|known| match &known.found {
             Some((commit, BaseVerdict::Red { signature, excerpt })) if explains(known, signature) => {
-                Some((key, known, commit, excerpt))
+                Some((known, commit, excerpt))
             }
             _ => None,
         });
-        red.map(|(key, known, commit, excerpt)| Problem {
+        red.map(|(known, commit, excerpt)| Problem {
             kind: IncidentKind::BaseRed,
-            problem: key.clone(),
+            id: ProblemId::BaseCheck { branch: known.branch.clone(), check: known.check.clone() },
             revision: commit.to_string(),
             detail: format!(
                 "check `{}` fails on `{}` itself, at {commit}; nobody is woken for it until it passes there\n{}",
@@ -177,6 +179,22 @@ impl BaseHealth {
     }
 }
 
+impl Keyed for Flake {
+    type Key = (String, String);
+
+    fn key(&self) -> (String, String) {
+        key(&self.check, &self.signature)
+    }
+}
+
+impl Keyed for BaseCheck {
+    type Key = (String, String);
+
+    fn key(&self) -> (String, String) {
+        key(&self.branch, &self.check)
+    }
+}
+
 impl BaseCheck {
     pub fn is_red(&self) -> bool {
         matches!(self.found, Some((_, BaseVerdict::Red { .. })))
@@ -211,11 +229,19 @@ pub(crate) fn count_flake(flakes: &mut Flakes, check: &str, signature: &str, exc
     keep_newest(flakes, FLAKES_KEPT, |flake| flake.last);
 }
 
-fn key(one: &str, other: &str) -> String {
-    format!("{one} {other}")
+/// Returns the flake that this problem is an instance of.
+pub(crate) fn flake_of<'a>(flakes: &'a Flakes, problem: &ProblemId) -> Option<&'a Flake> {
+    match problem {
+        ProblemId::Check { check, signature } => flakes.get(&key(check, signature)),
+        _ => None,
+    }
 }
 
-fn keep_newest<T, A: Ord>(map: &mut BTreeMap<String, T>, most: usize, age: impl Fn(&T) -> A) {
+fn key(one: &str, other: &str) -> (String, String) {
+    (one.to_owned(), other.to_owned())
+}
+
+fn keep_newest<K: Ord + Clone, T, A: Ord>(map: &mut BTreeMap<K, T>, most: usize, age: impl Fn(&T) -> A) {
     while map.len() > most {
         let Some(oldest) = map.iter().min_by_key(|(_, one)| age(one)).map(|(key, _)| key.clone()) else {
             return;
@@ -243,7 +269,7 @@ mod tests {
             BaseView::Red,
             "nobody has looked at the new tip yet"
         );
-        assert_eq!(base.problems(|_, _| true)[0].problem, "main test");
+        assert_eq!(base.problems(|_, _| true)[0].id.to_string(), "main test");
         assert!(!base.needs("main", "test", &b1) && base.needs("main", "test", &b2));
         assert_eq!(base.not_red_at("main", "test"), None);
         base.asked("main", "test", &b2, Timestamp(3));
@@ -257,6 +283,14 @@ mod tests {
     }
 
     #[test]
+    fn names_with_blanks_are_not_mixed_up() {
+        let mut flakes = Flakes::new();
+        count_flake(&mut flakes, "unit tests", "login", "boom", Timestamp(1));
+        count_flake(&mut flakes, "unit", "tests login", "boom", Timestamp(2));
+        assert_eq!(flakes.values().map(|flake| flake.times).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
     fn only_the_newest_flakes_are_remembered_and_each_counts_how_often() {
         let mut flakes = Flakes::new();
         for n in 0..300_i64 {
@@ -264,11 +298,11 @@ mod tests {
         }
         count_flake(&mut flakes, "test", "E299", "bang", Timestamp(400));
         assert_eq!(flakes.len(), 200);
-        let flake = &flakes["test E299"];
+        let flake = &flakes[&key("test", "E299")];
         assert_eq!(
             (flake.times, flake.first, flake.last, flake.excerpt.as_str()),
             (2, Timestamp(299), Timestamp(400), "bang")
         );
-        assert!(!flakes.contains_key("test E99") && flakes.contains_key("test E100"));
+        assert!(!flakes.contains_key(&key("test", "E99")) && flakes.contains_key(&key("test", "E100")));
     }
 }

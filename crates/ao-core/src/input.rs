@@ -1,20 +1,19 @@
-//! Inputs of the core: requests of people, observations, results of effects, and timers.
+//! Inputs of the core: requests, observations, results of effects, and timers.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Budget, BudgetInput, Limits};
-use crate::errand::{Behalf, ErrandInput, Order};
+use crate::budget::{Budget, BudgetInput};
+use crate::errand::{ErrandInput, Order, Requester};
 use crate::forecast::Clash;
 use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
-use crate::notice::{Level, NoticeInput};
+use crate::notice::{Level, NewNotice, NoticeInput};
 use crate::project::ProjectInput;
 use crate::pull::PullInput;
 use crate::queue::QueueInput;
-use crate::session::{AgentChoice, Role, SessionInput};
+use crate::session::{SessionInput, SessionSpec};
 use crate::settings::Settings;
-use crate::setup::Origin;
 use crate::task::TaskFacts;
 use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
@@ -59,13 +58,13 @@ pub enum Input {
         errand: ErrandId,
         input: ErrandInput,
     },
-    /// A job is to be run. A second one with the same key is ignored while the first is open.
+    /// An errand is to be done. While one with the same key is open, a second is the same.
     Order {
         key: String,
         order: Box<Order>,
-        behalf: Behalf,
+        requester: Requester,
     },
-    /// The clashes in a project, and the files that each session has changed. Complete: what is missing is over.
+    /// The clashes of a project and the files that each session has changed. Complete: what is missing is over.
     Forecast {
         project: ProjectId,
         clashes: Vec<Clash>,
@@ -75,7 +74,7 @@ pub enum Input {
     Host {
         free_mb: u64,
     },
-    /// The processes of ours that a runtime knows.
+    /// The processes that a runtime runs for us.
     Census(Census),
     /// An account may not be used until then.
     AccountLimited {
@@ -90,15 +89,8 @@ pub enum Input {
         session: SessionId,
         attempt: Attempt,
     },
-    /// Send a notice to a person, once per key.
-    Tell {
-        level: Level,
-        subject: Subject,
-        key: String,
-        text: String,
-        /// The one channel that it goes to; if absent, those for its level.
-        channel: Option<String>,
-    },
+    /// Notify a person, once per key.
+    Tell(Box<NewNotice>),
     /// The day has ended, and its digest is due. Sent once per day.
     Digest {
         day: String,
@@ -126,33 +118,22 @@ pub enum Input {
     Tick,
 }
 
-/// A request for a new session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpawnRequest {
-    pub project: ProjectId,
-    pub task: Option<TaskId>,
-    pub role: Role,
-    pub title: String,
-    pub prompt: String,
-    /// The requested name; derived from the task or the title if absent.
-    pub name: Option<String>,
-    /// The requested branch; the tracker's own name for it, or `agent/<name>`, if absent.
-    pub branch: Option<String>,
-    pub origin: Origin,
-    pub agent: AgentChoice,
-    pub runtime: String,
-    pub workspace: String,
-    pub priority: i32,
-    pub limits: Limits,
-    /// A person vouches for the task, regardless of its author. An agent cannot.
-    pub trusted: bool,
+impl Input {
+    /// Returns the input that notifies a person, once per key.
+    pub fn tell(level: Level, subject: Subject, key: impl Into<String>, text: impl Into<String>) -> Input {
+        Input::Tell(Box::new(NewNotice::new(level, subject, key, text)))
+    }
 }
 
-/// All processes of ours that a runtime knows, at one moment.
+/// A request for a new session. A name or branch that is absent is chosen: the name from the task or the title, the branch
+/// from the tracker or as `agent/<name>`.
+pub type SpawnRequest = SessionSpec<Option<String>>;
+
+/// All processes that a runtime runs for us, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Census {
     pub runtime: String,
-    /// The start of the look: processes started later are not in it.
+    /// Time at which it began: processes that were started later are not in it.
     pub began: Timestamp,
     pub seen: Vec<Counted>,
 }
@@ -165,7 +146,7 @@ pub struct Counted {
     pub life: Life,
 }
 
-/// The state of a process. A failed look is not a death.
+/// State of a process. A failed look is not a death.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Life {

@@ -1,4 +1,4 @@
-//! A project: a repository managed by the daemon.
+//! Projects: the repositories that sessions work on.
 
 use std::collections::BTreeMap;
 
@@ -12,117 +12,91 @@ use crate::hook::Hook;
 use crate::outside::{Kind, bounded, one_line};
 use crate::policy::Policy;
 use crate::pull::TEXT_LIMIT;
-use crate::queue::{MergeQueue, QueueRules};
+use crate::queue::{MergeQueue, QueueRules, Strategy};
 use crate::reaction::Reactions;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
 use crate::{Commit, ProjectId, SessionId, Timestamp};
 
-/// The configuration of a project.
+/// Configuration of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProjectConfig {
     /// The main checkout of the repository.
     pub path: String,
     pub default_branch: String,
-    /// The number of its sessions that may have a process at a time.
+    /// Limit of its sessions that have a process at a time.
     pub max_live: Option<u32>,
-    /// The daily budget of all its sessions together.
-    #[serde(default)]
+    /// Budget of all its sessions together for a day.
     pub daily: Limits,
-    /// The budget of all sessions of one task together.
+    /// Budget of all sessions of one task together.
     #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub per_task: Limits,
-    /// The total budget of all its sessions.
+    /// Budget of all its sessions together, for good.
     #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub total: Limits,
-    /// Its sessions resume automatically after a provider's limit; the global setting if absent.
+    /// Its sessions resume by themselves after a provider's limit; as for all projects, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
-    #[serde(default)]
     pub setup: Setup,
-    #[serde(default)]
     pub environment: Environment,
-    #[serde(default)]
     pub ports: Option<PortRange>,
-    /// Reactions to its problems, over the global ones.
+    /// Its reactions to incidents, over those of all projects.
     #[serde(default, skip_serializing_if = "Reactions::is_empty")]
     pub reactions: Reactions,
-    /// Reactions for agents by name, over the global ones for these agents.
+    /// The same for agents by name, over those of these agents in all projects.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_reactions: BTreeMap<String, Reactions>,
-    /// Its hooks on the way from a task to a merge.
+    /// Its own commands at hook points, from the task to the merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
-    /// The use of conflict forecasts.
+    /// Its use of forecasts of conflicts.
     #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
     pub conflict_forecast: ForecastConfig,
-    /// The settings for picking up tasks automatically; off if absent.
+    /// Rules by which it picks up tasks by itself; it does not, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_assign: Option<AutoAssign>,
-    /// The agents that are for certain tasks of it.
+    /// Agents for certain tasks of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialists: Vec<Specialist>,
-    /// The settings of its merge queue, if configured.
+    /// Rules of its merge queue, if configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<QueueRules>,
-    /// A merge leaves open the issues that it closes otherwise.
+    /// The way in which its changes land.
+    #[serde(default, skip_serializing_if = "Landing::is_default")]
+    pub landing: Landing,
+    /// A merge leaves the issues open that it settles.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub leave_issues_open: bool,
 }
 
-/// A project, as recorded in the log.
+/// The configured way in which changes land: squashed, and their branches stay, unless configured otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Landing {
+    pub strategy: Strategy,
+    /// The branch of a change is deleted once it has landed.
+    pub delete_branch: bool,
+}
+
+impl Landing {
+    fn is_default(&self) -> bool {
+        *self == Landing::default()
+    }
+}
+
+/// A project, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
-    pub path: String,
-    pub default_branch: String,
-    pub max_live: Option<u32>,
-    pub daily: Limits,
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub per_task: Limits,
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub total: Limits,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auto_resume: Option<bool>,
-    #[serde(default)]
-    pub setup: Setup,
-    #[serde(default)]
-    pub environment: Environment,
-    #[serde(default)]
-    pub ports: Option<PortRange>,
-    /// Reactions to its problems, over the global ones.
-    #[serde(default, skip_serializing_if = "Reactions::is_empty")]
-    pub reactions: Reactions,
-    /// Reactions for agents by name, over the global ones for these agents.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub agent_reactions: BTreeMap<String, Reactions>,
-    /// Its hooks on the way from a task to a merge.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hooks: Vec<Hook>,
-    #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
-    pub conflict_forecast: ForecastConfig,
-    /// The settings for picking up tasks automatically; off if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auto_assign: Option<AutoAssign>,
-    /// The agents that are for certain tasks of it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub specialists: Vec<Specialist>,
-    /// The settings of its merge queue, if configured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merge_queue: Option<QueueRules>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub leave_issues_open: bool,
-    /// Set while all its work is stopped, so that no task begins automatically until a person starts it again.
+    pub config: ProjectConfig,
+    /// Set while all its work is stopped: no task begins by itself until a person starts it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedWork>,
-    /// The results of its workers since it was last complete.
-    #[serde(default)]
+    /// Results of its workers since it was last complete.
     pub finished: Finished,
-    /// The time since which it has no work left, after it had some.
-    #[serde(default)]
+    /// Time since when all its work is done, after there was some.
     pub complete: Option<Timestamp>,
     /// The last policy that was valid.
     pub policy: Policy,
-    /// The state of the policy besides its content.
+    /// State of the policy beside its content.
     #[serde(default, skip_serializing_if = "PolicyStand::is_plain")]
     pub policy_stand: PolicyStand,
     /// The queue of its default branch.
@@ -130,48 +104,46 @@ pub struct Project {
     /// The queues of other branches, while something is requested to land on them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_queues: BTreeMap<String, MergeQueue>,
-    /// The failures of its checks that were flaky.
-    #[serde(default, skip_serializing_if = "Flakes::is_empty")]
+    /// The flaky failures of its checks.
+    #[serde(default, skip_serializing_if = "Flakes::is_empty", with = "crate::keyed")]
     pub flakes: Flakes,
-    /// The results of the failed checks on its base.
-    #[serde(default)]
+    /// Results of the failed checks on its base.
     pub base: BaseHealth,
-    /// Changes of its repository that wait for a person's confirmation.
+    /// Changes of its repository that wait for a person's consent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspicions: Vec<Suspicion>,
-    /// The predicted conflicts between branches.
+    /// The clashes that are predicted.
     #[serde(default, skip_serializing_if = "Forecast::is_empty")]
     pub forecast: Forecast,
 }
 
-/// A change of a repository that `ao` has not made.
+/// A change of a repository that no session has made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspicion {
-    /// A short description of the change; the same text is the same problem.
+    /// The part that was changed; the same text is the same problem.
     pub what: String,
-    /// The new value.
+    /// Its new value.
     pub revision: String,
-    /// The old and new value, the sessions at work then, and the next step.
+    /// Old and new value, the sessions that ran then, and the next step.
     pub detail: String,
 }
 
-/// A stop of all work of a project.
+/// The stop of all work of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoppedWork {
     pub by: String,
     pub at: Timestamp,
 }
 
-/// The state of a project's policy.
+/// State of a project's policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PolicyStand {
-    /// A policy is written.
-    #[serde(default)]
+    /// The policy was written, and is not the default.
     pub written: bool,
     /// The reason why the one on the base branch cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
-    /// The next time at which a freeze may begin or end.
+    /// Time at which a freeze may begin or end next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<Timestamp>,
 }
@@ -182,7 +154,7 @@ impl PolicyStand {
     }
 }
 
-/// The results of workers: their number, and their spending.
+/// Results of workers: their number, and what they used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Finished {
     pub merged: u32,
@@ -192,18 +164,18 @@ pub struct Finished {
     pub partly_unknown: bool,
 }
 
-/// An input for a project.
+/// Input for a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectInput {
     Configure(Box<ProjectConfig>),
     Remove,
-    /// The policy of the base branch and the configuration; `None` if none is written.
+    /// The policy as the base branch and the configuration have it; none if none is written.
     PolicySeen(Option<Box<Policy>>),
     /// The policy on the base branch is invalid. The previous one stays, and nothing is allowed.
     PolicyBroken {
         why: String,
     },
-    /// The changes of the repository that wait for a person's confirmation; empty if there are none.
+    /// The changes of the repository that wait for a person's consent.
     RepositorySeen {
         suspicions: Vec<Suspicion>,
     },
@@ -211,11 +183,11 @@ pub enum ProjectInput {
     PolicyDue,
     /// The last of its workers has ended.
     Complete,
-    /// A person stops all its work: nothing begins automatically any more.
+    /// A person stops all its work: nothing begins by itself any more.
     StopWork {
         by: String,
     },
-    /// A person starts its work again.
+    /// A person starts it again.
     StartWork {
         by: String,
     },
@@ -225,7 +197,7 @@ pub enum ProjectInput {
         signature: String,
         excerpt: String,
     },
-    /// A check has to be run on the base.
+    /// The result of a check on the base is needed.
     AskBase {
         branch: String,
         check: String,
@@ -239,7 +211,7 @@ pub enum ProjectInput {
     },
 }
 
-/// An event of a project.
+/// Event of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectEvent {
@@ -248,14 +220,14 @@ pub enum ProjectEvent {
     },
     PolicyChanged {
         policy: Box<Policy>,
-        /// No policy is written: it is the default.
+        /// None is written: it is the default.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unwritten: bool,
     },
     PolicyBroken {
         why: String,
     },
-    /// Changes of the repository wait for a person's confirmation, or no longer do.
+    /// Changes of the repository wait for a person's consent, or no longer.
     RepositorySuspected {
         suspicions: Vec<Suspicion>,
     },
@@ -263,12 +235,6 @@ pub enum ProjectEvent {
     FreezeTurned {
         frozen: bool,
     },
-    /// An earlier form of the daily budget's event; it is now an event of that budget.
-    Capped {
-        until: Timestamp,
-        why: String,
-    },
-    Uncapped {},
     Flaked {
         check: String,
         signature: String,
@@ -285,19 +251,19 @@ pub enum ProjectEvent {
         commit: Commit,
         verdict: BaseVerdict,
     },
-    /// A person has stopped all its work, so that nothing begins automatically.
+    /// A person has stopped all its work, so nothing begins by itself.
     WorkStopped {
         by: String,
     },
-    /// A person has started its work again.
+    /// A person has started it again.
     WorkStarted {
         by: String,
     },
-    /// It has no work left.
+    /// All its work is done.
     Completed {
         finished: Finished,
     },
-    /// The differences of a forecast from the previous one.
+    /// Changes of the forecast.
     Foreseen {
         /// New clashes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -350,7 +316,7 @@ pub(crate) fn decide(
                 }
             }
             Ok(match known {
-                Some(known) if known.config() == *config => vec![],
+                Some(known) if known.config == *config => vec![],
                 _ => vec![ProjectEvent::Configured { config }],
             })
         }
@@ -429,26 +395,9 @@ pub(crate) fn decide(
 }
 
 impl Project {
-    pub(crate) fn new(config: &ProjectConfig) -> Project {
+    pub(crate) fn new(config: ProjectConfig) -> Project {
         Project {
-            path: config.path.clone(),
-            default_branch: config.default_branch.clone(),
-            max_live: config.max_live,
-            daily: config.daily,
-            per_task: config.per_task,
-            total: config.total,
-            auto_resume: config.auto_resume,
-            setup: config.setup.clone(),
-            environment: config.environment.clone(),
-            ports: config.ports.clone(),
-            reactions: config.reactions.clone(),
-            agent_reactions: config.agent_reactions.clone(),
-            hooks: config.hooks.clone(),
-            conflict_forecast: config.conflict_forecast,
-            auto_assign: config.auto_assign.clone(),
-            specialists: config.specialists.clone(),
-            merge_queue: config.merge_queue.clone(),
-            leave_issues_open: config.leave_issues_open,
+            config,
             stopped: None,
             finished: Finished::default(),
             complete: None,
@@ -463,50 +412,6 @@ impl Project {
         }
     }
 
-    pub(crate) fn configure(&mut self, config: &ProjectConfig) {
-        self.path = config.path.clone();
-        self.default_branch = config.default_branch.clone();
-        self.max_live = config.max_live;
-        self.daily = config.daily;
-        self.per_task = config.per_task;
-        self.total = config.total;
-        self.auto_resume = config.auto_resume;
-        self.setup = config.setup.clone();
-        self.environment = config.environment.clone();
-        self.ports = config.ports.clone();
-        self.reactions = config.reactions.clone();
-        self.agent_reactions = config.agent_reactions.clone();
-        self.hooks = config.hooks.clone();
-        self.conflict_forecast = config.conflict_forecast;
-        self.auto_assign = config.auto_assign.clone();
-        self.specialists = config.specialists.clone();
-        self.merge_queue = config.merge_queue.clone();
-        self.leave_issues_open = config.leave_issues_open;
-    }
-
-    fn config(&self) -> ProjectConfig {
-        ProjectConfig {
-            path: self.path.clone(),
-            default_branch: self.default_branch.clone(),
-            max_live: self.max_live,
-            daily: self.daily,
-            per_task: self.per_task,
-            total: self.total,
-            auto_resume: self.auto_resume,
-            setup: self.setup.clone(),
-            environment: self.environment.clone(),
-            ports: self.ports.clone(),
-            reactions: self.reactions.clone(),
-            agent_reactions: self.agent_reactions.clone(),
-            hooks: self.hooks.clone(),
-            conflict_forecast: self.conflict_forecast,
-            auto_assign: self.auto_assign.clone(),
-            specialists: self.specialists.clone(),
-            merge_queue: self.merge_queue.clone(),
-            leave_issues_open: self.leave_issues_open,
-        }
-    }
-
     /// Counts a worker that has ended. A part of its spending may have been counted at an earlier end.
     pub(crate) fn finish(&mut self, merged: bool, counted: Spend, spent: Spend) {
         let finished = &mut self.finished;
@@ -518,7 +423,7 @@ impl Project {
         finished.partly_unknown |= spent.micros.is_none();
     }
 
-    /// Takes back the count of an ended worker that is at work again.
+    /// Counts a worker that works again after its end.
     pub(crate) fn resume(&mut self, merged: bool) {
         let finished = &mut self.finished;
         match merged {
@@ -527,12 +432,12 @@ impl Project {
         }
     }
 
-    /// Returns whether work was done here whose completion was not reported yet.
+    /// Returns true if work was done here and its completion has not been reported.
     pub(crate) fn may_complete(&self) -> bool {
         self.complete.is_none() && (self.finished.merged > 0 || self.finished.stopped > 0)
     }
 
-    /// Records that there is work again.
+    /// Begins new work after completion.
     pub(crate) fn begin(&mut self) {
         if self.complete.take().is_some() {
             self.finished = Finished::default();

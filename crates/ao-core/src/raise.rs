@@ -6,7 +6,8 @@ use crate::Timestamp;
 use crate::decide::incident_events;
 use crate::event::Event;
 use crate::incident::{
-    self, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Scene, Subject,
+    self, EscalationLevel, Incident, IncidentContext, IncidentEvent, IncidentInput, IncidentKey,
+    IncidentKind, Problem, ProblemId, Subject,
 };
 use crate::outside::{cut, shortened};
 use crate::pull::TEXT_LIMIT;
@@ -14,19 +15,27 @@ use crate::refusal::Refusal;
 use crate::state::State;
 use crate::text::sanitise;
 
-/// The number of custom events that may be open for one subject.
+/// Limit of users' own events that are open for one subject.
 const MOST_RAISED: usize = 100;
-/// The largest size of an event's data. Callers enforce a lower limit, because cut data would be useless.
+/// Limit of an event's data in bytes. Callers bound it below that: half of it would be no data at all.
 const DATA_LIMIT: usize = 64 * 1024;
-/// The longest name of the problem of a custom event.
+/// Limit of an event's key in bytes.
 const NAME_LIMIT: usize = 512;
 
-/// Records that a custom event has happened, or has new content.
+/// A user's own event as it comes in.
+pub(crate) struct Raised {
+    pub(crate) kind: IncidentKind,
+    pub(crate) problem: String,
+    pub(crate) revision: String,
+    pub(crate) detail: String,
+}
+
+/// Takes an event that has happened, or goes on with something new.
 pub(crate) fn raise(
     state: &State,
     now: Timestamp,
     subject: Subject,
-    raised: Problem,
+    raised: Raised,
 ) -> Result<Vec<Event>, Refusal> {
     let kind = custom(raised.kind)?;
     match &subject {
@@ -43,11 +52,11 @@ pub(crate) fn raise(
         }
         _ => {}
     }
-    let problem = named(&raised.problem);
+    let id = named(&raised.problem);
     // It may carry the event's data, so other data count as new.
     let revision = cut(&sanitise(&raised.revision), DATA_LIMIT);
     let detail = shortened(&sanitise(&raised.detail), TEXT_LIMIT);
-    let key = IncidentKey { subject, kind: kind.clone(), problem: problem.clone() };
+    let key = IncidentKey { subject, kind: kind.clone(), problem: id.clone() };
     let open = state.incidents_of(&key.subject).filter(|incident| incident.key.kind.is_moment()).count();
     if open >= MOST_RAISED && !state.incidents.contains_key(&key) {
         return Err(Refusal::Invalid {
@@ -57,20 +66,21 @@ pub(crate) fn raise(
             ),
         });
     }
-    let over =
-        |known: &Incident| matches!(known.rung, Rung::Person | Rung::Nobody) && known.revision != revision;
+    let over = |known: &Incident| {
+        matches!(known.level, EscalationLevel::Person | EscalationLevel::Nobody) && known.revision != revision
+    };
     let over = state.incidents.get(&key).is_some_and(over);
-    let seen = IncidentInput::Seen(Problem { kind, problem, revision, detail });
+    let seen = IncidentInput::Seen(Problem { kind, id, revision, detail });
     if !over {
         return Ok(incident_events(state, now, key, seen));
     }
     // The previous one was handled completely, so this is a new one.
-    let opened = Scene::of(state, &key, now, |scene| incident::decide(&key, None, scene, seen));
+    let opened = IncidentContext::of(state, &key, now, |context| incident::decide(&key, None, context, seen));
     let events = std::iter::once(IncidentEvent::Closed {}).chain(opened);
     Ok(events.map(|event| Event::Incident(key.clone(), event)).collect())
 }
 
-/// Records that a custom event is over.
+/// Closes the incident of a user's own event.
 pub(crate) fn clear(
     state: &State,
     now: Timestamp,
@@ -85,8 +95,8 @@ pub(crate) fn clear(
     Ok(events)
 }
 
-fn named(text: &str) -> String {
-    cut(&sanitise(text), NAME_LIMIT)
+fn named(text: &str) -> ProblemId {
+    ProblemId::Event(cut(&sanitise(text), NAME_LIMIT))
 }
 
 fn custom(kind: IncidentKind) -> Result<IncidentKind, Refusal> {

@@ -1,5 +1,4 @@
-//! Reasons why an input was refused. The caller gets this text, so it names the thing and, if possible, the next
-//! step.
+//! Refusals of inputs. The caller gets the text, so each names the thing and, where it helps, the next step.
 
 use crate::session::Session;
 use crate::{Attempt, ProjectId, PullId, SessionId, TaskId, Timestamp};
@@ -61,7 +60,7 @@ fn limit_words(account: &str, until: Option<Timestamp>, by_itself: bool) -> Stri
 }
 
 impl Refusal {
-    /// Returns whether it is a signal that belongs to nothing that runs.
+    /// Returns true if it is a signal that could not be attributed to anything that runs.
     pub fn is_about_a_signal(&self) -> bool {
         matches!(self, Refusal::Stale { .. } | Refusal::NotRunning { .. } | Refusal::UnknownSession(_))
     }

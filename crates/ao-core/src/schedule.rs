@@ -1,4 +1,4 @@
-//! Gives out free slots: within the caps, to the most urgent session of the project that has the fewest.
+//! Assignment of free slots: within the caps, to the most urgent session of the project that has the fewest.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -10,7 +10,7 @@ use crate::session::{AfterStop, Phase, Session, port_holders, room};
 use crate::state::{Place, State};
 use crate::{ProjectId, SessionId, TaskId, Timestamp};
 
-/// The reason why a session waits in the queue, or a task for its session.
+/// The obstacle that a queued session, or a task without a session, waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     Cap {
@@ -41,7 +41,7 @@ pub enum Obstacle {
         with: SessionId,
         files: Vec<String>,
     },
-    /// The author of the task may not start agents.
+    /// The author of the task may not set agents to work.
     Untrusted {
         author: String,
     },
@@ -62,7 +62,7 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// Returns the kind of obstacle as a name for programs.
+    /// Returns the name of the obstacle for programs.
     pub fn word(&self) -> &'static str {
         match self {
             Obstacle::Cap { .. } => "cap",
@@ -84,7 +84,7 @@ impl Obstacle {
         }
     }
 
-    /// Returns whether the obstacle shrinks for a project's next session once this one gives its slot back.
+    /// Returns true if it is less in the way of a project's next session once this one has given its slot back.
     fn ends_with(&self, session: &Session, project: &ProjectId) -> bool {
         match self {
             Obstacle::Cap { .. } => true,
@@ -97,7 +97,7 @@ impl Obstacle {
     }
 }
 
-/// The result of scheduling.
+/// The sessions whose turn it is.
 #[derive(Debug, Default)]
 pub(crate) struct Turns<'a> {
     /// The sessions that get a slot now, in order.
@@ -120,11 +120,11 @@ pub(crate) struct Slots<'a> {
     /// Slots given back.
     given: BTreeMap<ProjectId, u32>,
     of_specialist: BTreeMap<String, u32>,
-    /// The number of further sessions for which the ports of each project suffice.
+    /// Number of further sessions that the ports of each project suffice for.
     ports: BTreeMap<ProjectId, u32>,
 }
 
-/// Gives out slots. A session that hooks have to be asked about takes no slot meanwhile and lets the others pass.
+/// Returns the sessions whose turn it is now. One whose hooks are asked takes no slot meanwhile and lets the others pass.
 pub(crate) fn admit(state: &State, now: Timestamp) -> Turns<'_> {
     let mut turns = Turns::default();
     if state.scarce_mb.is_some() {
@@ -171,8 +171,8 @@ pub fn would_yield(state: &State, now: Timestamp) -> Option<(SessionId, SessionI
     turns.yielding.first().map(|(idle, next)| (idle.id, next.id))
 }
 
-/// Returns the idle sessions that give way to those held only by the caps. None gives way if that would not be
-/// enough, or if a slot is about to become free anyway.
+/// Returns the sessions that give way to those that only the caps keep waiting. None does if that would not be enough, nor as
+/// long as slots are about to be free anyhow.
 fn yielding<'a>(
     state: &'a State,
     now: Timestamp,
@@ -232,7 +232,7 @@ pub(crate) fn idle(state: &State, now: Timestamp) -> Vec<&Session> {
     idle.filter(|session| session.may_rest() && !session.is_typed_on(now, &state.settings)).collect()
 }
 
-/// Returns whether its slot is about to become free: its process is being ended, and that has not failed repeatedly.
+/// Returns true if its slot is about to be free: its process is being ended, and that has not failed again and again.
 fn is_leaving(state: &State, session: &Session) -> bool {
     match &session.phase {
         Phase::Stopping { then: AfterStop::Retry { .. }, .. } => false,
@@ -276,7 +276,7 @@ fn ready_of<'a>(state: &'a State, project: &ProjectId, line: &BTreeSet<Place>) -
         .collect()
 }
 
-/// Returns the reason why a queued session does not run, for people.
+/// Returns why a queued session does not run, if it does not; what a person is shown.
 pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
     obstacle_within(state, session, &OnceCell::new())
 }
@@ -302,8 +302,8 @@ pub(crate) fn obstacle_within<'s>(
         .or_else(|| state.awaits_word(session).then_some(Obstacle::Asked))
 }
 
-/// Returns the obstacle of this session in particular, apart from the caps. `in_use` is called only if the session is
-/// of the kind that waits for files.
+/// Returns what keeps this session in particular from running, whatever the caps.
+/// `in_use` is asked only if the session is one that waits for files.
 pub(crate) fn own_obstacle<'a>(
     state: &'a State,
     session: &Session,
@@ -333,10 +333,13 @@ impl<'a> Slots<'a> {
         let mut slots = Slots::free(state);
         slots.taken = state.slots_taken();
         slots.as_now = true;
-        let bounded = state.projects.iter().filter(|(_, project)| project.ports.is_some());
+        let bounded = state.projects.iter().filter(|(_, project)| project.config.ports.is_some());
         slots.ports = bounded.map(|(id, _)| (id.clone(), room(state, id))).collect();
         // Counted only if a specialist has a limit, to avoid a walk through thousands of sessions.
-        if state.projects.values().any(|project| project.specialists.iter().any(|s| s.max_parallel.is_some()))
+        if state
+            .projects
+            .values()
+            .any(|project| project.config.specialists.iter().any(|s| s.max_parallel.is_some()))
         {
             for session in state.live().filter(|session| session.takes_slot()) {
                 slots.count_specialist(session.spec.agent.specialist.as_deref());
@@ -358,15 +361,17 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Returns the cap that keeps one more session from a slot, the narrowest first.
+    /// Returns what keeps one more from its slot, the nearest cap first.
     pub(crate) fn full(&self, project: &ProjectId, specialist: Option<&str>) -> Option<Obstacle> {
         let known = self.state.projects.get(project);
-        if let Some((id, max)) = specialist.and_then(|id| Some((id, cap_of(known?.specialists.iter(), id)?)))
+        if let Some((id, max)) =
+            specialist.and_then(|id| Some((id, cap_of(known?.config.specialists.iter(), id)?)))
             && self.of_specialist.get(id).copied().unwrap_or(0) >= max
         {
             return Some(Obstacle::SpecialistCap { id: id.to_owned(), max });
         }
-        if let Some(max) = known.and_then(|known| known.max_live).filter(|max| self.taken_in(project) >= *max)
+        if let Some(max) =
+            known.and_then(|known| known.config.max_live).filter(|max| self.taken_in(project) >= *max)
         {
             return Some(Obstacle::ProjectCap { max });
         }
@@ -391,7 +396,7 @@ impl<'a> Slots<'a> {
         let project = &session.spec.project;
         self.taken = self.taken.saturating_sub(1);
         *self.given.entry(project.clone()).or_default() += 1;
-        if let Some(left) = self.ports.get_mut(project).filter(|_| !session.ports.is_empty()) {
+        if let Some(left) = self.ports.get_mut(project).filter(|_| !session.ports.held.is_empty()) {
             *left = left.saturating_add(1);
         }
         if let Some(id) = session.spec.agent.specialist.as_deref()
@@ -407,7 +412,7 @@ impl<'a> Slots<'a> {
         now.saturating_add(of(&self.in_project)).saturating_sub(of(&self.given))
     }
 
-    /// Returns the number of further sessions that a specialist may run.
+    /// Returns how many more of a specialist's sessions may run.
     pub(crate) fn room_for(&self, specialist: &Specialist) -> u32 {
         let taken = self.of_specialist.get(&specialist.id).copied().unwrap_or(0);
         specialist.max_parallel.map_or(u32::MAX, |max| max.saturating_sub(taken))
@@ -425,7 +430,7 @@ fn cap_of<'s>(mut specialists: impl Iterator<Item = &'s Specialist>, id: &str) -
 }
 
 impl Session {
-    /// Returns the account whose quota it uses: its own, or the one that all sessions of its agent share.
+    /// Returns whose quota it uses: the account it was given, or one that all sessions of its agent share.
     pub fn account(&self) -> &str {
         self.spec.agent.account.as_deref().unwrap_or(&self.spec.agent.name)
     }

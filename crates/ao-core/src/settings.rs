@@ -11,7 +11,6 @@ use crate::reaction::{Reaction, Reactions};
 
 /// Limits and delays that apply to every project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Settings {
     /// The number of sessions that may have a process at a time.
     pub max_live: u32,
@@ -42,17 +41,16 @@ pub struct Settings {
     /// The time for which the last state of a removed workspace can be restored.
     pub keep_rescues: Duration,
     /// The limits on what all sessions of all projects together may spend in a day.
-    #[serde(skip_serializing_if = "Limits::is_empty")]
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub daily: Limits,
     /// Sessions resume automatically after a provider's limit, unless their project decides otherwise.
-    #[serde(skip_serializing_if = "is_so")]
     pub auto_resume: bool,
     /// The workspace of a merged session is removed, if the gate allows.
     pub remove_merged: bool,
     /// The reactions to each kind of problem, over the defaults.
     pub reactions: Reactions,
     /// Reactions for agents by name, over those of the project.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_reactions: BTreeMap<String, Reactions>,
 }
 
@@ -80,12 +78,6 @@ impl Default for Settings {
             agent_reactions: BTreeMap::new(),
         }
     }
-}
-
-/// Skips the default when serializing, so that old logs stay unchanged.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_so(said: &bool) -> bool {
-    *said
 }
 
 impl Settings {

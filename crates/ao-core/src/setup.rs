@@ -9,7 +9,6 @@ use crate::PullId;
 
 /// The preparation of a new workspace before an agent can work in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Setup {
     /// Untracked files of the main checkout that the work needs, such as `.env*`.
     pub include: Vec<Include>,
@@ -27,7 +26,6 @@ pub struct Setup {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Include {
     pub pattern: String,
-    #[serde(default)]
     pub how: IncludeHow,
 }
 
@@ -44,7 +42,6 @@ pub enum IncludeHow {
 
 /// The environment of the programs of a project's sessions, in addition to the common part.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Environment {
     /// Names that are passed on from the daemon's own environment.
     pub pass: Vec<String>,
@@ -79,7 +76,6 @@ pub struct PortRange {
     pub last: u16,
     /// Each name has one fixed port, from `first` on, because the project cannot be configured otherwise. Then only
     /// one session can run at a time, and the next one waits.
-    #[serde(default)]
     pub exclusive: bool,
 }
 

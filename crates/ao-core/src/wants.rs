@@ -1,9 +1,11 @@
-//! Effects that the state wants. Computed after every step and, the same way, after every start.
+//! Effects that are wanted now, read off the state. Asked after every step and, the same way, after every start.
 
 use crate::PullId;
 use crate::effect::Effect;
 use crate::event::Scope;
-use crate::queue::{MergeQueue, Work};
+use crate::order::{MergeOrder, TestOrder};
+use crate::project::Project;
+use crate::queue::{MergeQueue, MergeRequest, Work};
 use crate::session;
 use crate::state::State;
 
@@ -21,26 +23,8 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
         }
         Scope::Project(id) => {
             let Some(project) = state.projects.get(id) else { return wanted };
-            let request = |pull: &PullId| project.queued(pull).and_then(|entry| entry.request.clone());
-            wanted.extend(project.queues().flat_map(MergeQueue::work).map(|work| match work {
-                Work::Test { pull, head, base, ahead, tries } => {
-                    let (required, request) = (project.policy.required_checks.clone(), request(&pull));
-                    Effect::TestMerge {
-                        project: id.clone(),
-                        pull,
-                        head,
-                        base,
-                        ahead,
-                        required,
-                        request,
-                        tries,
-                    }
-                }
-                Work::Land { pull, head, base, with, tree, tries } => {
-                    let request = request(&pull);
-                    Effect::Merge { project: id.clone(), pull, head, base, with, tree, request, tries }
-                }
-            }));
+            let work = project.queues().flat_map(MergeQueue::work);
+            wanted.extend(work.map(|work| merge_effect(project, work)));
         }
         Scope::Notice(id) => wanted.extend(state.notices.get(id).into_iter().flat_map(|notice| {
             let ready = notice.ready().into_iter();
@@ -55,6 +39,31 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
         ),
     }
     wanted
+}
+
+/// Returns the effect of a step of the merge queue. A request overrules the configured way to land.
+fn merge_effect(project: &Project, work: Work) -> Effect {
+    let request = |pull: &PullId| project.queued(pull).and_then(|entry| entry.request.clone());
+    let landing = project.config.landing;
+    match work {
+        Work::Test { pull, head, base, ahead, tries } => {
+            let request = request(&pull);
+            let strategy = request.as_ref().and_then(|it| it.strategy).unwrap_or(landing.strategy);
+            let checks = request.as_ref().is_none_or(MergeRequest::runs_checks);
+            let required = project.policy.required_checks.clone();
+            let order = TestOrder { pull, head, base, ahead, strategy, required, checks };
+            Effect::TestMerge { order, tries }
+        }
+        Work::Land { pull, head, base, with, tree, tries } => {
+            let request = request(&pull);
+            let asked = request.as_ref();
+            let strategy = asked.and_then(|it| it.strategy).unwrap_or(landing.strategy);
+            let delete_branch = asked.and_then(|it| it.delete_branch).unwrap_or(landing.delete_branch);
+            let by = request.map(|it| it.by);
+            let order = MergeOrder { pull, head, base, with, tree, strategy, by, delete_branch };
+            Effect::Merge { order, tries }
+        }
+    }
 }
 
 /// Returns everything that may want an effect, for the reconciler.

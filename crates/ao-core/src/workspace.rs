@@ -1,4 +1,4 @@
-//! The workspace of a session, and the one rule by which anything is ever removed.
+//! Workspaces of sessions, and the one rule by which anything is ever removed.
 
 use std::fmt;
 
@@ -6,31 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ProjectId, SessionId, Timestamp};
 
-/// A session's workspace, as recorded in the log.
+/// A session's workspace, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Workspace {
     pub state: WorkspaceState,
-    /// Its location, once it is known.
+    /// Its path and base, once known.
     pub tree: Option<Tree>,
     /// The ref that restores the last state of a removed workspace. Kept until a new one exists, regardless of failed
     /// attempts to create it.
     pub rescue: Option<String>,
-    /// The time of its removal, if it is gone.
-    #[serde(default)]
+    /// Time of its removal, if it is gone.
     pub removed: Option<Timestamp>,
-    /// It is ready for an agent: its files are there, and the project's commands have run.
-    #[serde(default = "yes")]
+    /// Ready for an agent: its files are there, and the project's commands have run.
     pub set_up: bool,
-    /// It is being removed together with the work in it.
+    /// It is being removed with the work in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub discard: bool,
     /// The failed tries of the current operation.
     pub tries: u32,
-    /// The time of the next try.
+    /// Time of the next try.
     pub again_at: Option<Timestamp>,
 }
 
-/// The existence of a workspace.
+/// The state of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum WorkspaceState {
@@ -80,12 +78,12 @@ impl Workspace {
         *self = Workspace { state, tree, rescue, set_up, ..Workspace::default() };
     }
 
-    /// Returns whether an agent can be started in it.
+    /// Returns true if an agent can be started in it.
     pub fn is_set_up(&self) -> bool {
         self.set_up && self.path().is_some()
     }
 
-    /// Returns whether there may be files on disk.
+    /// Returns true if something may be on disk.
     pub fn may_exist(&self) -> bool {
         !matches!(self.state, WorkspaceState::None | WorkspaceState::Removed)
     }
@@ -96,12 +94,7 @@ impl Workspace {
     }
 }
 
-/// Workspaces from before set-up was recorded had none to wait for.
-fn yes() -> bool {
-    true
-}
-
-/// The facts about a workspace. `None` means unknown.
+/// Facts about a workspace. `None` means that it could not be found out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TreeFacts {
     /// Our records show that we created it.
@@ -120,7 +113,7 @@ pub struct TreeFacts {
     pub unpushed: Option<bool>,
 }
 
-/// The reason why a workspace is kept.
+/// A reason to keep a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepReason {

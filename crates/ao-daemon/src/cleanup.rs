@@ -93,13 +93,14 @@ fn asked(state: &State, order: &CleanupOrder) -> Asked {
     for (id, project) in &state.projects {
         if order.project_id.as_ref().is_none_or(|wanted| wanted == id.as_str()) {
             for kind in ["worktree", "clone"] {
-                asked.entry((id.to_string(), project.path.clone(), kind.to_owned())).or_default();
+                asked.entry((id.to_string(), project.config.path.clone(), kind.to_owned())).or_default();
             }
         }
     }
     for session in state.sessions.values() {
         let Some(project) = state.projects.get(&session.spec.project) else { continue };
-        let key = (session.spec.project.to_string(), project.path.clone(), session.spec.workspace.clone());
+        let key =
+            (session.spec.project.to_string(), project.config.path.clone(), session.spec.workspace.clone());
         let wanted = match &order.session {
             Some(wanted) => *wanted == session.id.to_string(),
             None => true,
@@ -119,7 +120,7 @@ pub(crate) fn tree_of(project: &Project, session: &Session) -> TreeRef {
     TreeRef {
         session: session.id,
         project: session.spec.project.clone(),
-        repository: project.path.clone(),
+        repository: project.config.path.clone(),
         recorded: session.workspace.tree.clone(),
         branch: session.spec.branch.clone(),
     }

@@ -24,8 +24,7 @@ use ao_core::ProjectId;
 use ao_engine::{Engine, EngineError, Handle, Slots};
 use ao_git::Queues;
 use ao_ports::{
-    Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Runtimes, Scm, Seq, StoreError, Strategy,
-    Workspace,
+    Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Runtimes, Scm, Seq, StoreError, Workspace,
 };
 use ao_process::Keeper;
 use ao_runtime::tmux::Tmux;
@@ -94,7 +93,6 @@ struct Plugged {
     /// The agents with what they were made of, so that what has not changed stays the same.
     agents: BTreeMap<String, (Option<ao_agent::Options>, Arc<dyn Agent>)>,
     notifiers: BTreeMap<String, Arc<dyn Notifier>>,
-    landings: BTreeMap<ProjectId, (Strategy, bool)>,
     own_scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
 }
@@ -311,7 +309,6 @@ impl Daemon {
             let mut plugged = self.plugged();
             plugged.replace_agents(agents, &self.ground)?;
             plugged.notifiers = notifiers;
-            plugged.landings = self.forges.landings();
             plugged.scms = self.forges.scms();
             let own = plugged.own_scms.clone();
             plugged.scms.extend(own);
@@ -441,7 +438,6 @@ fn slots(
         workspaces: workspaces.clone(),
         notifiers: plugged.notifiers.clone(),
         scms: plugged.scms.clone(),
-        landings: plugged.landings.clone(),
     }
 }
 

@@ -142,7 +142,7 @@ impl TheHost {
         let environment = self
             .daemon
             .handle
-            .view(move |state| state.projects.get(&project).map(|project| project.environment.clone()))
+            .view(move |state| state.projects.get(&project).map(|project| project.config.environment.clone()))
             .await;
         let environment = environment.ok().flatten();
         // Looked up again: a file may have got another one since.

@@ -7,14 +7,14 @@ use ao_core::effect::{Effect, Place};
 use ao_core::errand::ErrandInput;
 use ao_core::input::{Census, Counted};
 use ao_core::notice::NoticeInput;
-use ao_core::queue::{HeadBranch, MergeRequest, QueueInput, TestResult};
-use ao_core::session::{SessionInput, Stand};
+use ao_core::queue::{HeadBranch, QueueInput};
+use ao_core::session::{CheckedOut, SessionInput};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     AnswerOrder, Answered, CensusEntry, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder,
     LookOrder, Made, MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter,
-    RuntimeError, StartSpec, TestOrder, TestOutcome, TreeRef, Whereabouts, WorkspaceError,
+    RuntimeError, StartSpec, TestOrder, TreeRef, Whereabouts, WorkspaceError,
 };
 
 use crate::notify;
@@ -124,29 +124,9 @@ async fn perform(
                 }
             }
         }
-        Effect::Deliver {
-            session,
-            attempt,
-            delivery,
-            tries,
-            process,
-            conversation,
-            agent,
-            text: body,
-            interrupt,
-            ..
-        } => {
+        Effect::Deliver { agent, order } => {
             let agent = slots.agent(&agent.name).map_err(text)?;
-            let order = DeliverOrder {
-                session,
-                attempt,
-                process,
-                conversation,
-                delivery,
-                tries,
-                text: body,
-                interrupt,
-            };
+            let DeliverOrder { session, attempt, delivery, tries, .. } = order;
             let written = SessionInput::Written { attempt, delivery, tries };
             Ok(match agent.deliver(&order).await.map_err(text)? {
                 Delivered::Written => tell(session, written),
@@ -171,9 +151,9 @@ async fn perform(
                 .await;
             Ok(vec![])
         }
-        Effect::Answer { session, attempt, process, agent, number, question, text: body } => {
+        Effect::Answer { agent, order } => {
             let agent = slots.agent(&agent.name).map_err(text)?;
-            let order = AnswerOrder { session, attempt, process, number, question, text: body };
+            let AnswerOrder { session, attempt, number, .. } = order;
             Ok(tell(
                 session,
                 match agent.answer(&order).await.map_err(text)? {
@@ -184,12 +164,16 @@ async fn perform(
         }
         Effect::Look { session, attempt, process, agent, conversation, runtime, place } => {
             let agent = slots.agent(&agent.name).map_err(text)?;
-            let (astray, stand) = whereabouts(slots, &runtime, session, process.as_ref(), place).await;
+            let (drift, stand) = whereabouts(slots, &runtime, session, process.as_ref(), place).await;
             let order = LookOrder { session, attempt, process, conversation };
             let signals = agent.look(&order).await.map_err(text)?;
             let mut inputs = tell(session, SessionInput::Looked { attempt, signals });
-            inputs.extend(tell(session, SessionInput::Place { attempt, astray }));
-            inputs.extend(stand.into_iter().flat_map(|stand| tell(session, SessionInput::Stands { stand })));
+            inputs.extend(tell(session, SessionInput::Drift { attempt, drift }));
+            inputs.extend(
+                stand
+                    .into_iter()
+                    .flat_map(|stand| tell(session, SessionInput::CheckedOut { checked_out: stand })),
+            );
             Ok(inputs)
         }
         Effect::End { session, attempt, process, runtime, place, .. } => {
@@ -257,43 +241,18 @@ async fn perform(
             };
             Ok(vec![Input::Errand { errand: id, input }])
         }
-        Effect::TestMerge { project, pull, head, base, ahead, required, request, .. } => {
-            let (usual, _) = slots.landings.get(&project).copied().unwrap_or_default();
-            let checks = request.as_ref().is_none_or(MergeRequest::runs_checks);
-            let order = TestOrder {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                ahead: ahead.clone(),
-                strategy: request.and_then(|request| request.strategy).unwrap_or(usual),
-                required,
-                checks,
-            };
-            let result = match slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)? {
-                TestOutcome::Green { tree } => TestResult::Green { tree },
-                TestOutcome::Red { output, between } => TestResult::Red { output, between },
-                TestOutcome::Conflict { files, pull } => TestResult::Conflict { files, pull },
-            };
+        Effect::TestMerge { order, .. } => {
+            let project = order.pull.project.clone();
+            let result = slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)?;
+            let TestOrder { pull, head, base, ahead, checks, .. } = order;
             let input = QueueInput::Tested { pull, head, base, ahead, checks, result };
             Ok(vec![Input::Queue { project, input }])
         }
-        Effect::Merge { project, pull, head, base, with, tree, request, .. } => {
-            let (usual, deletes) = slots.landings.get(&project).copied().unwrap_or_default();
-            let (strategy, delete_branch, by) = match request {
-                Some(it) => (it.strategy.unwrap_or(usual), it.delete_branch.unwrap_or(deletes), Some(it.by)),
-                None => (usual, deletes, None),
-            };
-            let order = MergeOrder {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                with,
-                tree,
-                strategy,
-                by,
-                delete_branch,
-            };
-            let input = match slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)? {
+        Effect::Merge { order, .. } => {
+            let project = order.pull.project.clone();
+            let outcome = slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)?;
+            let MergeOrder { pull, head, base, delete_branch, .. } = order;
+            let input = match outcome {
                 MergeOutcome::Merged { commit, branch_left, with } => {
                     let deleted = branch_left.map_or(HeadBranch::Deleted {}, |why| HeadBranch::Left { why });
                     let head_branch = delete_branch.then_some(deleted);
@@ -326,7 +285,7 @@ async fn whereabouts(
     session: SessionId,
     process: Option<&ProcessRef>,
     place: Place,
-) -> (Option<String>, Option<Stand>) {
+) -> (Option<String>, Option<CheckedOut>) {
     let Place { project, repository, kind, tree, branch } = place;
     let (Some(path), Ok(workspace)) = (tree.as_ref().map(|tree| tree.path.clone()), slots.workspace(&kind))
     else {

@@ -333,9 +333,12 @@ impl Engine {
     fn begin(&mut self, effect: Effect) {
         // Forges are plugged in shortly after the start. A missing forge is no fault of the change, and must not use
         // up its tries.
-        if let Effect::TestMerge { project, .. } | Effect::Merge { project, .. } = &effect
-            && self.slots.scm(project).is_err()
-        {
+        let merged = match &effect {
+            Effect::TestMerge { order, .. } => Some(&order.pull),
+            Effect::Merge { order, .. } => Some(&order.pull),
+            _ => None,
+        };
+        if merged.is_some_and(|pull| self.slots.scm(&pull.project).is_err()) {
             tracing::debug!(effect = %effect.key(), "waits for the forge of its project");
             return;
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_ports::{Agent, Errands, Notifier, Runtime, RuntimeError, Runtimes, Scm, Strategy, Workspace};
+use ao_ports::{Agent, Errands, Notifier, Runtime, RuntimeError, Runtimes, Scm, Workspace};
 
 /// The adapters that effects run on.
 #[derive(Clone, Default)]
@@ -17,8 +17,6 @@ pub struct Slots {
     pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
     /// The forge of each project.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
-    /// The merge strategy of each project, and whether head branches are deleted; by default squash, and they stay.
-    pub landings: BTreeMap<ProjectId, (Strategy, bool)>,
     /// Runs jobs. Without one, no job can run.
     pub errands: Option<Arc<dyn Errands>>,
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
+use ao_core::order::{AnswerOrder, DeliverOrder};
 use ao_core::session::{AgentAbilities, ProcessRef};
 use ao_core::setup::Secret;
 use ao_core::{Attempt, ConversationId, SessionId};
@@ -106,23 +107,6 @@ pub enum Prepared {
     NothingToResume,
 }
 
-/// A message for an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeliverOrder {
-    pub session: SessionId,
-    pub attempt: Attempt,
-    pub process: Option<ProcessRef>,
-    pub conversation: Option<ConversationId>,
-    /// Unique within the session.
-    pub delivery: u32,
-    /// 1 for the first try.
-    pub tries: u32,
-    /// Cleaned by [`sanitise`](ao_core::text::sanitise), and proven by exactly this text.
-    pub text: String,
-    /// May go into a running turn.
-    pub interrupt: bool,
-}
-
 /// The result of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -155,19 +139,6 @@ pub struct FollowOrder {
     pub conversation: Option<ConversationId>,
     /// The message that it was started with, if that is not proven yet.
     pub with_launch: Option<String>,
-}
-
-/// An answer to an open dialog.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AnswerOrder {
-    pub session: SessionId,
-    pub attempt: Attempt,
-    pub process: ProcessRef,
-    /// Unique within the session. The same number again is the same answer.
-    pub number: u32,
-    /// The question, as the person who answers has seen it.
-    pub question: String,
-    pub text: String,
 }
 
 /// The result of an answer.

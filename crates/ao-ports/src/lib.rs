@@ -33,10 +33,10 @@ mod view;
 mod workspace;
 
 pub use agent::{
-    Agent, AgentError, AnswerOrder, Answered, Command, CommandFile, DeliverOrder, Delivered, FollowOrder, Io,
-    LookOrder, Prepared,
+    Agent, AgentError, Answered, Command, CommandFile, Delivered, FollowOrder, Io, LookOrder, Prepared,
 };
-pub use ao_core::queue::Strategy;
+pub use ao_core::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
+pub use ao_core::queue::{Strategy, TestOutcome};
 pub use ao_core::session::ProcessRef;
 pub use ao_core::workspace::TreeRef;
 pub use check::{
@@ -55,9 +55,9 @@ pub use runtime::{
 };
 pub use runtimes::Runtimes;
 pub use scm::{
-    BaseView, CommentPlace, CommitSeen, MergeOrder, MergeOutcome, MovedBase, NewComment, NewPull, NewReview,
-    PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError,
-    Side, TestOrder, TestOutcome, ThreadDetail, ThreadReply, TidyOrder,
+    BaseView, CommentPlace, CommitSeen, MergeOutcome, MovedBase, NewComment, NewPull, NewReview, PullDetail,
+    PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError, Side,
+    ThreadDetail, ThreadReply, TidyOrder,
 };
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ao_core::order::{MergeOrder, TestOrder};
 use ao_core::pull::{Author, PullFacts, PullState, ReviewVerdict};
-use ao_core::queue::{Part, Strategy};
+use ao_core::queue::{Part, TestOutcome};
 use ao_core::{Commit, ProjectId, PullId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -199,70 +200,7 @@ pub struct ReviewComment {
     pub body: String,
 }
 
-/// The merge result to test.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TestOrder {
-    pub pull: PullId,
-    pub head: Commit,
-    pub base: Commit,
-    /// The parts that are merged into the base before it, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ahead: Vec<Part>,
-    /// The strategy by which all of them would land.
-    #[serde(default)]
-    pub strategy: Strategy,
-    /// The checks that policy requires, besides those of the forge itself. None of them may be skipped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub required: Vec<String>,
-    /// Runs the checks. If false, only the tree that would land is computed, if possible.
-    #[serde(default = "yes")]
-    pub checks: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// The result of testing a merge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TestOutcome {
-    Green {
-        tree: String,
-    },
-    Red {
-        output: String,
-        /// The changes that have landed since this one began, to help find out why it fails now. May be empty.
-        #[serde(default)]
-        between: String,
-    },
-    Conflict {
-        files: Vec<String>,
-        /// The part that conflicts, if it is one of those ahead.
-        #[serde(default)]
-        pull: Option<PullId>,
-    },
-}
-
-/// A merge, pinned to what was tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MergeOrder {
-    pub pull: PullId,
-    pub head: Commit,
-    pub base: Commit,
-    /// The parts that land with it, before it, in order: each as commits of its own, and all of them at once or none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub with: Vec<Part>,
-    /// The tree of the base once all of them have landed.
-    pub tree: String,
-    pub strategy: Strategy,
-    /// The person who requested it, if it was not a rule.
-    pub by: Option<String>,
-    /// Deletes its branch once it is merged.
-    pub delete_branch: bool,
-}
-
-/// The result of a merge.
+/// What became of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeOutcome {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
-use ao_core::session::Stand;
+use ao_core::session::CheckedOut;
 use ao_core::setup::Environment;
 use ao_core::workspace::{KeepReason, TreeFacts, TreeRef, reasons_against_discard, reasons_to_keep};
 use ao_core::{Attempt, Commit, SessionId, Timestamp};
@@ -119,7 +119,7 @@ pub struct Cleaned {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Whereabouts {
     /// The branch and commit that are checked out; absent if nothing could be read.
-    pub stand: Option<Stand>,
+    pub stand: Option<CheckedOut>,
     /// The differences, as text; empty if there are none.
     pub wrong: Vec<String>,
 }

@@ -3,11 +3,10 @@
 
 use ao_core::evidence::{Reading, Signal};
 use ao_core::health::BaseVerdict;
-use ao_core::incident::{IncidentEvent, IncidentKind, Rung};
+use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKind};
 use ao_core::input::Life;
 use ao_core::notice::NoticeEvent;
-use ao_core::policy::MergeRule;
-use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestResult};
+use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestOutcome};
 use ao_core::session::{AfterStop, HoldKind, SessionEvent, SessionInput, Stage};
 use ao_core::workspace::WorkspaceState;
 use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, Stamped, State};
@@ -101,7 +100,8 @@ impl Rules for Mutant {
             Mutant::JudgesEarly => {
                 let lanes = state.projects.values_mut().flat_map(|project| project.queue.lanes.iter_mut());
                 if let Input::Queue {
-                    input: QueueInput::Tested { result: TestResult::Red { .. }, .. }, ..
+                    input: QueueInput::Tested { result: TestOutcome::Red { .. }, .. },
+                    ..
                 } = input
                 {
                     lanes.for_each(|lane| lane.left.clear());
@@ -171,8 +171,8 @@ impl Rules for Mutant {
                 Core.step(state, moment, input)
             }
             Mutant::IgnoresBudgets => {
-                for purse in state.purses.values_mut() {
-                    purse.cap = None;
+                for usage in state.budget_usage.values_mut() {
+                    usage.cap = None;
                 }
                 for session in state.sessions.values_mut() {
                     session.holds.retain(|kind, _| *kind == HoldKind::Budget || !kind.is_budget());
@@ -190,7 +190,7 @@ impl Rules for Mutant {
             }
             Mutant::ForgetsRestarts => {
                 for session in state.sessions.values_mut() {
-                    session.restarts = 0;
+                    session.launch.restarts = 0;
                 }
                 Core.step(state, moment, input)
             }
@@ -228,12 +228,14 @@ impl Rules for Mutant {
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
         let mut wanted = Core.wants(state, scope);
         if *self == Mutant::LosesItsPlace {
-            wanted.retain(|effect| !matches!(effect, Effect::TestMerge { ahead, .. } if !ahead.is_empty()));
+            wanted.retain(
+                |effect| !matches!(effect, Effect::TestMerge { order, .. } if !order.ahead.is_empty()),
+            );
         }
         if *self == Mutant::SkipsChecks {
             for effect in &mut wanted {
-                if let Effect::TestMerge { request, .. } | Effect::Merge { request, .. } = effect {
-                    request.get_or_insert_default().over.extend(MergeRule::yielding());
+                if let Effect::TestMerge { order, .. } = effect {
+                    order.checks = false;
                 }
             }
         }
@@ -270,7 +272,7 @@ impl Mutant {
             }
             (Mutant::RemembersWrongly, Event::Session(id, SessionEvent::Spent { .. })) => {
                 if let Some(session) = state.sessions.get_mut(id) {
-                    session.spend.turns += 1;
+                    session.usage.spend.turns += 1;
                 }
             }
             (Mutant::ForgetsTries, Event::Incident(key, IncidentEvent::Returned { .. })) => {
@@ -285,7 +287,7 @@ impl Mutant {
             }
             (Mutant::TellsAgain, Event::Incident(key, IncidentEvent::Vanished { .. })) => {
                 if let Some(incident) = state.incidents.get_mut(key) {
-                    (incident.rung, incident.acted_on) = (Rung::Agent, None);
+                    (incident.level, incident.acted_on) = (EscalationLevel::Agent, None);
                 }
             }
             (
@@ -409,9 +411,9 @@ fn all_green(input: Input) -> Input {
     match input {
         Input::Queue {
             project,
-            input: QueueInput::Tested { pull, head, base, ahead, checks, result: TestResult::Red { .. } },
+            input: QueueInput::Tested { pull, head, base, ahead, checks, result: TestOutcome::Red { .. } },
         } => {
-            let result = TestResult::Green { tree: format!("{base}+{head}") };
+            let result = TestOutcome::Green { tree: format!("{base}+{head}") };
             Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, checks, result } }
         }
         other => other,

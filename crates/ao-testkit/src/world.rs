@@ -275,7 +275,7 @@ impl World {
 
     /// The user's turns of a session's conversation, in order.
     pub fn conversation(&self, session: SessionId) -> Vec<String> {
-        let conversation = self.session(session).conversation;
+        let conversation = self.session(session).launch.conversation;
         let inner = self.sim.universe.lock();
         let turns = conversation.and_then(|conversation| inner.outside.conversations.get(&conversation));
         turns.into_iter().flatten().map(|turn| turn.text.clone()).collect()

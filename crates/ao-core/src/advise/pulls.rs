@@ -1,7 +1,8 @@
 //! Advice about pull requests, their checks and their base.
 
 use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
-use crate::incident::{IncidentKind, Subject};
+use crate::health::flake_of;
+use crate::incident::{IncidentKind, ProblemId, Subject};
 use crate::outside::{cut, one_line};
 use crate::policy::MergeRule;
 use crate::pull::{Green, Pull};
@@ -16,7 +17,8 @@ pub(super) fn base_red(known: &Known<'_>) -> Vec<Advice> {
     let red = state.incidents.values().filter(|incident| incident.key.kind == IncidentKind::BaseRed);
     let of = red.filter_map(|incident| {
         let Subject::Project(id) = &incident.key.subject else { return None };
-        let known = state.projects.get(id)?.base.checks.get(&incident.key.problem)?;
+        let ProblemId::BaseCheck { branch, check } = &incident.key.problem else { return None };
+        let known = state.projects.get(id)?.base.get(branch, check)?;
         let (branch, check) = (one_line(&known.branch), one_line(&known.check));
         let held = open_pulls(state)
             .filter(|pull| pull.id.project == *id && pull.facts.base_branch == known.branch)
@@ -120,7 +122,7 @@ pub(super) fn flaky(known: &Known<'_>) -> Vec<Advice> {
     });
     let of = failed.filter_map(|incident| {
         let Subject::Pull(id) = &incident.key.subject else { return None };
-        let flake = state.projects.get(&id.project)?.flakes.get(&incident.key.problem)?;
+        let flake = flake_of(&state.projects.get(&id.project)?.flakes, &incident.key.problem)?;
         let check = one_line(&flake.check);
         let what = format!("the failure of `{check}` on {id} is one that has been chance before");
         let why = format!(

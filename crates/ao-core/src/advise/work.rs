@@ -4,7 +4,7 @@ use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
 use crate::TaskId;
 use crate::assign::{Intake, promised};
 use crate::evidence::Activity;
-use crate::incident::{IncidentKind, Rung, Subject};
+use crate::incident::{EscalationLevel, IncidentKind, Subject};
 use crate::outside::{cut, one_line};
 use crate::schedule::Obstacle;
 use crate::session::{HoldKind, Phase, Role, Session};
@@ -32,7 +32,7 @@ pub(super) fn answers(known: &Known<'_>) -> Vec<Advice> {
     let (state, now) = (known.state, known.now);
     let asking = state.live().filter(|session| session.judgement.activity == Activity::NeedsInput);
     let of = asking.map(|session| {
-        let since = since(now, session.dialog.unwrap_or(session.activity_since));
+        let since = since(now, session.dialogs.open.unwrap_or(session.activity_since));
         let waiting = behind(known, session);
         let what = format!("{} waits for your answer since {since}", session.spec.name);
         let question = one_line(&cut(&session.status(now).reason, SAID));
@@ -61,7 +61,7 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
     let up = state
         .incidents
         .values()
-        .filter(|incident| incident.rung == Rung::Person && incident.absent.is_none());
+        .filter(|incident| incident.level == EscalationLevel::Person && incident.absent.is_none());
     let up = up.filter(|incident| !told_elsewhere.contains(&incident.key.kind));
     let of = up.filter_map(|incident| {
         let since = since(now, incident.since);
@@ -157,9 +157,9 @@ pub(super) fn burns(known: &Known<'_>) -> Vec<Advice> {
             && session.judgement.activity != Activity::NeedsInput
     });
     let of = at_work.filter_map(|session| {
-        let why = match session.spec.limits.nearly_reached(&session.spend) {
+        let why = match session.spec.limits.nearly_reached(&session.usage.spend) {
             Some(reached) => format!("{} of {} {} are used up", reached.spent, reached.limit, reached.what),
-            None if session.spend.turns >= MANY_TURNS => format!("{} turns", session.spend.turns),
+            None if session.usage.spend.turns >= MANY_TURNS => format!("{} turns", session.usage.spend.turns),
             None => return None,
         };
         let name = &session.spec.name;
@@ -209,7 +209,7 @@ pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
 /// Returns whether an issue that already had its session is left undone: no change is proposed for it, and a merge
 /// would close it.
 fn is_left(state: &State, id: &TaskId, facts: &Task) -> bool {
-    let closes = state.projects.get(&id.project).is_some_and(|project| !project.leave_issues_open);
+    let closes = state.projects.get(&id.project).is_some_and(|project| !project.config.leave_issues_open);
     let proposed = || open_pulls(state).any(|pull| pull.tasks.values().any(|task| task == id));
     closes && !facts.closed && !proposed()
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{AutoAssign, Choice, Specialist, choose};
 use crate::budget::Budget;
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::project::Project;
 use crate::refusal::Refusal;
 use crate::schedule::{Obstacle, Slots, fairest};
@@ -30,7 +30,7 @@ type Line<'a> = Vec<(&'a TaskId, &'a Task)>;
 /// Returns the tasks to assign now, with their agents, and no more than there is room for. The others stay tasks, so
 /// that their text and priority stay the tracker's.
 pub(crate) fn picks(state: &State, now: Timestamp) -> Vec<Pick<'_>> {
-    let takes = |project: &Project| project.auto_assign.is_some() && project.stopped.is_none();
+    let takes = |project: &Project| project.config.auto_assign.is_some() && project.stopped.is_none();
     // This runs at every turn, mostly with all slots taken; then no task is examined.
     if state.scarce_mb.is_some()
         || state.slots_taken() >= state.settings.max_live.saturating_add(state.idle().count() as u32)
@@ -143,7 +143,7 @@ impl<'a> Intake<'a> {
     /// Returns `None` if the project picks up no tasks.
     pub(crate) fn of(state: &'a State, id: &ProjectId, now: Timestamp) -> Option<Intake<'a>> {
         let (id, project) = state.projects.get_key_value(id)?;
-        let auto = project.auto_assign.as_ref()?;
+        let auto = project.config.auto_assign.as_ref()?;
         let ordered = state.errands.values().filter_map(|errand| match &errand.order {
             Order::Assign { task, .. } => Some(task),
             _ => None,
@@ -188,7 +188,7 @@ impl<'a> Intake<'a> {
             let usable = !self.state.accounts.contains_key(&specialist.account);
             usable.then(|| slots.map_or(0, |slots| slots.room_for(specialist)))
         };
-        choose(self.auto, &self.project.specialists, &facts.labels, room)
+        choose(self.auto, &self.project.config.specialists, &facts.labels, room)
     }
 
     /// Returns the open tasks that are picked up here, whether or not they are held.
@@ -255,13 +255,13 @@ impl Kept<'_> {
 }
 
 /// Returns the job that assigns a task to an agent.
-pub(crate) fn order(pick: &Pick<'_>) -> (String, Order, Behalf) {
+pub(crate) fn order(pick: &Pick<'_>) -> (String, Order, Requester) {
     let order = Order::Assign {
         task: pick.task.clone(),
         agent: pick.choice.id().map(str::to_owned),
         why: pick.choice.why(&pick.facts.labels),
     };
-    (format!("assign {}", pick.task), order, Behalf::Task(pick.task.clone()))
+    (format!("assign {}", pick.task), order, Requester::Task(pick.task.clone()))
 }
 
 impl State {
@@ -269,7 +269,7 @@ impl State {
     /// person with the right to label has put the approval label of the project on it. An automatic start needs more,
     /// see [`task::may_begin_unasked`].
     pub fn may_pick_up(&self, task: &TaskId, facts: &Task) -> Result<(), Refusal> {
-        let auto = self.projects.get(&task.project).and_then(|project| project.auto_assign.as_ref());
+        let auto = self.projects.get(&task.project).and_then(|project| project.config.auto_assign.as_ref());
         match auto.is_some_and(|auto| auto.approves(&facts.labels)) {
             true => Ok(()),
             false => task::may_pick_up(task, facts),

@@ -1,13 +1,13 @@
 //! Spending and its limits. Unknown is not zero.
 
-mod purse;
+mod usage;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use purse::{Budget, BudgetEvent, BudgetInput, Cap, Purse};
-pub(crate) use purse::{GRACE, decide, evolve};
+pub use usage::{Budget, BudgetEvent, BudgetInput, BudgetUsage, Cap};
+pub(crate) use usage::{GRACE, decide, evolve};
 
 /// The amounts spent. `None` means unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

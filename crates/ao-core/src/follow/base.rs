@@ -1,9 +1,8 @@
-//! Consequences of events about a project's base: checks are run on it, pull requests are held, and people are
-//! notified.
+//! Consequences of results on a project's base: it is checked, compared with its pull requests, and reported when it is red.
 
 use std::collections::VecDeque;
 
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::health::BaseVerdict;
 use crate::incident::Subject;
 use crate::input::Input;
@@ -22,7 +21,7 @@ pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: 
                 commit: commit.clone(),
                 check: check.clone(),
             }),
-            behalf: Behalf::Base { project: id.clone(), check: check.clone(), commit: commit.clone() },
+            requester: Requester::Base { project: id.clone(), check: check.clone(), commit: commit.clone() },
         }),
         // Sessions that waited for it continue, or are held from now on.
         ProjectEvent::BaseFound { branch, check, commit, verdict } => {

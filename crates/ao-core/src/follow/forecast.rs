@@ -1,5 +1,4 @@
-//! Consequences of a forecast: both agents get one message about a new clash, as information and not as an
-//! instruction.
+//! Consequences of a forecast: both agents get one message about a new clash, as information and not as an order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,7 +22,7 @@ pub(super) fn follow(
 ) {
     // A file that comes into use, or goes out of use, affects the sessions whose tasks name it.
     then.push_back(Input::Schedule);
-    if !state.projects.get(id).is_some_and(|project| project.conflict_forecast.tell) {
+    if !state.projects.get(id).is_some_and(|project| project.config.conflict_forecast.tell) {
         return;
     }
     // One message for each, even if it clashes with several others at once.
@@ -52,7 +51,7 @@ pub(super) fn follow(
     }));
 }
 
-/// Returns whether a session can get the message. None is started for a forecast.
+/// Returns true if an agent runs that can get a message. None is started for a forecast.
 fn listens(session: &Session) -> bool {
     matches!(session.phase, Phase::Running { .. }) && session.spec.role == Role::Worker
 }
@@ -102,7 +101,7 @@ fn told(file: &ClashFile, theirs_first: bool) -> String {
     if places.is_empty() { path } else { format!("{path}: {}", places.join("; ")) }
 }
 
-/// Describes the other side and its subject.
+/// Returns the other side and its title.
 fn other(state: &State, side: &Side) -> String {
     let session = state.owner_of_side(side);
     let by = session
@@ -120,7 +119,7 @@ fn other(state: &State, side: &Side) -> String {
     }
 }
 
-/// Returns the name of a side on a command line.
+/// Returns its name on a command line.
 fn name(state: &State, side: &Side) -> String {
     match (side, state.owner_of_side(side)) {
         (Side::Session(_), Some(session)) => session.spec.name.clone(),

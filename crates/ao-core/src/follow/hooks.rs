@@ -1,14 +1,14 @@
-//! Runs hooks, and handles their answers.
+//! Hook points that are reached, and the consequences of what their hooks decide.
 //!
 //! ```text
-//!  an event        ─► its point has hooks? ─► a job ─► (nothing waits: a failure is reported once a day)
-//!  a turn, a merge ─► its point has hooks? ─► a job ─► yes: it continues · no: it is held, with the reason
+//!  something happened ─► its point has hooks? ─► an errand ─► (nobody waits: a failure is told once a day)
+//!  a turn, a merge    ─► its point has hooks? ─► an errand ─► yes: it goes on · no: it is held, with the reason
 //! ```
 
 use std::collections::VecDeque;
 
 use super::tell::marked;
-use crate::errand::{Behalf, ErrandEvent, ErrandOutcome};
+use crate::errand::{ErrandEvent, ErrandOutcome, Requester};
 use crate::event::{Event, Stamped};
 use crate::hook::{self, About, HookPoint, Landing};
 use crate::incident::Subject;
@@ -43,7 +43,7 @@ fn session(state: &State, id: SessionId, event: &SessionEvent, at: Timestamp) ->
     let point = match event {
         SessionEvent::WorkspaceReady { .. } => HookPoint::WorkspaceCreated,
         // A session starts once, even if its process starts repeatedly.
-        SessionEvent::Launched { .. } if session.launches == 1 => HookPoint::SessionStarted,
+        SessionEvent::Launched { .. } if session.launch.count == 1 => HookPoint::SessionStarted,
         SessionEvent::Ended { .. } => HookPoint::SessionEnded,
         _ => return None,
     };
@@ -92,20 +92,25 @@ fn landing(state: &State, project: &ProjectId, at: Timestamp) -> Vec<Input> {
     unheard.filter_map(|(pull, head, base)| hook::may_land(state, pull, head, base, at)).collect()
 }
 
-fn nobody_waits(project: &ProjectId, point: HookPoint) -> Behalf {
-    Behalf::Point { project: project.clone(), point }
+fn nobody_waits(project: &ProjectId, point: HookPoint) -> Requester {
+    Requester::Point { project: project.clone(), point }
 }
 
-/// Handles the result of hooks.
-pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then: &mut VecDeque<Input>) {
+/// Passes the decision of hooks to what waits for it.
+pub(super) fn answered(
+    state: &State,
+    requester: &Requester,
+    event: &ErrandEvent,
+    then: &mut VecDeque<Input>,
+) {
     let objection = match event {
         ErrandEvent::Done { outcome: ErrandOutcome::Refused { why }, .. } => Some(why.clone()),
         // A hook that could not run has not agreed.
         ErrandEvent::Failed { why, .. } => Some(format!("it could not be run: {why}")),
         _ => None,
     };
-    match behalf {
-        Behalf::Assign(id) => then.push_back(Input::Session {
+    match requester {
+        Requester::Assign(id) => then.push_back(Input::Session {
             session: *id,
             input: match objection {
                 None => SessionInput::Clear,
@@ -115,32 +120,36 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
                 }
             },
         }),
-        Behalf::Merge { pull, head } => then.push_back(Input::Queue {
+        Requester::Merge { pull, head } => then.push_back(Input::Queue {
             project: pull.project.clone(),
             input: QueueInput::Verdict { pull: pull.clone(), head: head.clone(), objection },
         }),
-        Behalf::Point { project, point } => then.extend(objection.map(|why| Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Project(project.clone()),
-            key: format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
-            text: marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
-            channel: None,
+        Requester::Point { project, point } => then.extend(objection.map(|why| {
+            Input::tell(
+                Level::Warning,
+                Subject::Project(project.clone()),
+                format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
+                marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
+            )
         })),
-        Behalf::Incident(_) | Behalf::Base { .. } | Behalf::Task(_) | Behalf::Landed(_) | Behalf::Nobody => {}
+        Requester::Incident(_)
+        | Requester::Base { .. }
+        | Requester::Task(_)
+        | Requester::Landed(_)
+        | Requester::Update(_) => {}
     }
 }
 
-/// Notifies a person that a hook holds a session.
+/// Returns the input that follows when a session was held by a hook.
 pub(super) fn held(state: &State, id: SessionId, why: &str, at: Timestamp) -> Option<Input> {
     let session = state.sessions.get(&id)?;
-    Some(Input::Tell {
-        level: Level::Action,
-        subject: Subject::Session(id),
-        key: format!("{id} hook {at}"),
-        text: format!(
+    Some(Input::tell(
+        Level::Action,
+        Subject::Session(id),
+        format!("{id} hook {at}"),
+        format!(
             "`{}` does not start: {why}; `ao resume {}` asks the hook again",
             session.spec.name, session.spec.name
         ),
-        channel: None,
-    })
+    ))
 }

@@ -1,11 +1,11 @@
-//! Consequences of an incident's events: messages and jobs.
+//! Consequences of the events of an incident: messages, notices and errands.
 
 use std::collections::VecDeque;
 
 use super::{bounded, tell};
 use crate::decide::{agent_of, orchestrator_of};
-use crate::errand::{Behalf, Order, Reacting, Round};
-use crate::incident::{Doubt, Incident, IncidentEvent, IncidentKey, Rung, Subject};
+use crate::errand::{Order, Reacting, Requester, Round};
+use crate::incident::{Doubt, EscalationLevel, Incident, IncidentEvent, IncidentKey, ProblemId, Subject};
 use crate::input::Input;
 use crate::notice::NoticeInput;
 use crate::project::ProjectInput;
@@ -47,12 +47,12 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
         IncidentEvent::Answered { revision, commit } => {
             then.extend(answer(state, incident, revision, commit));
         }
-        IncidentEvent::Escalated { to: Rung::Orchestrator, why, .. } => {
+        IncidentEvent::Escalated { to: EscalationLevel::Orchestrator, why, .. } => {
             if let Some(orchestrator) = orchestrator_of(state, &key.subject) {
                 then.push_back(tell::orchestrator(state, orchestrator, incident, why));
             }
         }
-        IncidentEvent::Escalated { to: Rung::Person, why, .. } => {
+        IncidentEvent::Escalated { to: EscalationLevel::Person, why, .. } => {
             then.push_back(tell::person(state, incident, why));
         }
         _ => {}
@@ -118,14 +118,14 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
                 key: format!("run {} {}", incident.key, incident.opened),
                 order: Box::new(order),
                 // The result applies to the incident's revision at completion time, so no revision is recorded.
-                behalf: reacting(incident, Round { opened: incident.opened, revision: None, acted: None }),
+                requester: reacting(incident, Round { opened: incident.opened, revision: None, acted: None }),
             });
         }
         _ => {}
     }
 }
 
-/// Returns the part of a problem that an agent does not know yet.
+/// Returns the news of a problem that its agent has not got yet.
 fn news_of(state: &State, incident: &Incident, agent: &Session, told: &str) -> String {
     let key = &incident.key;
     // If the last news of this is still unsent, the agent gets the whole.
@@ -171,7 +171,7 @@ fn rerun(incident: &Incident, pull: &Pull, check: &str, commit: &Commit, number:
     Input::Order {
         key: format!("rerun {} {check} {commit} {number}", pull.id),
         order: Box::new(order),
-        behalf: of_revision(incident, &incident.revision),
+        requester: of_revision(incident, &incident.revision),
     }
 }
 
@@ -180,6 +180,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     let key = &incident.key;
     let pull = pull_of(state, key)?;
     let resolve = state.reaction(&key.kind, &key.subject).resolve;
+    let ProblemId::Thread(thread) = &key.problem else { return None };
     let spoke = pull.agent_answered(&key.problem, told)?;
     if spoke && !resolve {
         return None;
@@ -193,7 +194,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     let mark = format!("{} {} {told}", pull.id, key.problem);
     let order = Order::Reply {
         pull: pull.id.clone(),
-        thread: key.problem.clone(),
+        thread: thread.clone(),
         text,
         resolve,
         key: format!("answer {mark}"),
@@ -201,7 +202,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     Some(Input::Order {
         key: format!("answer {mark}"),
         order: Box::new(order),
-        behalf: of_revision(incident, told),
+        requester: of_revision(incident, told),
     })
 }
 
@@ -210,7 +211,7 @@ fn ordered(incident: &Incident, order: Order) -> Input {
     Input::Order {
         key: format!("{} {} {}", incident.key, incident.opened, incident.acted),
         order: Box::new(order),
-        behalf: reacting(
+        requester: reacting(
             incident,
             Round {
                 opened: incident.opened,
@@ -221,12 +222,12 @@ fn ordered(incident: &Incident, order: Order) -> Input {
     }
 }
 
-fn of_revision(incident: &Incident, revision: &str) -> Behalf {
+fn of_revision(incident: &Incident, revision: &str) -> Requester {
     reacting(incident, Round { opened: incident.opened, revision: Some(revision.to_owned()), acted: None })
 }
 
-fn reacting(incident: &Incident, round: Round) -> Behalf {
-    Behalf::Incident(Reacting { to: incident.key.clone(), round: Some(round) })
+fn reacting(incident: &Incident, round: Round) -> Requester {
+    Requester::Incident(Reacting { to: incident.key.clone(), round })
 }
 
 fn pull_of<'a>(state: &'a State, key: &IncidentKey) -> Option<&'a Pull> {

@@ -1,4 +1,4 @@
-//! Consequences of spent budgets and providers' limits: all sessions concerned wait, and resume afterwards.
+//! Consequences of a spent budget or a provider's limit: the sessions concerned wait, and resume afterwards.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -46,17 +46,11 @@ pub(super) fn account(
                 then.push_back(Input::Session { session: session.id, input });
             }
             if !wait.is_empty() {
-                then.push_back(Input::Tell {
-                    level: Level::Action,
-                    subject: Subject::Host,
-                    key: format!("limit over {account} {at}"),
-                    text: format!(
+                then.push_back(Input::tell(Level::Action, Subject::Host, format!("limit over {account} {at}"), format!(
                         "the provider's limit for `{account}` is over; autoResume is off, so {} until `ao resume`: {}",
                         if wait.len() == 1 { "one session waits".into() } else { format!("{} sessions wait", wait.len()) },
                         wait.iter().map(|session| session.spec.name.as_str()).collect::<Vec<_>>().join(", ")
-                    ),
-                    channel: None,
-                });
+                    )));
             }
             then.push_back(Input::Schedule);
         }
@@ -109,13 +103,13 @@ pub(super) fn budget(state: &State, budget: &Budget, event: &BudgetEvent, then: 
     }
 }
 
-/// Returns the holds of a session that enters the queue: the provider's limit, and spent budgets.
+/// Returns the holds of a session that is queued: the provider's limit, and the budgets that are spent.
 pub(super) fn holds_for(state: &State, session: &Session, then: &mut VecDeque<Input>) {
     if let Some(until) = state.accounts.get(session.account()) {
         then.push_back(held(session, HoldKind::Account, limit_words(session.account(), *until)));
     }
     for budget in state.budgets_of(session) {
-        if let Some(cap) = state.purses.get(&budget).and_then(|purse| purse.cap.as_ref()) {
+        if let Some(cap) = state.budget_usage.get(&budget).and_then(|usage| usage.cap.as_ref()) {
             then.push_back(held(session, budget.hold(), cap.why.clone()));
         }
     }
@@ -123,7 +117,7 @@ pub(super) fn holds_for(state: &State, session: &Session, then: &mut VecDeque<In
 
 /// Compares spending with limits that may be new.
 pub(super) fn recount(state: &State, then: &mut VecDeque<Input>, concerns: impl Fn(&Budget) -> bool) {
-    let counted = state.purses.keys().filter(|budget| concerns(budget)).cloned();
+    let counted = state.budget_usage.keys().filter(|budget| concerns(budget)).cloned();
     then.extend(counted.map(|budget| Input::Budget { budget, input: BudgetInput::Count }));
 }
 

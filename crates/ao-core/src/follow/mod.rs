@@ -1,4 +1,4 @@
-//! Consequences of events. The one place where one part of the state changes another.
+//! Consequences of events. The one place where one part of the state moves another.
 
 mod base;
 mod errand;
@@ -82,14 +82,10 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
             then.push_back(Input::Schedule);
         }
         Event::Host(HostEvent::MemoryEnough { .. }) => then.push_back(Input::Schedule),
-        Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => then.push_back(Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Host,
-            key: format!("doubted {runtime} {}", stamped.at.0 / 3_600_000),
-            text: format!(
+        Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => then.push_back(Input::tell(Level::Warning, Subject::Host, format!("doubted {runtime} {}", stamped.at.0 / 3_600_000), format!(
                 "`{runtime}` says that {missing} of {expected} agents are gone at once; that is taken for a failed \
                  look, and nothing was ended"
-            ), channel: None }),
+            ))),
         Event::Errand(id, event) => errand::follow(state, *id, event, stamped.at, then),
         Event::Host(_) | Event::Notice(..) => {}
     }

@@ -1,4 +1,4 @@
-//! Consequences of a pull request's events.
+//! Consequences of the events of a pull request.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::base;
 use super::incident::is_news_of;
 use crate::decide::agent_of;
-use crate::errand::{Behalf, Order};
-use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, Subject};
+use crate::errand::{Order, Requester};
+use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::project::ProjectInput;
@@ -59,19 +59,18 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         // No agent can fix it, so none gets a message. By commit and not by run: a retry is no news.
         PullEvent::CheckReported { check } if let CheckState::Broken { why } = &check.state => {
             let (name, commit) = (&check.name, &check.commit);
-            then.push_back(Input::Tell {
-                level: Level::Action,
-                subject: Subject::Pull(id.clone()),
-                key: format!("broken {id} {name} {commit}"),
-                text: format!(
+            then.push_back(Input::tell(
+                Level::Action,
+                Subject::Pull(id.clone()),
+                format!("broken {id} {name} {commit}"),
+                format!(
                     "the check `{name}` of {id} could not be run on {commit}, whatever the change is: {why}"
                 ),
-                channel: None,
-            });
+            ));
         }
         PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
         PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {
-            let default = state.projects.get(&id.project).map(|known| &known.default_branch);
+            let default = state.projects.get(&id.project).map(|known| &known.config.default_branch);
             let base_branch = &pull.facts.base_branch;
             let branch = (default != Some(base_branch)).then(|| base_branch.clone());
             then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone(), branch }));
@@ -100,10 +99,10 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
     then.push_back(Input::Review(Subject::Pull(id.clone())));
 }
 
-/// Returns the job that closes the issues of a merged pull request: those that it names are found when the job runs,
-/// and of those that its sessions work on the ones without another open change.
+/// Orders that the issues be closed which a merged pull request settles: those that it names are found where it is done, and
+/// of the tasks of its sessions those that have no other open pull request.
 fn settle(state: &State, id: &PullId) -> Option<Input> {
-    if state.projects.get(&id.project)?.leave_issues_open {
+    if state.projects.get(&id.project)?.config.leave_issues_open {
         return None;
     }
     let to_come = |task: &TaskId| {
@@ -115,7 +114,7 @@ fn settle(state: &State, id: &PullId) -> Option<Input> {
     Some(Input::Order {
         key: format!("settle {id}"),
         order: Box::new(Order::Settle { pull: id.clone(), tasks: tasks.into_iter().collect() }),
-        behalf: Behalf::Landed(id.clone()),
+        requester: Requester::Landed(id.clone()),
     })
 }
 
@@ -128,7 +127,7 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     let key = IncidentKey {
         subject: Subject::Pull(pull.id.clone()),
         kind: IncidentKind::CiFailed,
-        problem: format!("{check} {}", flaked.signature),
+        problem: ProblemId::Check { check: check.to_owned(), signature: flaked.signature.clone() },
     };
     let doubt = state.incidents.get(&key).and_then(|incident| incident.doubt.as_ref());
     let the_base = matches!(doubt, Some(Doubt::BaseRed {} | Doubt::BaseMended { .. }));
@@ -145,7 +144,7 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
 /// The time after a rebase job in which a new head may be its result.
 const JUST_REBASED: Duration = Duration::from_secs(300);
 
-/// Treats threads that the agent was informed of as addressed by the new head.
+/// Marks the threads that the agent got a message about as addressed by the new head.
 pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
     let subject = Subject::Pull(pull.id.clone());
     // A working agent may be about to reply.

@@ -1,4 +1,4 @@
-//! Consequences of a session's events.
+//! Consequences of the events of a session.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::limits;
 use super::pull::{addressed, claim};
 use crate::budget::BudgetInput;
 use crate::evidence::{Activity, Reading};
-use crate::incident::{IncidentInput, Rung, Subject};
+use crate::incident::{EscalationLevel, IncidentInput, Subject};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::pull::unclaimed_of;
@@ -89,7 +89,7 @@ pub(super) fn follow(
         E::DeliveryFailed { delivery, why } => {
             tell(SessionInput::Flush);
             // The problem persists, so the next level is informed.
-            let by = if session.spec.role == Role::Orchestrator { Rung::Orchestrator } else { Rung::Agent };
+            let by = if session.spec.role == Role::Orchestrator { EscalationLevel::Orchestrator } else { EscalationLevel::Agent };
             let given_up = session.outbox.failed.iter().filter(|failed| failed.delivery == Some(*delivery));
             for failed in given_up {
                 if let MessageKind::News { incident } = &failed.message.kind {
@@ -97,24 +97,12 @@ pub(super) fn follow(
                     then.push_back(Input::Incident { key: incident.clone(), input });
                 }
             }
-            then.push_back(Input::Tell {
-                level: Level::Action,
-                subject: Subject::Session(id),
-                key: format!("{id} delivery {delivery}"),
-                text: format!(
+            then.push_back(Input::tell(Level::Action, Subject::Session(id), format!("{id} delivery {delivery}"), format!(
                     "a message to `{}` was {why}; its text is kept in the outbox",
                     session.spec.name
-                ),
-                channel: None,
-            });
+                )));
         }
-        E::TakenAfterAll { messages, .. } => then.push_back(Input::Tell {
-            level: Level::Info,
-            subject: Subject::Session(id),
-            key: format!("{id} after all {messages:?}"),
-            text: format!("a message to `{}` that was given up has been read after all", session.spec.name),
-            channel: None,
-        }),
+        E::TakenAfterAll { messages, .. } => then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} after all {messages:?}"), format!("a message to `{}` that was given up has been read after all", session.spec.name))),
         E::MessagesDropped { why } => {
             // Its agent does not resume by itself; the escalation decides who is informed instead.
             for failed in session.outbox.failed.iter().filter(|failed| failed.why == *why) {
@@ -123,13 +111,7 @@ pub(super) fn follow(
                     then.push_back(Input::Review(incident.subject.clone()));
                 }
             }
-            then.push_back(Input::Tell {
-                level: Level::Info,
-                subject: Subject::Session(id),
-                key: format!("{id} dropped {at}"),
-                text: format!("messages to `{}` were not delivered: {why}", session.spec.name),
-                channel: None,
-            });
+            then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} dropped {at}"), format!("messages to `{}` were not delivered: {why}", session.spec.name)));
         }
         E::Launched { .. } => {
             tell(SessionInput::Flush);
@@ -146,35 +128,17 @@ pub(super) fn follow(
         }
         // The port that it gave back may suit another session.
         E::PortsLeased { .. } => then.push_back(Input::Schedule),
-        E::WentAstray { what } => then.push_back(Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Session(id),
-            key: format!("{id} astray {what}"),
-            text: format!("`{}` has left its place: {what}", session.spec.name),
-            channel: None,
-        }),
-        E::TreeLost { path } => then.push_back(Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Session(id),
-            key: format!("{id} tree lost {at}"),
-            text: format!(
+        E::Drifted { what } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} drift {what}"), format!("`{}` has left its place: {what}", session.spec.name))),
+        E::TreeLost { path } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} tree lost {at}"), format!(
                 "the workspace of `{}` was deleted ({path}); it is recreated from its branch `{}`, without uncommitted \
                  changes",
                 session.spec.name,
                 session.branch()
-            ),
-            channel: None,
-        }),
-        E::Stands { .. } => {
+            ))),
+        E::CheckoutChanged { .. } => {
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
         }
-        E::NotAnswered { number, why } => then.push_back(Input::Tell {
-            level: Level::Action,
-            subject: Subject::Session(id),
-            key: format!("{id} answer {number}"),
-            text: format!("the answer to `{}` was not given: {why}", session.spec.name),
-            channel: None,
-        }),
+        E::NotAnswered { number, why } => then.push_back(Input::tell(Level::Action, Subject::Session(id), format!("{id} answer {number}"), format!("the answer to `{}` was not given: {why}", session.spec.name))),
         E::WorkspaceFailed { again_at: None, .. } | E::SetupFailed { .. } => {
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
@@ -185,13 +149,7 @@ pub(super) fn follow(
         }
         E::Cleared {} => then.push_back(Input::Schedule),
         E::Held { kind: HoldKind::Consent, why } if may_go_on(state, session).is_err() => {
-            then.push_back(Input::Tell {
-                level: Level::Info,
-                subject: Subject::Session(id),
-                key: format!("{id} unwanted {at}"),
-                text: format!("`{}` was not resumed: {why}", session.spec.name),
-                channel: None,
-            });
+            then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} unwanted {at}"), format!("`{}` was not resumed: {why}", session.spec.name)));
             then.push_back(Input::Review(Subject::Session(id)));
         }
         E::Lingered {} | E::PullLinked { .. } if session.lingers == Some(session.activity_since) => {

@@ -2,18 +2,19 @@
 
 use super::bounded;
 use crate::decide::agent_of;
-use crate::health::BaseVerdict;
-use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
+use crate::health::{BaseVerdict, flake_of};
+use crate::incident::{EscalationLevel, Incident, IncidentKind, ONLY_A_PERSON, Subject};
 use crate::input::Input;
+use crate::notice::NewNotice;
 use crate::outside::{Kind, fenced, one_line, shortened};
 use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
 
-/// The number of bytes of evidence for receivers who judge a problem rather than fix it.
+/// Bytes of the evidence for orchestrators and people, who have to judge a problem rather than fix it.
 const EVIDENCE: usize = 8 * 1024;
 
-/// Returns the message to the agent that owns the problem.
+/// Returns the message to the agent whose problem it is.
 pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
     news(to, incident, bounded(body(state, incident, detail)))
 }
@@ -30,7 +31,7 @@ pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why
     news(to, incident, bounded(body(state, incident, &detail)))
 }
 
-/// Returns the notice to a person: the subject by its display name, the problem, and the attempts.
+/// Returns the notice to a person: the subject by name, the problem, and what was tried.
 pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     let key = &incident.key;
     let reaction = state.reaction(&key.kind, &key.subject);
@@ -61,13 +62,11 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         IncidentKind::ReviewNeeded => key.to_string(),
         _ => format!("{key} {}", incident.opened),
     };
-    Input::Tell {
-        level: reaction.level,
-        subject: key.subject.clone(),
-        key: told_as,
-        text: bounded(text),
+    Input::Tell(Box::new(NewNotice {
+        incident: Some(key.clone()),
         channel: reaction.channel,
-    }
+        ..NewNotice::new(reaction.level, key.subject.clone(), told_as, bounded(text))
+    }))
 }
 
 /// Returns the text of the reaction, the evidence, and remarks.
@@ -82,7 +81,7 @@ pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
     body
 }
 
-/// Returns remarks on doubts, their results, and earlier attempts.
+/// Returns remarks on the doubts about it, and on what was tried before.
 fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     let mut remarks = Vec::new();
     if incident.key.kind == IncidentKind::CiFailed {
@@ -95,7 +94,7 @@ fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     remarks
 }
 
-/// Output of a command or a forge may be anything: only its first line stands among our own text.
+/// Fences the output of a command or a forge, except for its first line.
 pub(super) fn marked(text: &str) -> String {
     match text.split_once('\n') {
         Some((first, rest)) => {
@@ -117,7 +116,7 @@ fn how_sure(state: &State, incident: &Incident) -> Vec<String> {
         2 => said.push("It failed twice on the same commit.".to_owned()),
         n => said.push(format!("It failed {n} times on the same commit.")),
     }
-    if let Some(flake) = project.flakes.get(&incident.key.problem) {
+    if let Some(flake) = flake_of(&project.flakes, &incident.key.problem) {
         said.push(format!(
             "The same failure has gone away by itself before ({}×), but this time it has not.",
             flake.times
@@ -144,7 +143,7 @@ fn what_was_tried(incident: &Incident) -> Option<String> {
             None => tried.commit.to_string(),
         })
         .collect();
-    let whom = if incident.rung == Rung::Agent { "You were" } else { "The agent was" };
+    let whom = if incident.level == EscalationLevel::Agent { "You were" } else { "The agent was" };
     Some(format!(
         "{whom} told of this on {}; since then: {}; the failure is the same.",
         told.commit,
@@ -172,7 +171,7 @@ fn how_to_answer(session: &Session, dialog: &str) -> String {
         [] => "yes|no|TEXT".to_owned(),
         choices => choices.join("|"),
     };
-    let (name, number) = (&session.spec.name, session.questions);
+    let (name, number) = (&session.spec.name, session.dialogs.questions);
     format!("Answer with: ao answer {name} {answers} --question {number}")
 }
 

@@ -56,8 +56,8 @@ pub fn document(
         at,
         project: ProjectPart {
             name: project,
-            path: known.map(|known| known.path.as_str()),
-            default_branch: known.map(|known| known.default_branch.as_str()),
+            path: known.map(|known| known.config.path.as_str()),
+            default_branch: known.map(|known| known.config.default_branch.as_str()),
         },
         session: session.map(|session| SessionPart::of(session, at)),
         pull: pull.map(|(id, known)| PullPart::of(id, known)),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::input::Input;
 use crate::session::Session;
 use crate::state::State;
@@ -98,7 +98,8 @@ impl FromStr for HookPoint {
 impl State {
     /// Returns the hooks of a project at one point, in the order in which they run.
     pub fn hooks(&self, project: &ProjectId, point: HookPoint) -> Vec<Hook> {
-        let all = self.projects.get(project).map(|project| project.hooks.as_slice()).unwrap_or_default();
+        let all =
+            self.projects.get(project).map(|project| project.config.hooks.as_slice()).unwrap_or_default();
         all.iter().filter(|hook| hook.point == point).cloned().collect()
     }
 
@@ -106,13 +107,16 @@ impl State {
     pub(crate) fn awaits_word(&self, session: &Session) -> bool {
         let asked = |hook: &Hook| hook.point == HookPoint::BeforeAssign;
         !session.cleared
-            && self.projects.get(&session.spec.project).is_some_and(|project| project.hooks.iter().any(asked))
+            && self
+                .projects
+                .get(&session.spec.project)
+                .is_some_and(|project| project.config.hooks.iter().any(asked))
     }
 
     /// Returns whether hooks have to be asked before anything lands in a project.
     pub(crate) fn asks_before_merge(&self, project: &ProjectId) -> bool {
         let asked = |hook: &Hook| hook.point == HookPoint::BeforeMerge;
-        self.projects.get(project).is_some_and(|project| project.hooks.iter().any(asked))
+        self.projects.get(project).is_some_and(|project| project.config.hooks.iter().any(asked))
     }
 }
 
@@ -120,8 +124,8 @@ impl State {
 pub(crate) fn may_start(state: &State, session: &Session, at: Timestamp) -> Option<Input> {
     let about = About { session: Some(session.id), ..About::default() };
     let what = session.id.to_string();
-    let behalf = Behalf::Assign(session.id);
-    wanted(state, &session.spec.project, HookPoint::BeforeAssign, &what, at, behalf, about)
+    let requester = Requester::Assign(session.id);
+    wanted(state, &session.spec.project, HookPoint::BeforeAssign, &what, at, requester, about)
 }
 
 /// Asks hooks whether a pull request may land.
@@ -138,8 +142,8 @@ pub(crate) fn may_land(
         merge: Some(Landing { head, base: Some(base), commit: None }),
         ..About::default()
     };
-    let behalf = Behalf::Merge { pull: pull.clone(), head: head.clone() };
-    wanted(state, &pull.project, HookPoint::BeforeMerge, &format!("{pull} {head}"), at, behalf, about)
+    let requester = Requester::Merge { pull: pull.clone(), head: head.clone() };
+    wanted(state, &pull.project, HookPoint::BeforeMerge, &format!("{pull} {head}"), at, requester, about)
 }
 
 /// Returns the input that runs the hooks of a point, if there are any. `what` identifies the occasion.
@@ -149,7 +153,7 @@ pub(crate) fn wanted(
     point: HookPoint,
     what: &str,
     at: Timestamp,
-    behalf: Behalf,
+    requester: Requester,
     about: About<'_>,
 ) -> Option<Input> {
     let hooks = state.hooks(project, point);
@@ -160,7 +164,7 @@ pub(crate) fn wanted(
     let document = document(state, project, point, at, &format!("{key} {at}").replace(' ', "/"), about);
     let order =
         Box::new(Order::Hook { project: project.clone(), session: about.session, point, hooks, document });
-    Some(Input::Order { key, order, behalf })
+    Some(Input::Order { key, order, requester })
 }
 
 impl fmt::Display for HookPoint {

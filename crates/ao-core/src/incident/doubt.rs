@@ -1,26 +1,26 @@
-//! Doubts about a failed check: it may be flaky, or the base may be at fault.
+//! Reasons not to wake an agent for a failed check: it may be flaky, and the base may be at fault.
 //!
 //! ```text
-//!  failed ─► run again, and the base is checked at the same time
-//!               ├─ passed ─► flaky: recorded, no message
+//!  failed ─► run again, and the base asked at the same time
+//!               ├─ passed ─► a flake: remembered, nobody woken
 //!               ├─ failed again, base green ─► believed
 //!               ├─ base red ─► held until it is green, then run again
-//!               └─ no result in time ─► believed, with a remark
+//!               └─ no answer in time ─► believed, and that is said
 //! ```
 
 use serde::{Deserialize, Serialize};
 
 use super::{Incident, IncidentKey, IncidentKind, Subject};
 use crate::Timestamp;
-use crate::health::BaseView;
+use crate::health::{BaseView, flake_of};
 use crate::pull::CheckState;
 use crate::reaction::{Action, Reaction};
 use crate::state::State;
 
-/// The number of additional runs of a failure that was flaky before.
+/// Further re-runs of a failure that was flaky before.
 const FLAKE_RERUNS: u32 = 2;
 
-/// The reason why a failure is not acted on yet.
+/// The reason why no agent is woken yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
@@ -34,15 +34,15 @@ pub enum Doubt {
     BaseMended { run: u32 },
 }
 
-/// The facts about a failed check besides its failure.
+/// Facts about a failed check beside its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Suspicion {
-    /// The number of its failed runs on this head.
+    /// Runs of it that failed on this head.
     pub(crate) failed: u32,
     /// The number of failed runs after which it is believed.
     pub(crate) needed: u32,
     pub(crate) base: BaseView,
-    /// The time at which the base was last found not to be red, at any tip.
+    /// Time at which the base was last found not to be red, at any tip.
     pub(crate) not_red_at: Option<Timestamp>,
 }
 
@@ -60,7 +60,7 @@ impl Suspicion {
             // The reaction itself runs it again.
             _ if certain || reaction.action == Action::RerunChecks => 1,
             0 => 1,
-            rerun if project.flakes.contains_key(&key.problem) => 1 + rerun + FLAKE_RERUNS,
+            rerun if flake_of(&project.flakes, &key.problem).is_some() => 1 + rerun + FLAKE_RERUNS,
             rerun => 1 + rerun,
         };
         let failed = pull.runs.get(&check.name).map_or(1, |runs| runs.failed.max(1));
@@ -73,7 +73,7 @@ impl Suspicion {
         Some(Suspicion { failed, needed, base, not_red_at })
     }
 
-    /// Returns the doubt that prevents action now.
+    /// Returns the reason not to wake an agent now.
     pub(super) fn doubt(&self, incident: &Incident) -> Option<Doubt> {
         let failed = self.failed;
         if self.base == BaseView::Red {
@@ -97,8 +97,8 @@ impl Suspicion {
         }
     }
 
-    /// Returns whether the state of the base is still unknown. The base may have moved since it was checked: a result
-    /// younger than the doubt is good enough, because a base that moves all day would never have a better one.
+    /// Returns true if it is still unknown whether the base passes. The base may have moved since it was asked about: an answer that
+    /// is younger than the doubt is good enough, because where it moves all day there would never be a better one.
     pub(super) fn base_is_open(&self, incident: &Incident) -> bool {
         let doubted = incident.doubt.as_ref().and(incident.doubted);
         let answered = doubted.is_some_and(|since| self.not_red_at.is_some_and(|at| at >= since));
@@ -113,7 +113,8 @@ mod tests {
 
     fn incident() -> Incident {
         let subject = Subject::Pull(PullId { project: crate::ProjectId::new("app"), number: 7 });
-        let key = IncidentKey { subject, kind: IncidentKind::CiFailed, problem: "test login".into() };
+        let problem = super::super::ProblemId::Check { check: "test".into(), signature: "login".into() };
+        let key = IncidentKey { subject, kind: IncidentKind::CiFailed, problem };
         Incident::opened(&key, "c1", "", Timestamp(0))
     }
 

@@ -1,6 +1,6 @@
-//! Applies events to an incident. Nothing here can fail, so old logs always load.
+//! Folds events into an incident. Nothing here can fail, so every log loads.
 
-use super::{Doubt, Incident, IncidentEvent, Rung, TRIED_KEPT};
+use super::{Doubt, EscalationLevel, Incident, IncidentEvent, TRIED_KEPT};
 use crate::Timestamp;
 
 pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timestamp) {
@@ -40,14 +40,14 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             }
         }
         E::Escalated { to, due, .. } => {
-            incident.rung = *to;
+            incident.level = *to;
             incident.since = at;
             incident.due = *due;
             incident.doubt = None;
         }
-        E::Reopened {} => incident.rung = Rung::Agent,
+        E::Reopened {} => incident.level = EscalationLevel::Agent,
         E::Recorded { due } => {
-            incident.rung = Rung::Nobody;
+            incident.level = EscalationLevel::Nobody;
             incident.due = *due;
             incident.doubt = None;
         }
@@ -85,7 +85,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
         }
         E::Answered { revision, .. } => {
             incident.answered = Some(revision.clone());
-            if incident.rung == Rung::Agent && *revision == incident.revision {
+            if incident.level == EscalationLevel::Agent && *revision == incident.revision {
                 incident.due = None;
             }
         }

@@ -1,11 +1,11 @@
-//! The kinds of problems.
+//! The kinds of incidents.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The kind of a problem; reactions are configured by its name.
+/// The kind of an incident; reactions are configured by its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IncidentKind {
     CiFailed,
@@ -36,7 +36,7 @@ pub enum IncidentKind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventName(String);
 
-/// An invalid name of an event.
+/// A text that cannot be the name of an event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no name of an event: small letters, digits and `-`, beginning with a letter, 40 at most")]
 pub struct BadEventName(pub String);
@@ -77,7 +77,7 @@ impl IncidentKind {
         }
     }
 
-    /// Returns the text for an agent that precedes the details.
+    /// Returns the text that precedes the details in a message to an agent.
     pub fn default_message(&self) -> &'static str {
         match self {
             IncidentKind::CiFailed => "A check failed on your pull request. Fix the cause and push.",

@@ -1,39 +1,42 @@
-//! Incidents: problems that open and clear, and their escalation.
+//! Incidents: problems that open and clear, and the ladder of reactions to them.
 //!
 //! ```text
 //!              seen (again, or on a new revision)
 //!                 ▼
 //!  opened ─► the agent, at most `attempts` times ─► the orchestrator, once ─► a person, once ─► silence
 //!     │
-//!     ├── doubted: flaky? the base's fault? ─► the check is run again, the base is checked, no message yet
+//!     ├── doubted: chance? the base's fault? ─► the check is run again, the base is asked, nobody is woken
 //!     │
 //!     └── not seen for `stable_clear` ─► closed
 //! ```
 //!
-//! The count belongs to the problem and not to its state, so flicker, restarts and new commits with the same failure
-//! use up one budget. It resets only after the problem has really gone.
+//! The count belongs to the problem and not to its state, so that flicker, restarts and new commits with the same
+//! failure spend one budget. It starts anew only after the problem has truly gone.
 
+mod context;
 mod doubt;
 mod evolve;
 mod kind;
 mod ladder;
-mod scene;
+mod problem;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::errand::Round;
+use crate::keyed::Keyed;
 use crate::reaction::Action;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
+pub(crate) use context::IncidentContext;
 pub use doubt::Doubt;
 pub(crate) use evolve::evolve;
 pub use kind::{BadEventName, EventName, IncidentKind};
 pub(crate) use ladder::{ONLY_A_PERSON, decide};
-pub(crate) use scene::Scene;
+pub use problem::{Problem, ProblemId};
 
-/// The number of commits with attempted fixes that are remembered.
+/// Number of commits with attempted fixes that are remembered.
 const TRIED_KEPT: usize = 5;
 
 /// The thing that a problem concerns.
@@ -47,25 +50,12 @@ pub enum Subject {
     Pull(PullId),
 }
 
-/// The identity of a problem: the same key is the same problem, even if it flickers.
+/// Identity of an incident: the same key is the same problem, however often it flickers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct IncidentKey {
     pub subject: Subject,
     pub kind: IncidentKind,
-    /// Distinguishes it from others of its kind: check and failure signature, thread, base branch.
-    pub problem: String,
-}
-
-/// A present problem of a pull request or a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    pub kind: IncidentKind,
-    pub problem: String,
-    /// The revision it was seen on: the head commit, the comment's revision. The same problem on a new revision is
-    /// worth a new message, but uses up the same budget.
-    pub revision: String,
-    /// The details that the agent needs to act on it.
-    pub detail: String,
+    pub problem: ProblemId,
 }
 
 /// An open problem and the actions taken.
@@ -75,36 +65,36 @@ pub struct Incident {
     pub opened: Timestamp,
     pub revision: String,
     pub detail: String,
-    /// The time since which it has not been seen.
+    /// Time since when it has not been seen.
     pub absent: Option<Timestamp>,
-    /// The number of times the reaction has acted.
+    /// Times that the reaction has acted.
     pub acted: u32,
     /// The revision of the last action.
     pub acted_on: Option<String>,
-    pub rung: Rung,
-    /// The time at which the present level was reached or last acted.
+    pub level: EscalationLevel,
+    /// Time at which the present level was reached or last acted on.
     pub since: Timestamp,
-    /// The time at which the present level has had long enough.
+    /// Time at which the next level is due.
     pub due: Option<Timestamp>,
-    /// The reason why no message was sent yet.
+    /// The reason why no agent has been woken for it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
-    /// The start of the doubt.
+    /// Time since when it is doubted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted: Option<Timestamp>,
     /// The revision on which the doubt was resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub believed: Option<String>,
-    /// A remark besides the details: the result of the doubt, or of a job.
+    /// Remark beside the details: the result of the doubts, or of an errand.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
-    /// The head at the first message to the agent, and at each later one: the attempted fixes.
+    /// The heads at which the agent got a message about it: the attempted fixes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// The configured action failed, so the agent gets a message instead.
+    /// The action failed, so the agent gets a message instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub instead: bool,
-    /// The revision that has been answered in its thread; now it is the reviewer's turn.
+    /// The revision that was answered in its thread; now it is the reviewer's turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<String>,
 }
@@ -118,45 +108,45 @@ pub struct Tried {
     pub title: Option<String>,
 }
 
-/// The level that handles a problem.
+/// The one who handles an incident now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rung {
+pub enum EscalationLevel {
     Agent,
     Orchestrator,
     Person,
-    /// No one: it was only recorded.
+    /// Nothing is done: it was only recorded.
     Nobody,
 }
 
-/// An input for an incident.
+/// Input for an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IncidentInput {
     Seen(Problem),
     Absent,
     Due,
-    /// A message about it was withdrawn before the agent had it.
+    /// The message about it was withdrawn before the agent got it.
     Unsaid,
-    /// A message about it was given up, because its receiver did not take it.
+    /// The message about it was given up: its receiver did not take it.
     NotHeard {
-        /// The level of the receiver.
-        by: Rung,
+        /// The level that the message was for.
+        by: EscalationLevel,
         why: String,
     },
-    /// A job for it has finished or failed, with a remark.
+    /// An errand that it requested was done or failed, with a remark.
     Errand {
-        round: Option<Round>,
+        round: Round,
         result: Result<String, String>,
     },
     /// The head has moved since its agent got the message.
     Addressed {
         commit: Commit,
     },
-    /// The subject no longer exists.
+    /// Its subject is gone.
     Gone,
 }
 
-/// An event of an incident.
+/// Event of an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentEvent {
@@ -184,11 +174,11 @@ pub enum IncidentEvent {
         on: Option<Tried>,
     },
     Escalated {
-        to: Rung,
+        to: EscalationLevel,
         due: Option<Timestamp>,
         why: String,
     },
-    /// A recorded problem is to be acted on after all.
+    /// It was only recorded and is handled after all.
     Reopened {},
     Recorded {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -227,14 +217,20 @@ pub enum IncidentEvent {
     Closed {},
 }
 
+impl Keyed for Incident {
+    type Key = IncidentKey;
+
+    fn key(&self) -> IncidentKey {
+        self.key.clone()
+    }
+}
+
 impl Incident {
-    /// Returns whether the result of a round of jobs still matters. Without a round, it does.
-    pub(crate) fn awaits(&self, round: Option<&Round>) -> bool {
-        round.is_none_or(|round| {
-            round.opened == self.opened
-                && round.revision.as_ref().is_none_or(|revision| *revision == self.revision)
-                && round.acted.is_none_or(|acted| acted == self.acted)
-        })
+    /// Returns true if a result of this round is not stale.
+    pub(crate) fn awaits(&self, round: &Round) -> bool {
+        round.opened == self.opened
+            && round.revision.as_ref().is_none_or(|revision| *revision == self.revision)
+            && round.acted.is_none_or(|acted| acted == self.acted)
     }
 
     pub(crate) fn opened(key: &IncidentKey, revision: &str, detail: &str, at: Timestamp) -> Incident {
@@ -246,7 +242,7 @@ impl Incident {
             absent: None,
             acted: 0,
             acted_on: None,
-            rung: Rung::Agent,
+            level: EscalationLevel::Agent,
             since: at,
             due: None,
             doubt: None,
@@ -259,7 +255,7 @@ impl Incident {
         }
     }
 
-    /// Returns whether it has news that was not sent yet.
+    /// Returns true if its present revision has not been acted on.
     pub fn is_fresh(&self) -> bool {
         self.acted_on.as_deref() != Some(self.revision.as_str())
     }

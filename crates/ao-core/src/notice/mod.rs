@@ -2,6 +2,7 @@
 //!
 //! A notice proceeds on each channel separately, so that a channel that hangs, is quiet or fails delays nothing but
 //! itself. The notifiers know the channels, their quiet hours and their digests; this module records their answers.
+//! kept what they said.
 
 mod gather;
 
@@ -107,7 +108,6 @@ pub enum Level {
 
 /// The latest results of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct ChannelRecord {
     pub told_at: Option<Timestamp>,
     pub failed_at: Option<Timestamp>,
@@ -116,6 +116,25 @@ pub struct ChannelRecord {
     /// The time of its last burst.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_at: Option<Timestamp>,
+}
+
+/// A notice that is to be sent. A second one with the same key is the same notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewNotice {
+    pub level: Level,
+    pub subject: Subject,
+    pub key: String,
+    pub text: String,
+    /// The incident that it reports.
+    pub incident: Option<IncidentKey>,
+    /// The one channel that it goes to, if not those for its level.
+    pub channel: Option<String>,
+}
+
+impl NewNotice {
+    pub fn new(level: Level, subject: Subject, key: impl Into<String>, text: impl Into<String>) -> NewNotice {
+        NewNotice { level, subject, key: key.into(), text: text.into(), incident: None, channel: None }
+    }
 }
 
 /// An input for a notice.
@@ -307,17 +326,11 @@ impl About {
     }
 }
 
-/// Returns the open problem that a notice with this key reports, if it can be resolved before the notice is read. A
-/// merge is still news the next morning.
-pub(crate) fn incident_of(state: &State, subject: &Subject, key: &str) -> Option<IncidentKey> {
+/// Returns true if a notice of such an incident is withdrawn once the incident is over. A merge is still news the morning
+/// after.
+pub(crate) fn is_withdrawn(kind: &IncidentKind) -> bool {
     use IncidentKind as K;
-    let told_of = state.incidents_of(subject).find(|incident| {
-        let rest = key.strip_prefix(&incident.key.to_string());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    })?;
-    let news =
-        matches!(told_of.key.kind, K::PrMerged | K::PrClosed | K::AllComplete | K::LabelAdded | K::Custom(_));
-    (!news).then(|| told_of.key.clone())
+    !matches!(kind, K::PrMerged | K::PrClosed | K::AllComplete | K::LabelAdded | K::Custom(_))
 }
 
 pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: NoticeInput) -> Vec<Event> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Case, MergeRule, Policy, RuleVerdict, Verdict, judge};
 use crate::Timestamp;
-use crate::incident::{IncidentKey, IncidentKind, Problem, Subject};
+use crate::incident::{IncidentKey, IncidentKind, Problem, ProblemId, Subject};
 use crate::outside::one_line;
 use crate::pull::{Mergeable, Pull, PullState};
 use crate::reaction::{Action, Reaction, ReactionPatch};
@@ -58,12 +58,17 @@ impl State {
         if ready.is_none()
             && let Some(step) = work::waits_for_person(self, pull, now)
         {
-            let IncidentKey { kind, problem, .. } = work::waiting_key(pull);
+            let IncidentKey { kind, problem: id, .. } = work::waiting_key(pull);
             let look = step.command.map(|command| format!("Look at it with: {command}"));
             let first = format!("{}: it {}", one_line(&pull.facts.title), step.says);
             let lines = [Some(first), Some(pull.facts.url.clone()), look].into_iter().flatten();
             let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
-            problems.push(Problem { kind, revision: problem.clone(), problem, detail: lines.join("\n") });
+            problems.push(Problem {
+                kind,
+                id,
+                revision: pull.facts.head.to_string(),
+                detail: lines.join("\n"),
+            });
         }
         problems.extend(ready);
         problems
@@ -89,7 +94,7 @@ impl State {
             None if self.merges_unasked(pull, verdict) && pull.facts.mergeable == Mergeable::Clean => {
                 Some(Problem {
                     kind: IncidentKind::ApprovedAndGreen,
-                    problem: pull.facts.head.to_string(),
+                    id: ProblemId::Head(pull.facts.head.clone()),
                     revision: pull.facts.head.to_string(),
                     detail: format!(
                         "{} {}, and its policy asks for no approval",

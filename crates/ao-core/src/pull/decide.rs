@@ -1,4 +1,4 @@
-//! Decides inputs for a pull request: mostly, the differences of a new look from the known facts.
+//! Decides what an input means for a pull request: mostly, how a new look differs from the known facts.
 
 use super::diff::{first_sight, news};
 use super::{Pull, PullEvent, PullInput, PullRefusal, PullState, Standing};

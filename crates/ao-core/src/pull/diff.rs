@@ -1,4 +1,4 @@
-//! The differences between a new look at a pull request and the known facts.
+//! Differences between a new look at a pull request and the known facts.
 
 use super::evolve::fold;
 use super::{Mergeable, PullEvent, PullFacts, PullState, ThreadFacts};
@@ -162,7 +162,7 @@ impl News {
     }
 }
 
-/// The differences between two lists.
+/// Difference between two lists.
 struct Changes<'a, T> {
     gone: Vec<String>,
     /// Each with its position; inserted one after the other, they give the list its new order.

@@ -1,4 +1,4 @@
-//! Applies events to a pull request. Nothing here can fail, so old logs always load.
+//! Folds events into a pull request. Nothing here can fail, so every log loads.
 
 use std::collections::{BTreeMap, BTreeSet};
 

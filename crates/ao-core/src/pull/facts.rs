@@ -8,17 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::outside::{Kind, bounded};
 use crate::{Commit, Timestamp};
 
-/// The number of bytes of one text from outside that are stored. The log of a failed check is a file; this is the
-/// part for a message.
+/// Bytes of one text from outside that are kept. The log of a failed check is a file; this is what a message can carry.
 pub(crate) const TEXT_LIMIT: usize = 8 * 1024;
 
 /// All facts about one pull request at one time.
 ///
 /// A look is complete: what is missing from it is gone. An adapter that could not read all pages has no facts to
-/// report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullFacts {
-    /// The time at which the forge was asked, so that an answer that was overtaken is recognized and dropped.
+    /// Time of the request to the forge, so that a response that was overtaken is seen and dropped.
     pub observed_at: Timestamp,
     pub title: String,
     pub url: String,
@@ -58,7 +56,7 @@ pub struct PullFacts {
     pub size: ChangeSize,
 }
 
-/// The default from before there was a forge inside the repository itself.
+/// Returns the remote that most forges use.
 pub(super) fn origin() -> Option<String> {
     Some("origin".to_owned())
 }
@@ -81,7 +79,7 @@ pub struct Author {
     pub standing: Standing,
 }
 
-/// The rights of an author. The adapter derives them from permissions, never from the spelling of a login.
+/// The standing of an author. Judged by the adapter from permissions, never from how a login is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -112,7 +110,7 @@ pub struct CheckFacts {
     pub commit: Commit,
     pub state: CheckState,
     pub required: bool,
-    /// Identifies the run; another run of the same commit has another one. `None` if the forge does not report it.
+    /// Id of the run; another run of the same commit has another one. None if the forge has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
 }
@@ -123,12 +121,12 @@ pub enum CheckState {
     Pending,
     Passed,
     Failed {
-        /// Distinguishes this failure from others of the same check: times, paths and numbers are removed.
+        /// Signature of the failure among those of the same check: times, paths and numbers taken out.
         signature: String,
         /// The relevant lines.
         excerpt: String,
         url: String,
-        /// The location of the whole log, for the agent to read.
+        /// Path of the whole log, for the agent to read.
         log: Option<String>,
         /// The files of the repository that the failure names.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -184,7 +182,7 @@ pub struct CommentFacts {
     pub revision: String,
 }
 
-/// The size of a change.
+/// Size of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ChangeSize {
     /// All changed files, with both names of a renamed one: protected paths are looked for here, so a list cut short
@@ -246,7 +244,7 @@ impl PullFacts {
     }
 }
 
-/// Returns whether a text of this author can become work for an agent.
+/// Returns true if a comment of this author can become work for an agent.
 pub(super) fn may_ask(author: &Author) -> bool {
     author.standing.is_trusted_person() || author.standing == Standing::Bot
 }

@@ -220,7 +220,7 @@ fn a_thread() -> impl Strategy<Value = ThreadFacts> {
 /// The problems after some looks, without their details.
 pub(crate) fn problems(looks: Vec<PullFacts>) -> Vec<(IncidentKind, String, String)> {
     let problems = after_looks(looks).problems();
-    problems.into_iter().map(|found| (found.kind, found.problem, found.revision)).collect()
+    problems.into_iter().map(|found| (found.kind, found.id.to_string(), found.revision)).collect()
 }
 
 pub(crate) fn problem(kind: IncidentKind, problem: &str, revision: &str) -> (IncidentKind, String, String) {

@@ -1,7 +1,7 @@
-//! The agents that made a pull request, for the judgement of trust.
+//! Agents that made a pull request, for policies that trust some more than others.
 //!
-//! It does not name the present owner: an agent that gives a pull request up, or takes one over, stays its maker. So
-//! every agent that ever owned it is remembered.
+//! It does not say who answers for it now: giving a pull request up, or taking on somebody else's, makes nobody less its
+//! maker. So every agent that ever answered for it is remembered.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,12 +21,12 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// Returns its display name.
+    /// Returns the name that people use.
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
 
-    /// Returns whether a name refers to it.
+    /// Returns true if it is found by this name.
     pub fn is(&self, name: &str) -> bool {
         let names = [Some(self.name.as_str()), self.specialist.as_deref()];
         names.into_iter().flatten().any(|known| known.eq_ignore_ascii_case(name))
@@ -49,7 +49,7 @@ impl Pull {
         }
     }
 
-    /// Returns whether a program opened it, regardless of its owner.
+    /// Returns true if a program opened it, whichever session owns it.
     pub(crate) fn opened_by_program(&self) -> bool {
         matches!(self.facts.author.standing, Standing::Agent | Standing::Bot)
     }
@@ -73,7 +73,7 @@ impl State {
     }
 }
 
-/// Returns whether a pull request is a session's own work: by its commits, or because it was opened in its name.
+/// Returns true if a pull request is a session's own work: by what it is made of, or because it was opened in its name.
 fn made(session: &Session, pull: &Pull) -> bool {
     let author = &pull.facts.author;
     is_own(session, pull) || (author.standing == Standing::Agent && author.is(&session.spec.name))

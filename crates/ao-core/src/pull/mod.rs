@@ -40,7 +40,7 @@ pub(crate) use owner::{owner_of, unclaimed_of};
 pub use runs::Runs;
 pub use verdicts::Green;
 
-/// The known facts of one pull request.
+/// One pull request, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pull {
     pub id: PullId,
@@ -52,11 +52,10 @@ pub struct Pull {
     /// The last failure of each check on this head. A re-run clears it only by passing, so that a check going failed,
     /// pending, failed stays one problem.
     pub failures: BTreeMap<String, CheckFacts>,
-    /// The number of observed runs of each check on this head.
+    /// The runs of each check on this head, as far as they were seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, Runs>,
     /// The sessions that gave it up, or lost it. Only an explicit claim brings it back to them.
-    #[serde(default)]
     pub disowned_by: BTreeSet<SessionId>,
     /// The agents of all sessions that ever owned it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -64,28 +63,28 @@ pub struct Pull {
     /// The tasks of the sessions that own it. Stored with it, because sessions are archived.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<SessionId, TaskId>,
-    /// One of them was seen to have made it, rather than to have taken it over.
+    /// One of them was seen to have made it, rather than to have taken it on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_by_ours: bool,
     /// The conflict of this head, kept while the forge computes, for the same reason.
     pub conflict: Option<Conflict>,
-    /// The findings in the lines that this head adds, if they were scanned.
+    /// Findings in the lines that this head adds, if they were scanned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<Scan>,
-    /// The time of its last event.
+    /// Time of its last event.
     pub changed_at: Timestamp,
 }
 
 /// A conflict, with the commits on which it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
-    /// The base at that time. Later moves of the base do not change the task, so they are no new conflict.
+    /// The base at that time. Later moves of the base leave the task what it is, so they are no new conflict.
     pub base: Commit,
     pub head: Commit,
     pub files: Vec<String>,
 }
 
-/// An input for a pull request.
+/// Input for a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullInput {
@@ -102,7 +101,7 @@ pub enum PullInput {
     Scanned(Box<Scan>),
 }
 
-/// An event of a pull request.
+/// Event of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullEvent {
@@ -214,7 +213,7 @@ pub enum PullEvent {
     },
 }
 
-/// The reason why a request about a pull request was refused.
+/// Refusal of a request about a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PullRefusal {
     #[error("no such pull request is known yet; it appears once the forge has been looked at")]
@@ -228,8 +227,7 @@ pub enum PullRefusal {
 }
 
 impl Pull {
-    /// Returns a pull request as known from this one look, without an owner, for callers that judge a look of their
-    /// own.
+    /// Returns the pull request after this one look, without an owner, to judge facts that were just read.
     pub fn at_a_look(id: &PullId, facts: &PullFacts) -> Pull {
         Pull {
             id: id.clone(),

@@ -1,5 +1,5 @@
-//! Finds the owner of an unclaimed pull request: by the branch that a session is on, by its head, and by the author
-//! of the commits.
+//! Owner of a pull request that no session has claimed: by the branch that a session is on, by its head, and by who made the
+//! commits.
 
 use super::{Pull, Standing};
 use crate::session::{Role, Session};
@@ -8,7 +8,7 @@ use crate::{PullId, SessionId};
 
 /// Returns the session that a pull request belongs to, if it has no owner yet and there is exactly one such session.
 pub(crate) fn owner_of(state: &State, pull: &Pull) -> Option<SessionId> {
-    let default_branch = &state.projects.get(&pull.id.project)?.default_branch;
+    let default_branch = &state.projects.get(&pull.id.project)?.config.default_branch;
     let adoptable = pull.is_open()
         && pull.owner.is_none()
         && pull.facts.author.standing != Standing::Outsider
@@ -41,7 +41,7 @@ pub(crate) fn unclaimed_of(state: &State, session: &Session) -> Vec<PullId> {
     open.filter(|(_, pull)| owner_of(state, pull) == Some(session.id)).map(|(id, _)| id.clone()).collect()
 }
 
-/// Returns whether a pull request is a session's own work, by any of these signs.
+/// Returns true if a pull request is a session's own work, by any of these signs.
 pub(super) fn is_own(session: &Session, pull: &Pull) -> bool {
     [by_branch, by_head, by_author].iter().any(|sign| sign(session, pull))
 }
@@ -54,7 +54,8 @@ fn by_branch(session: &Session, pull: &Pull) -> bool {
 /// Matches the head. The commit that the session started from does not count, because others started there too.
 fn by_head(session: &Session, pull: &Pull) -> bool {
     let began = session.workspace.tree.as_ref().map(|tree| tree.base.as_str());
-    session.stand.head.as_ref() == Some(&pull.facts.head) && began != Some(pull.facts.head.as_str())
+    session.watch.checked_out.head.as_ref() == Some(&pull.facts.head)
+        && began != Some(pull.facts.head.as_str())
 }
 
 /// Matches the author. Each session commits under an address of its own, on any branch.

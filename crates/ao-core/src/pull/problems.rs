@@ -1,14 +1,14 @@
-//! The present problems of a pull request, with the details that its agent needs.
+//! Problems of a pull request, with what its agent needs to know to act on them.
 //!
-//! Level-triggered: each call returns all present problems, so nothing is lost if no one listened at the right
-//! moment. Incidents decide whether a problem is new, and how often it is reported.
+//! Level-triggered: each call returns all problems that exist, so nothing is lost when nobody listened at the right
+//! moment. Whether a problem is new, and how often it may be told, is for the incidents to say.
 
 use super::asks::new_comments;
 use super::{CheckFacts, CheckState, Mergeable, Pull, PullState, ReviewFacts, Standing, TEXT_LIMIT};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::outside::{Kind, fenced, one_line};
 
-/// The number of conflicting files that are named; the agent sees the others when it rebases.
+/// Number of conflicting files that are named; the agent sees the others as soon as it rebases.
 const FILES_NAMED: usize = 50;
 
 const ELSEWHERE: &str = "None of the files that this failure names is changed by this pull request.\n";
@@ -19,13 +19,13 @@ impl Pull {
         match &self.facts.state {
             PullState::Merged { commit } => vec![Problem {
                 kind: IncidentKind::PrMerged,
-                problem: "merged".into(),
+                id: ProblemId::Merged,
                 revision: commit.to_string(),
                 detail: format!("{} was merged as {commit}", self.facts.url),
             }],
             PullState::Closed => vec![Problem {
                 kind: IncidentKind::PrClosed,
-                problem: "closed".into(),
+                id: ProblemId::Closed,
                 revision: self.facts.head.to_string(),
                 detail: format!("{} was closed without a merge", self.facts.url),
             }],
@@ -44,12 +44,11 @@ impl Pull {
     /// Returns the news about a problem for a receiver who was informed of it at revision `told`.
     ///
     /// For a thread these are the comments written or edited since then, so that each is delivered once.
-    pub fn news_since(&self, kind: &IncidentKind, problem: &str, told: &str) -> Option<String> {
+    pub fn news_since(&self, kind: &IncidentKind, problem: &ProblemId, told: &str) -> Option<String> {
         if let Some(thread) = self.asking_thread(kind, problem) {
             return new_comments(kind, thread, told);
         }
-        let found =
-            self.problems().into_iter().find(|found| found.kind == *kind && found.problem == problem)?;
+        let found = self.problems().into_iter().find(|found| found.kind == *kind && found.id == *problem)?;
         (found.revision != told).then_some(found.detail)
     }
 
@@ -63,7 +62,7 @@ impl Pull {
         }
         Some(Problem {
             kind: IncidentKind::MergeConflicts,
-            problem: base.clone(),
+            id: ProblemId::Base(base.clone()),
             revision: format!("{}+{}", conflict.base, conflict.head),
             detail: format!(
                 "`{branch}` conflicts with `{base}` at {base_tip}:\n{files}run: {command}\n\
@@ -102,7 +101,7 @@ impl Pull {
         let elsewhere = if elsewhere { ELSEWHERE } else { "" };
         Some(Problem {
             kind: IncidentKind::CiFailed,
-            problem: format!("{name} {signature}"),
+            id: ProblemId::Check { check: name.clone(), signature: signature.clone() },
             revision: commit.to_string(),
             detail: format!(
                 "check `{}` failed on {commit}\n{}\n{log}{elsewhere}{}",
@@ -125,7 +124,7 @@ impl Pull {
         ready.then(|| Problem {
             kind: IncidentKind::ApprovedAndGreen,
             // Another head is another readiness, unrelated to the one before it.
-            problem: self.facts.head.to_string(),
+            id: ProblemId::Head(self.facts.head.clone()),
             revision: self.facts.head.to_string(),
             detail: format!(
                 "{} {} and is approved by {}",
@@ -140,7 +139,7 @@ impl Pull {
 fn label_added(label: &str) -> Problem {
     Problem {
         kind: IncidentKind::LabelAdded,
-        problem: label.to_owned(),
+        id: ProblemId::Label(label.to_owned()),
         revision: label.to_owned(),
         detail: format!("label `{}`", one_line(label)),
     }
@@ -168,7 +167,7 @@ mod tests {
             *excerpt = format!("first\n{}\nlast", "x".repeat(5_000_000));
         }
         let found = pull(PullFacts { checks: vec![check], ..facts(1) }).problems();
-        assert_eq!(found[0].problem, "build E0308");
+        assert_eq!(found[0].id.to_string(), "build E0308");
         let detail = &found[0].detail;
         let beginning =
             "check `build` failed on head1\nhttps://ci/build\nwhole log: /logs/build.txt\n> first\n";

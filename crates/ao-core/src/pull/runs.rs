@@ -1,13 +1,14 @@
-//! Counts the runs of a check on one head, and their results.
+//! Runs of a check on one head, and their results.
 
 use serde::{Deserialize, Serialize};
 
 use super::{CheckFacts, CheckState, Pull};
+use crate::incident::ProblemId;
 
 /// The runs of one check on the head.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Runs {
-    /// The number of failed runs.
+    /// Number of failed runs.
     pub failed: u32,
     /// The last failed run, if the forge identifies runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,14 +38,10 @@ impl Runs {
 
 impl Pull {
     /// Returns the failed check of this problem.
-    pub(crate) fn failure(&self, problem: &str) -> Option<&CheckFacts> {
-        self.failures.values().find(|check| match &check.state {
-            CheckState::Failed { signature, .. } => {
-                problem.strip_prefix(check.name.as_str()).and_then(|rest| rest.strip_prefix(' '))
-                    == Some(signature)
-            }
-            _ => false,
-        })
+    pub(crate) fn failure(&self, problem: &ProblemId) -> Option<&CheckFacts> {
+        let ProblemId::Check { check, signature } = problem else { return None };
+        let failed = |known: &&CheckFacts| matches!(&known.state, CheckState::Failed { signature: its, .. } if its == signature);
+        self.failures.get(check).filter(failed)
     }
 }
 

@@ -1,9 +1,9 @@
-//! The combined results of reviews and checks for the current head.
+//! Verdicts of reviewers and checks on the current head, taken together.
 
 use super::facts::may_ask;
 use super::{CheckFacts, CheckState, Mergeable, Pull, ReviewFacts, ReviewVerdict, Standing};
 
-/// The combined result of the checks of the current head.
+/// Result of all checks of the current head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Green {
     Yes,
@@ -19,7 +19,7 @@ pub enum Green {
 }
 
 impl Green {
-    /// Returns whether no check blocks a merge.
+    /// Returns true if no check stands in the way of a merge.
     pub fn allows(&self) -> bool {
         matches!(self, Green::Yes | Green::Unchecked)
     }
@@ -82,7 +82,7 @@ impl Pull {
         }
     }
 
-    /// Returns whether pending checks will not run, because there is no merged tree to run them on.
+    /// Returns true if checks wait that will not run: there is no merged tree to run them on.
     pub fn checks_are_blocked(&self) -> bool {
         let waits = |check: &CheckFacts| check.state == CheckState::Pending;
         matches!(self.facts.mergeable, Mergeable::Conflict { .. }) && self.facts.checks.iter().any(waits)

@@ -28,7 +28,7 @@ pub(super) fn base(base: &str) -> QueueInput {
     QueueInput::BaseMoved { base: commit(base), branch: None }
 }
 
-pub(super) fn tested(number: u64, head: &str, base: &str, result: TestResult) -> QueueInput {
+pub(super) fn tested(number: u64, head: &str, base: &str, result: TestOutcome) -> QueueInput {
     tested_after(number, head, base, &[], result)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn tested_after(
     head: &str,
     base: &str,
     ahead: &[(u64, &str)],
-    result: TestResult,
+    result: TestOutcome,
 ) -> QueueInput {
     let ahead = ahead.iter().map(|(number, head)| part(*number, head)).collect();
     let (pull, head, base) = (pull(number), commit(head), commit(base));
@@ -49,16 +49,16 @@ pub(super) fn part(number: u64, head: &str) -> Part {
     Part { pull: pull(number), head: commit(head) }
 }
 
-pub(super) fn red(output: &str) -> TestResult {
-    TestResult::Red { output: output.into(), between: String::new() }
+pub(super) fn red(output: &str) -> TestOutcome {
+    TestOutcome::Red { output: output.into(), between: String::new() }
 }
 
-pub(super) fn conflict(files: &[&str]) -> TestResult {
-    TestResult::Conflict { files: files.iter().map(|file| (*file).to_owned()).collect(), pull: None }
+pub(super) fn conflict(files: &[&str]) -> TestOutcome {
+    TestOutcome::Conflict { files: files.iter().map(|file| (*file).to_owned()).collect(), pull: None }
 }
 
-pub(super) fn green(tree: &str) -> TestResult {
-    TestResult::Green { tree: tree.into() }
+pub(super) fn green(tree: &str) -> TestOutcome {
+    TestOutcome::Green { tree: tree.into() }
 }
 
 pub(super) fn landed(number: u64, head: &str, on: &str) -> QueueInput {
@@ -145,7 +145,7 @@ impl Bench {
         let over = |pull: &PullId| self.over.contains(&pull.number).then(|| "it was merged".to_owned());
         let (rules, asks) = (self.rules.clone(), self.asks);
         let changes_policy = |pull: &PullId| self.of_policy.contains(&pull.number);
-        let around = Around {
+        let context = QueueContext {
             rules,
             asks,
             allowed: &allowed,
@@ -155,7 +155,7 @@ impl Bench {
             clash: &|_, _| false,
             changes_policy: &changes_policy,
         };
-        let events = decide(&self.queue, &moment, input, &around)?;
+        let events = decide(&self.queue, &moment, input, &context)?;
         for event in &events {
             evolve(&mut self.queue, event, moment.at);
         }

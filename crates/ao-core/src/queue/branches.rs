@@ -44,7 +44,7 @@ impl Project {
                 vec![self.queue.clone()]
             }
             QueueInput::MergeNow { pull, .. } => {
-                let branch = base_branch(pull).filter(|branch| *branch != self.default_branch);
+                let branch = base_branch(pull).filter(|branch| *branch != self.config.default_branch);
                 let fresh = || MergeQueue { branch: branch.clone(), ..MergeQueue::default() };
                 vec![self.queue_of(branch.as_ref()).cloned().unwrap_or_else(fresh)]
             }

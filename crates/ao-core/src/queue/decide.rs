@@ -9,7 +9,7 @@ use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Moment, PullId};
 
 /// Facts from outside the queue that its decisions depend on.
-pub(crate) struct Around<'a> {
+pub(crate) struct QueueContext<'a> {
     pub(crate) rules: QueueRules,
     /// Hooks are asked before anything lands.
     pub(crate) asks: bool,
@@ -38,23 +38,23 @@ pub(crate) fn decide(
     queue: &MergeQueue,
     moment: &Moment,
     input: &QueueInput,
-    around: &Around<'_>,
+    context: &QueueContext<'_>,
 ) -> Result<Vec<QueueEvent>, QueueRefusal> {
     let mut steps = Steps { queue: queue.clone(), at: moment.at, events: vec![] };
     let known =
         |pull: &PullId| queue.entry(pull).ok_or_else(|| QueueRefusal::NotQueued { pull: pull.clone() });
     match input {
         QueueInput::Enqueue { pull, head, priority } => {
-            (around.allowed)(pull, head, None)
+            (context.allowed)(pull, head, None)
                 .map_err(|why| QueueRefusal::NotAllowed { pull: pull.clone(), why })?;
             steps.enqueue(pull, head, *priority);
         }
         QueueInput::MergeNow { pull, head, request } => {
-            (around.allowed)(pull, head, Some(request))
+            (context.allowed)(pull, head, Some(request))
                 .map_err(|why| QueueRefusal::NotAllowed { pull: pull.clone(), why })?;
             steps.request(pull, head, request);
             if queue.base.is_none()
-                && let Some(base) = (around.base_of)(pull)
+                && let Some(base) = (context.base_of)(pull)
             {
                 steps.base_moved(&base);
             }
@@ -136,7 +136,7 @@ pub(crate) fn decide(
         | QueueInput::BaseMoved { .. }
         | QueueInput::Look {} => {}
     }
-    steps.advance(around);
+    steps.advance(context);
     Ok(steps.events)
 }
 

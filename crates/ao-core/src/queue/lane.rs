@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TestResult, Work};
+use super::{TestOutcome, Work};
 use crate::{Commit, PullId};
 
 /// One head of one pull request.
@@ -39,7 +39,7 @@ pub enum LaneState {
     },
     /// Red or in conflict, with others ahead of it that may be the cause.
     Failed {
-        result: TestResult,
+        result: TestOutcome,
     },
     Landing {
         tree: String,

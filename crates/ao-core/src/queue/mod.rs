@@ -37,7 +37,7 @@ mod rules;
 mod settle;
 mod steps;
 
-use decide::{Around, decide};
+use decide::{QueueContext, decide};
 pub(crate) use evolve::evolve;
 pub use lane::{Lane, LaneState, Part};
 pub(crate) use of_project::decide_in_project;
@@ -181,7 +181,7 @@ pub enum QueueInput {
         ahead: Vec<Part>,
         /// The checks were run. Without them, only the tree that would land was computed.
         checks: bool,
-        result: TestResult,
+        result: TestOutcome,
     },
     Landed {
         pull: PullId,
@@ -200,7 +200,6 @@ pub enum QueueInput {
         tip: Option<Commit>,
         why: String,
         /// The reason is unrelated to the change.
-        #[serde(default)]
         in_the_way: bool,
     },
     /// The hooks that may object were asked about a head.
@@ -222,21 +221,22 @@ pub enum QueueInput {
     },
 }
 
+/// Outcome of the test of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TestResult {
+pub enum TestOutcome {
     Green {
         tree: String,
     },
     Red {
         output: String,
-        /// A summary of what has landed since the change began.
+        /// Commits that have landed since the change began, in words. May be empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         between: String,
     },
     Conflict {
         files: Vec<String>,
-        /// The part that could not be merged, if it was not the last one.
+        /// The pull request ahead that could not be merged, if it was not the last one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pull: Option<PullId>,
     },
@@ -298,7 +298,7 @@ pub enum QueueEvent {
     TestFailed {
         pull: PullId,
         head: Commit,
-        result: TestResult,
+        result: TestOutcome,
     },
     /// A batch failed, so these are tested in smaller batches from now on.
     Split {
@@ -363,7 +363,7 @@ pub enum Rejection {
     /// The checks failed on the merge result, with this output.
     Red {
         output: String,
-        /// A summary of what has landed since the change began.
+        /// Commits that have landed since the change began, in words. May be empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         between: String,
     },

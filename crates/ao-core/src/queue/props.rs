@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::bench::*;
-use super::{Lane, LaneState, MAX_TRIES, Part, QueueInput, TestResult, Work};
+use super::{Lane, LaneState, MAX_TRIES, Part, QueueInput, TestOutcome, Work};
 
 fn an_input() -> impl Strategy<Value = QueueInput> {
     let number = || 1..5u64;
@@ -27,12 +27,12 @@ fn an_input() -> impl Strategy<Value = QueueInput> {
     ]
 }
 
-fn a_result() -> impl Strategy<Value = TestResult> {
+fn a_result() -> impl Strategy<Value = TestOutcome> {
     select(vec![green("?"), green("?"), green("?"), red("E1"), conflict(&[])])
 }
 
 /// Picks one piece of wanted work, and its outcome.
-fn a_deed() -> impl Strategy<Value = (usize, u8, TestResult)> {
+fn a_deed() -> impl Strategy<Value = (usize, u8, TestOutcome)> {
     (0..3usize, 0..10u8, a_result())
 }
 
@@ -83,7 +83,7 @@ proptest! {
                     }
                 };
             }
-            if let QueueInput::Tested { pull, head, base, ahead, result: TestResult::Green { tree: told }, .. } =
+            if let QueueInput::Tested { pull, head, base, ahead, result: TestOutcome::Green { tree: told }, .. } =
                 &mut input
             {
                 let own = Part { pull: pull.clone(), head: head.clone() };

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// Limits on concurrent tests, and the handling of branches that are behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct QueueRules {
     /// The number of lanes under way at a time, each tested on those before it.
     pub parallel: u32,

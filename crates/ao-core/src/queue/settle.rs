@@ -1,21 +1,21 @@
 //! Settles a failed lane, once nothing is ahead of it that could be the cause.
 
 use super::steps::Steps;
-use super::{Lane, Part, QueueEvent, Rejection, TestResult};
+use super::{Lane, Part, QueueEvent, Rejection, TestOutcome};
 use crate::PullId;
 
 impl Steps {
     /// Rejects a part that failed alone. Of several, finds the culprit by testing halves instead of the whole.
-    pub(super) fn fell(&mut self, lane: &Lane, result: &TestResult) {
+    pub(super) fn fell(&mut self, lane: &Lane, result: &TestOutcome) {
         let Some(last) = lane.last().cloned() else { return };
         match result {
-            TestResult::Green { .. } => {}
-            TestResult::Red { output, between } if lane.parts.len() == 1 => {
+            TestOutcome::Green { .. } => {}
+            TestOutcome::Red { output, between } if lane.parts.len() == 1 => {
                 let reason = Rejection::Red { output: output.clone(), between: between.clone() };
                 self.reject(last, reason);
             }
-            TestResult::Red { .. } => self.halve(lane),
-            TestResult::Conflict { files, pull } => {
+            TestOutcome::Red { .. } => self.halve(lane),
+            TestOutcome::Conflict { files, pull } => {
                 let who = pull.as_ref().unwrap_or(&last.pull);
                 match lane.parts.iter().position(|part| part.pull == *who) {
                     Some(0) => {
@@ -66,7 +66,7 @@ fn pulls(parts: &[Part]) -> Vec<PullId> {
 #[cfg(test)]
 mod tests {
     use crate::queue::bench::*;
-    use crate::queue::{QueueEvent, QueueInput, Rejection, TestResult, Work};
+    use crate::queue::{QueueEvent, QueueInput, Rejection, TestOutcome, Work};
 
     /// Plays a queue to its end in a world where heads are letters, a tree is all its letters, and `red_tree` decides
     /// which trees fail. Returns the final base, the rejected entries with their output, and the number of tests.
@@ -152,7 +152,7 @@ mod tests {
     fn one_that_conflicts_within_its_batch_waits_for_the_others_and_is_then_judged() {
         let mut bench = letters(1, 3, "abc");
         let ahead = [(1, "a"), (2, "b")];
-        let conflicts = TestResult::Conflict { files: vec!["x.rs".into()], pull: Some(pull(2)) };
+        let conflicts = TestOutcome::Conflict { files: vec!["x.rs".into()], pull: Some(pull(2)) };
         let step = bench.step(&tested_after(3, "c", "main", &ahead, conflicts));
         assert_eq!(step, "split voided test_started => test 1 a on main");
         bench.step(&tested(1, "a", "main", green("t")));

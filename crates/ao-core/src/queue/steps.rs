@@ -1,8 +1,8 @@
 //! Carries out an input on the queue, step by step, up to the work that is due next.
 
 use super::{
-    AGAIN, AGAIN_AT_MOST, Around, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part,
-    QueueEvent, Rejection, TestResult, evolve,
+    AGAIN, AGAIN_AT_MOST, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part, QueueContext,
+    QueueEvent, Rejection, TestOutcome, evolve,
 };
 use crate::outside::{Kind, bounded};
 use crate::pull::TEXT_LIMIT;
@@ -63,18 +63,18 @@ impl Steps {
         }
     }
 
-    pub(super) fn tested(&mut self, lane: &Lane, result: &TestResult) {
+    pub(super) fn tested(&mut self, lane: &Lane, result: &TestOutcome) {
         let Some(Part { pull, head }) = lane.last().cloned() else { return };
         let result = match result {
-            TestResult::Green { tree } => {
+            TestOutcome::Green { tree } => {
                 let (base, tree) = (lane.base.clone(), tree.clone());
                 return self.tell(QueueEvent::TestPassed { pull, head, base, tree });
             }
-            TestResult::Red { output, between } => TestResult::Red {
+            TestOutcome::Red { output, between } => TestOutcome::Red {
                 output: bounded(Kind::Log, output, TEXT_LIMIT),
                 between: bounded(Kind::Log, between, TEXT_LIMIT / 2),
             },
-            conflict @ TestResult::Conflict { .. } => conflict.clone(),
+            conflict @ TestOutcome::Conflict { .. } => conflict.clone(),
         };
         match lane.left.is_empty() {
             true => self.fell(lane, &result),
@@ -147,21 +147,21 @@ impl Steps {
     }
 
     /// Does the work that is due now: voids stale lanes, then lands the first one and starts the next tests.
-    pub(super) fn advance(&mut self, around: &Around<'_>) {
-        self.let_go(around);
+    pub(super) fn advance(&mut self, context: &QueueContext<'_>) {
+        self.let_go(context);
         // Each round removes a lane, so this ends.
-        while self.take_back(around) {}
+        while self.take_back(context) {}
         if !self.queue.policy_due {
-            self.land(around);
-            while self.begin(around) {}
+            self.land(context);
+            while self.begin(context) {}
         }
     }
 
     /// Removes entries that were merged or closed outside the queue. A landing of our own is waited for.
-    fn let_go(&mut self, around: &Around<'_>) {
+    fn let_go(&mut self, context: &QueueContext<'_>) {
         for entry in self.queue.entries.clone() {
             if !self.queue.lane_of(&entry.pull).is_some_and(Lane::is_landing)
-                && let Some(why) = (around.over)(&entry.pull)
+                && let Some(why) = (context.over)(&entry.pull)
             {
                 self.tell(QueueEvent::Removed { pull: entry.pull, why });
             }
@@ -169,7 +169,7 @@ impl Steps {
     }
 
     /// Voids one stale lane, or settles a failed one. Returns whether there was one.
-    fn take_back(&mut self, around: &Around<'_>) -> bool {
+    fn take_back(&mut self, context: &QueueContext<'_>) -> bool {
         let mut ahead: Vec<Part> = vec![];
         for lane in self.queue.lanes.clone() {
             if Some(&lane.on) != self.queue.anchor() {
@@ -188,7 +188,7 @@ impl Steps {
                 LaneState::Tested { .. } | LaneState::Landing { .. } => {
                     let against = |part: &Part| {
                         let request = self.queue.request_of(&lane);
-                        let why = (around.still_allowed)(&part.pull, &part.head, request).err()?;
+                        let why = (context.still_allowed)(&part.pull, &part.head, request).err()?;
                         Some((part.pull.clone(), why))
                     };
                     if let Some((pull, why)) = lane.parts.iter().find_map(against) {
@@ -209,7 +209,7 @@ impl Steps {
         false
     }
 
-    fn land(&mut self, around: &Around<'_>) {
+    fn land(&mut self, context: &QueueContext<'_>) {
         let Some(lane) = self.queue.lanes.first() else { return };
         if self.queue.paused.is_some() && self.queue.request_of(lane).is_none() {
             return;
@@ -218,7 +218,7 @@ impl Steps {
         if due.is_some_and(|again_at| again_at > self.at) {
             return;
         }
-        let cleared = !around.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
+        let cleared = !context.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
         if let (LaneState::Tested { tree }, Some(last), true) = (&lane.state, lane.last(), cleared) {
             let Part { pull, head } = last.clone();
             let (base, tree) = (lane.on.clone(), tree.clone());
@@ -233,27 +233,27 @@ impl Steps {
 
     /// Starts the next lane, if a slot is free and an entry waits. A change of the policy is alone in its lane and
     /// the last one: entries behind it are judged by the new policy.
-    fn begin(&mut self, around: &Around<'_>) -> bool {
+    fn begin(&mut self, context: &QueueContext<'_>) -> bool {
         let Some(base) = self.queue.anchor().cloned() else { return false };
         let waits = |entry: &&Entry| entry.request.is_some() && self.queue.lane_of(&entry.pull).is_none();
         if let Some(entry) = self.queue.entries.iter().find(waits).cloned() {
-            return self.begin_request(&entry, around);
+            return self.begin_request(&entry, context);
         }
-        let full = self.queue.lanes.len() >= around.rules.parallel.max(1) as usize;
+        let full = self.queue.lanes.len() >= context.rules.parallel.max(1) as usize;
         let alone = |lane: &Lane| lane.policy || self.queue.request_of(lane).is_some();
         if full || self.queue.paused.is_some() || self.queue.lanes.iter().any(alone) {
             return false;
         }
         let mut policy = false;
-        let (mut parts, mut room) = (vec![], around.rules.batch.max(1));
-        let waiting: Vec<_> = self.queue.waiting(self.at, around.clash).into_iter().cloned().collect();
+        let (mut parts, mut room) = (vec![], context.rules.batch.max(1));
+        let waiting: Vec<_> = self.queue.waiting(self.at, context.clash).into_iter().cloned().collect();
         for entry in waiting {
             let most = room.min(entry.most.unwrap_or(u32::MAX).max(1));
             if parts.len() as u32 >= most {
                 break;
             }
-            match (around.allowed)(&entry.pull, &entry.head, None) {
-                Ok(()) if (around.changes_policy)(&entry.pull) => {
+            match (context.allowed)(&entry.pull, &entry.head, None) {
+                Ok(()) if (context.changes_policy)(&entry.pull) => {
                     if parts.is_empty() {
                         policy = true;
                         parts.push(Part { pull: entry.pull, head: entry.head });
@@ -277,9 +277,9 @@ impl Steps {
 
     /// Starts the lane of a request, which has the queue to itself, because it has its own strategy and rules. Lanes
     /// under test give way to it; a landing one is waited for.
-    fn begin_request(&mut self, entry: &Entry, around: &Around<'_>) -> bool {
+    fn begin_request(&mut self, entry: &Entry, context: &QueueContext<'_>) -> bool {
         let Entry { pull, head, request, .. } = entry.clone();
-        if let Err(why) = (around.allowed)(&pull, &head, request.as_ref()) {
+        if let Err(why) = (context.allowed)(&pull, &head, request.as_ref()) {
             self.hold(&pull, why);
             return true;
         }
@@ -291,7 +291,7 @@ impl Steps {
         let Some(base) = self.queue.base.clone().filter(|_| self.queue.lanes.is_empty()) else {
             return false;
         };
-        let policy = (around.changes_policy)(&pull);
+        let policy = (context.changes_policy)(&pull);
         self.tell(QueueEvent::TestStarted { pull, head, base, ahead: vec![], with: vec![], policy });
         true
     }

@@ -1,24 +1,24 @@
-//! The variables of templates and conditions of reactions.
+//! Values that the templates and the conditions of reactions can use.
 //!
-//! There is one set of names for both, all of them always present: an unknown value is an empty text, a zero, an
-//! empty list. So a template that was valid when the configuration was read cannot fail later because of a name.
-//! Values from outside are on one line, or quoted in the details of the problem.
+//! One set of names for both, all of them always there: what is not known is an empty text, a nought, an empty list. So what
+//! was found right when the configuration was read cannot fail for want of a name later. What comes from outside is on one
+//! line, or quoted by whoever made the details of the problem.
 
 use serde_json::{Map, Value, json};
 
-use crate::incident::{Incident, IncidentKind, Subject};
+use crate::incident::{Incident, IncidentKind, ProblemId, Subject};
 use crate::outside::one_line;
 use crate::pull::{CheckState, Pull};
 use crate::session::Session;
 use crate::state::State;
 use crate::{ProjectId, TaskId};
 
-/// The length of a name from outside.
+/// Characters of a name from outside that are used.
 const NAME_MOST: usize = 500;
-/// The number of names in a list.
+/// Number of names of a list that are used.
 const LIST_MOST: usize = 200;
 
-/// Returns the variables of a problem, before the next action.
+/// Returns the values of an incident, before its reaction acts.
 pub fn context(state: &State, incident: &Incident) -> Value {
     let key = &incident.key;
     let pull = match &key.subject {
@@ -38,7 +38,10 @@ pub fn context(state: &State, incident: &Incident) -> Value {
     let retries = state.reaction(&key.kind, &key.subject).attempts;
     let mut context = json!({
         "event": key.kind.word(),
-        "label": if key.kind == IncidentKind::LabelAdded { name(&key.problem) } else { String::new() },
+        "label": match &key.problem {
+            ProblemId::Label(label) => name(label),
+            _ => String::new(),
+        },
         "attempt": incident.acted.saturating_add(1),
         "retries": retries,
         "tried": incident.acted,
@@ -91,7 +94,7 @@ pub fn sample() -> Value {
     })
 }
 
-/// Returns the data of a custom event. It is stored in the revision, because other data are news.
+/// Returns the data of a user's own event. They are kept in the revision, because other data are news.
 fn data(incident: &Incident) -> Value {
     let told = match incident.key.kind {
         IncidentKind::Custom(_) => serde_json::from_str::<Value>(&incident.revision).ok(),
@@ -128,8 +131,8 @@ fn project_words(state: &State, id: Option<&ProjectId>) -> Value {
     let project = id.and_then(|id| state.projects.get(id));
     json!({
         "name": id.map(ToString::to_string).unwrap_or_default(),
-        "path": project.map(|project| name(&project.path)).unwrap_or_default(),
-        "branch": project.map(|project| name(&project.default_branch)).unwrap_or_default(),
+        "path": project.map(|project| name(&project.config.path)).unwrap_or_default(),
+        "branch": project.map(|project| name(&project.config.default_branch)).unwrap_or_default(),
     })
 }
 
@@ -168,14 +171,9 @@ fn pull_words(pull: Option<&Pull>) -> Value {
 
 /// Returns the variables of the check that a problem is about.
 fn check_words(pull: Option<&Pull>, incident: &Incident) -> Value {
-    let mut failures = pull.into_iter().flat_map(|pull| pull.failures.values());
-    let found = failures.find_map(|check| match &check.state {
-        CheckState::Failed { signature, url, log, .. }
-            if incident.key.kind == IncidentKind::CiFailed
-                && incident.key.problem == format!("{} {signature}", check.name) =>
-        {
-            Some((check, signature, url, log))
-        }
+    let found = pull.and_then(|pull| pull.failure(&incident.key.problem));
+    let found = found.and_then(|check| match &check.state {
+        CheckState::Failed { signature, url, log, .. } => Some((check, signature, url, log)),
         _ => None,
     });
     let said = |text: Option<&str>| text.map(name).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Evaluates the condition of a reaction.
+//! The judge of reactions' conditions.
 
 use std::fmt;
 

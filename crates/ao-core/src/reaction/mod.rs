@@ -1,10 +1,10 @@
-//! Reactions: the response to a kind of problem, by default and as configured, field by field.
+//! Reactions to each kind of problem: the defaults, and what the configuration lays over them field by field.
 //!
 //! ```text
 //!  the kind's default ◄─ the top of the configuration ◄─ the project ◄─ the agent ◄─ the specialist
 //! ```
 //!
-//! Nothing here acts: the escalation of incidents does, and asks here for limits and means.
+//! Nothing here acts: the ladder of the incidents does, and asks here how far and by what means.
 
 mod context;
 mod judge;
@@ -28,46 +28,46 @@ pub use context::{context, sample};
 pub use judge::Judge;
 pub use rehearse::{Rehearsal, problem_of, rehearse};
 
-/// The reactions to each kind of problem, in one layer of the configuration.
+/// Reactions to each kind of problem, in one layer of the configuration.
 pub type Reactions = BTreeMap<IncidentKind, ReactionPatch>;
 
-/// The reaction to a kind of problem, with all layers combined.
+/// Reaction to a kind of problem, after all layers are put together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
-    /// Acts automatically. If not, a person is notified.
+    /// It acts without a person's consent. If not, a person is notified.
     pub auto: bool,
     pub action: Action,
-    /// The number of times the action is taken for one problem.
+    /// Limit of the actions for one problem.
     pub attempts: u32,
     /// An upper limit on `attempts`, already applied where a reaction is looked up.
     pub most: Option<u32>,
-    /// The time that each escalation level has to help.
+    /// Time that each escalation level has to help.
     pub escalate_after: Duration,
-    /// The template of the message to the agent or the person; the kind's own text if absent.
+    /// Template of the message. Without it, the kind's own text.
     pub message: Option<String>,
     /// An expression over the same variables. If it does not hold, the problem is only recorded.
     pub condition: Option<String>,
-    /// The duration after which a state becomes a problem, for kinds that are about time.
+    /// Time that a state has to last before it is a problem, for the kinds that are about time.
     pub threshold: Option<Duration>,
-    /// The urgency of the notice to a person.
+    /// Level of the notice to a person.
     pub level: Level,
     /// The one channel for a person; those for the level if absent.
     pub channel: Option<String>,
-    /// The agent to start, if the action starts one.
+    /// The agent that is started, if one is.
     pub agent: Option<String>,
-    /// The command to run, if the action runs one.
+    /// The command that is run, if one is.
     pub command: Option<String>,
-    /// The timeout of the command.
+    /// Time limit of the command.
     pub timeout: Duration,
-    /// The number of times a failed check is run again before a message is sent.
+    /// Re-runs of a failed check before an agent is woken.
     pub rerun: u32,
-    /// Resolves a thread when its answer is given.
+    /// A thread is resolved when it is answered.
     pub resolve: bool,
-    /// The time after one action in which the next one is not taken, even if there is news.
+    /// Time after one action in which the next one waits.
     pub cooldown: Duration,
 }
 
-/// The values that one layer sets. Omitted ones are taken from the layer below.
+/// Reaction in one layer. What it leaves out is as in the layer below.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReactionPatch {
@@ -106,7 +106,7 @@ pub struct ReactionPatch {
     pub cooldown: Option<Duration>,
 }
 
-/// The action of a reaction.
+/// Action of a reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -123,14 +123,14 @@ pub enum Action {
     Rebase,
     /// Runs a command of the user.
     Run,
-    /// Escalates at once, without the agent.
+    /// The next level is asked at once, without the agent.
     Escalate,
     /// Only records the problem.
     Record,
 }
 
 impl Reaction {
-    /// Returns the default reaction to a kind of problem.
+    /// Returns the default reaction.
     pub fn default_for(kind: &IncidentKind) -> Reaction {
         use IncidentKind as K;
         let (auto, action, attempts, minutes) = match kind {
@@ -219,23 +219,23 @@ impl Reaction {
     }
 }
 
-/// The default time for which an agent may be idle before its unfinished work is a problem.
+/// Default of the time that an agent may be idle with its work not done.
 pub(crate) const IDLE_AFTER: Duration = Duration::from_secs(600);
 
-/// Returns the duration after which a state becomes a problem, from the nearest layer that sets it.
+/// Returns how long a state has to last before it is a problem, by the nearest layer that sets it.
 pub(crate) fn threshold(
     kind: &IncidentKind,
     settings: &Settings,
     project: Option<&Project>,
     agent: &AgentChoice,
 ) -> Option<Duration> {
-    let of_project = |name: &String| project.and_then(|project| project.agent_reactions.get(name));
+    let of_project = |name: &String| project.and_then(|project| project.config.agent_reactions.get(name));
     let layers = [
         agent.specialist.as_ref().and_then(of_project),
         agent.specialist.as_ref().and_then(|id| settings.agent_reactions.get(id)),
         of_project(&agent.name),
         settings.agent_reactions.get(&agent.name),
-        project.map(|project| &project.reactions),
+        project.map(|project| &project.config.reactions),
         Some(&settings.reactions),
     ];
     layers.into_iter().flatten().find_map(|layer| layer.get(kind)?.threshold)
@@ -249,18 +249,18 @@ impl Reaction {
 }
 
 impl Action {
-    /// Returns whether the action can be repeated.
+    /// Returns true if the action can be repeated.
     pub fn acts(self) -> bool {
         !matches!(self, Action::Notify | Action::Escalate | Action::Record)
     }
 
-    /// Returns whether the action needs an agent.
+    /// Returns true if the action needs an agent.
     pub fn needs_agent(self) -> bool {
         self == Action::SendToAgent
     }
 }
 
-/// The source of a value of a reaction.
+/// Origin of a field of a reaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Layer {
     /// The top level of the configuration.
@@ -271,7 +271,7 @@ pub enum Layer {
 }
 
 impl State {
-    /// Returns the reaction to this kind of problem for this subject.
+    /// Returns the reaction to problems of this kind for this subject.
     pub fn reaction(&self, kind: &IncidentKind, subject: &Subject) -> Reaction {
         let (project, agent) = self.whose(subject);
         let layers = self.reaction_layers(kind, project, agent);
@@ -286,7 +286,7 @@ impl State {
         whole.bounded()
     }
 
-    /// Evaluates a condition for a problem. No condition always holds.
+    /// Returns whether a condition holds for a problem, or the reason why it cannot be judged. None always holds.
     pub fn holds(&self, condition: Option<&str>, incident: &Incident) -> Result<bool, String> {
         match condition {
             None => Ok(true),
@@ -314,11 +314,12 @@ impl State {
         let settings = &self.settings;
         let own = project.and_then(|id| self.projects.get(id));
         let for_all = |name: &str| Some((Layer::Agent(name.to_owned()), settings.agent_reactions.get(name)?));
-        let for_own = |name: &str| Some((Layer::Agent(name.to_owned()), own?.agent_reactions.get(name)?));
+        let for_own =
+            |name: &str| Some((Layer::Agent(name.to_owned()), own?.config.agent_reactions.get(name)?));
         let specialist = agent.and_then(|agent| agent.specialist.as_deref());
         let layers = [
             Some((Layer::Top, &settings.reactions)),
-            project.zip(own).map(|(id, own)| (Layer::Project(id.clone()), &own.reactions)),
+            project.zip(own).map(|(id, own)| (Layer::Project(id.clone()), &own.config.reactions)),
             agent.and_then(|agent| for_all(&agent.name)),
             agent.and_then(|agent| for_own(&agent.name)),
             // A specialist's own setting takes precedence over that of its tool.

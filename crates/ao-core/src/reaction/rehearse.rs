@@ -1,16 +1,16 @@
-//! A dry run of a reaction, on a copy of the state: it has no effect and leaves no trace.
+//! Rehearsal of a reaction on a copy of the state: nothing is done, and nothing is remembered.
 
 use serde_json::Value;
 
 use super::{Layer, Reaction, ReactionPatch, context};
 use crate::event::Stamped;
-use crate::incident::{Incident, IncidentInput, IncidentKey, IncidentKind, Problem, Subject};
+use crate::incident::{Incident, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Subject};
 use crate::input::Input;
 use crate::state::State;
 use crate::step::step;
 use crate::{Moment, Timestamp};
 
-/// The result of a dry run, with its reasons.
+/// The rehearsed reaction to a problem, and the reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rehearsal {
     pub key: IncidentKey,
@@ -18,9 +18,9 @@ pub struct Rehearsal {
     pub reaction: Reaction,
     /// The layers that configure the kind, the lowest first.
     pub layers: Vec<(Layer, ReactionPatch)>,
-    /// The value of the condition, if there is one, or the reason why it cannot be evaluated.
+    /// The result of the condition, if there is one, or the reason why it cannot be judged.
     pub holds: Option<Result<bool, String>>,
-    /// The variables of the condition and the message.
+    /// The values for condition and message.
     pub context: Value,
     /// All events that would follow.
     pub events: Vec<Stamped>,
@@ -28,7 +28,7 @@ pub struct Rehearsal {
 
 /// Computes what would follow if this problem were seen now for the first time.
 pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Problem) -> Rehearsal {
-    let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.problem.clone() };
+    let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.id.clone() };
     let mut copy = state.clone();
     copy.forget_incident(&key);
     let incident = Incident::opened(&key, &problem.revision, &problem.detail, now);
@@ -59,5 +59,9 @@ pub fn problem_of(
     };
     problems
         .into_iter()
-        .find(|problem| problem.kind == *kind && label.is_none_or(|label| problem.problem == label))
+        .find(|problem| problem.kind == *kind && label.is_none_or(|label| is_label(&problem.id, label)))
+}
+
+fn is_label(problem: &ProblemId, label: &str) -> bool {
+    matches!(problem, ProblemId::Label(its) if its == label)
 }

@@ -12,16 +12,16 @@ use super::context::{context, sample, with_detail};
 use crate::incident::Incident;
 use crate::state::State;
 
-/// The longest template or condition, in characters.
+/// Limit of a template or a condition, in characters.
 pub const LONGEST: usize = 2_000;
-/// The number of steps that rendering may take.
+/// Limit of the steps of one evaluation.
 const FUEL: u64 = 20_000;
-/// The depth of nested loops.
+/// Limit of the depth of loops.
 const LOOPS: usize = 2;
 /// The names that carry the details. If a template uses none of them, the details are appended.
 const DETAILS: [&str; 4] = ["errors", "comments", "conflicts", "detail"];
 const STATEMENTS: [&str; 6] = ["if", "elif", "else", "endif", "for", "endfor"];
-/// The filters for values.
+/// Filters of values.
 pub const FILTERS: [&str; 13] = [
     "capitalize",
     "default",
@@ -37,10 +37,10 @@ pub const FILTERS: [&str; 13] = [
     "trim",
     "upper",
 ];
-/// The tests for values.
+/// Tests of values.
 const TESTS: [&str; 4] = ["defined", "undefined", "string", "number"];
 
-/// The reason why a text is no valid template.
+/// An error in a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadTemplate {
     #[error("it has {0} characters, and {LONGEST} are the most")]
@@ -53,7 +53,7 @@ pub enum BadTemplate {
     Wrong { what: String, line: usize },
 }
 
-/// Checks whether a template can be rendered in every case.
+/// Checks that a template can be filled in for every problem.
 pub fn check(template: &str) -> Result<(), BadTemplate> {
     let length = template.chars().count();
     if length > LONGEST {
@@ -73,7 +73,7 @@ pub fn check(template: &str) -> Result<(), BadTemplate> {
     Ok(())
 }
 
-/// Checks whether a variable of this name exists: `pr.title`. Any name below `data` is accepted.
+/// Checks that the context has a value of this name: `pr.title`. Anything may be behind `data`.
 pub fn known_name(name: &str) -> Result<(), BadTemplate> {
     let mut here = &sample();
     let mut what = "variable";
@@ -102,8 +102,7 @@ pub fn render(template: &str, context: &Value) -> Result<String, String> {
     parsed.render(Serde(context)).map_err(|err| wrong(&err).to_string())
 }
 
-/// Returns the text about a problem: from the reaction's template, or else the kind's own, with the details unless
-/// the template has them.
+/// Returns the text about a problem: the reaction's own, or else the kind's, and the details unless they are in it.
 pub(crate) fn said(state: &State, incident: &Incident, message: Option<&str>, detail: &str) -> String {
     let usual = incident.key.kind.default_message();
     let Some(template) = message else { return format!("{usual}\n{detail}") };
@@ -218,7 +217,7 @@ fn check_tags(template: &str) -> Result<(), BadTemplate> {
     Ok(())
 }
 
-/// Returns the inside of a tag without its string literals, and the rest of the text.
+/// Returns the content of a tag without its texts, and the rest behind it.
 fn tag<'a>(text: &'a str, close: &str) -> (String, &'a str) {
     let mut inside = String::new();
     let mut quote = None;
@@ -301,7 +300,7 @@ mod tests_of_words {
         assert_eq!(check(&"é".repeat(2_000)), Ok(()));
     }
 
-    /// A value is never read as a template. acceptance: X1
+    /// The text of a value is never read as a template. acceptance: X1
     #[test]
     fn a_hostile_value_stays_a_value() {
         let mut context = sample();

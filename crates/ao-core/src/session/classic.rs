@@ -54,8 +54,8 @@ impl StatusWord {
         }
     }
 
-    /// Returns whether a filter matches the state: by its own name, or by `waiting` and `error` of the classic four.
-    /// `working` and `idle` are names of both, and mean the one state.
+    /// Returns true if a filter's word lets the state through: its own word, or `waiting` and `error` of the classic four.
+    /// `working` and `idle` are words of both, and mean the one state.
     pub fn is_meant_by(self, filter: &str) -> bool {
         match filter {
             "waiting" => self.classic() == ClassicState::Waiting,

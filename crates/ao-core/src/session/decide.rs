@@ -1,4 +1,5 @@
-//! Decides inputs for a session. One match shows the whole behaviour; longer cases are functions below it.
+//! Decides what an input means for a session. One match shows the whole behaviour; what needs more than a few lines has a name
+//! below it.
 
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ const NOTHING: Events = Ok(Vec::new());
 /// long, up to four times.
 const LIMIT_WITHOUT_END: Duration = Duration::from_secs(15 * 60);
 
-/// The reason why a process has ended that the provider refused more work.
+/// The reason for the end of a process that the provider refused more work.
 const LIMITED: &str = "the provider's limit ended its turn";
 
 pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: SessionInput) -> Events {
@@ -138,9 +139,9 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (Phase::Starting { attempt, then_stop: None, .. }, I::PortTaken { attempt: of, port })
             if of == *attempt =>
         {
-            let mut wiser = session.clone();
-            wiser.ports_refused.insert(port);
-            Ok(match Leases::new(state).take(&wiser) {
+            let mut lease = session.ports.clone();
+            lease.refused.insert(port);
+            Ok(match Leases::new(state).take(session, &lease) {
                 Some(ports) => vec![E::PortsLeased { ports, refused: port }],
                 None => {
                     let why =
@@ -202,7 +203,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     events.extend(see(state, session, now, signal));
                 }
             }
-            if session.look && !session_leaves(&events) {
+            if session.watch.wanted && !session_leaves(&events) {
                 events.push(E::Looked {});
             }
             Ok(events)
@@ -222,16 +223,20 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             Ok(events)
         }
 
-        (Phase::Running { attempt, .. }, I::Place { attempt: of, astray }) if of == *attempt => {
-            Ok(match astray {
-                Some(what) if session.astray.as_ref() != Some(&what) => vec![E::WentAstray { what }],
-                None if session.astray.is_some() => vec![E::BackInPlace {}],
+        (Phase::Running { attempt, .. }, I::Drift { attempt: of, drift }) if of == *attempt => {
+            Ok(match drift {
+                Some(what) if session.watch.drift.as_ref() != Some(&what) => vec![E::Drifted { what }],
+                None if session.watch.drift.is_some() => vec![E::DriftEnded {}],
                 _ => vec![],
             })
         }
 
-        (phase, I::Stands { stand }) if !matches!(phase, Phase::Ended { .. }) => {
-            Ok(if session.stand == stand { vec![] } else { vec![E::Stands { stand }] })
+        (phase, I::CheckedOut { checked_out }) if !matches!(phase, Phase::Ended { .. }) => {
+            Ok(if session.watch.checked_out == checked_out {
+                vec![]
+            } else {
+                vec![E::CheckoutChanged { checked_out }]
+            })
         }
 
         // ── answers ──
@@ -240,7 +245,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             if of == *attempt && is_answering(session, number) =>
         {
             // No signal may report that the dialog has closed.
-            let look = (!session.look).then_some(E::LookWanted {});
+            let look = (!session.watch.wanted).then_some(E::LookWanted {});
             Ok([E::Answered { number }].into_iter().chain(look).collect())
         }
         (Phase::Running { attempt, .. }, I::NotAnswered { attempt: of, number, why })
@@ -283,7 +288,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             let until = now + backoff(pauses);
             let mut events = vec![E::DeliveryPaused { delivery, until, counts: false, why }];
             // The evidence called for it but the screen did not show it: a signal is missing.
-            if !session.look {
+            if !session.watch.wanted {
                 events.push(E::LookWanted {});
             }
             Ok(events)
@@ -344,7 +349,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Release { kind }) => Ok(release(session, kind)),
         (_, I::Resume { limits }) => resume(state, session, now, limits),
         (_, I::LimitOver { after, within })
-            if session.holds.contains_key(&HoldKind::Account) && session.resume_at.is_none() =>
+            if session.holds.contains_key(&HoldKind::Account) && session.resume.at.is_none() =>
         {
             // It waits for a person from now on, and a change of the setting meanwhile does not let it overtake the
             // others.
@@ -360,7 +365,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             Ok(halt(session, now, why))
         }
         (_, I::Spent { attempt, spend }) if attempt == session.attempt => {
-            Ok(spent(session, session.spent_before.plus(spend)))
+            Ok(spent(session, session.usage.before.plus(spend)))
         }
         (_, I::Denied { attempt, call, tool }) => Ok(denied(session, attempt, &call, &tool)),
         (_, I::Count) if session.is_live() => Ok(spent(session, session.counted(now))),
@@ -401,8 +406,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::SetupFailed { .. }
             | I::PortTaken { .. }
             | I::TreeGone { .. }
-            | I::Place { .. }
-            | I::Stands { .. }
+            | I::Drift { .. }
+            | I::CheckedOut { .. }
             | I::Answered { .. }
             | I::NotAnswered { .. }
             | I::Launched { .. }
@@ -458,10 +463,10 @@ fn is_set_up(session: &Session, effect: &EffectKey) -> bool {
 }
 
 fn setup_is_empty(state: &State, session: &Session) -> bool {
-    state.projects.get(&session.spec.project).is_none_or(|project| project.setup.is_empty())
+    state.projects.get(&session.spec.project).is_none_or(|project| project.config.setup.is_empty())
 }
 
-/// Returns the events after its workspace is ready.
+/// Returns the events that follow once its workspace is ready.
 fn prepared(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     if session.holds.is_empty() {
         launch(session, moment, session.attempt)
@@ -477,7 +482,7 @@ fn is_removing(session: &Session, tries: u32) -> bool {
 
 // ── seeing ──
 
-/// Decides a signal: perhaps nothing, perhaps the end of the process.
+/// Returns the events of a signal: perhaps none, perhaps the end of the process.
 fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> Vec<SessionEvent> {
     // A source whose clock runs ahead must not outrank everything that comes after it.
     signal.at = signal.at.min(now);
@@ -510,7 +515,7 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
                 events.push(SessionEvent::Stopping { then: after_exit(state, session, now, code) });
             }
             // Not from the process itself: a look has to confirm whether it is gone.
-            _ if !session.look && matches!(session.phase, Phase::Running { .. }) => {
+            _ if !session.watch.wanted && matches!(session.phase, Phase::Running { .. }) => {
                 events.push(SessionEvent::LookWanted {});
             }
             _ => {}
@@ -522,7 +527,7 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
 
 /// Records the conversation that the agent names, if it differs from the known one.
 fn conversation_seen(state: &State, session: &Session, seen: Option<ConversationId>) -> Vec<SessionEvent> {
-    let new = seen.filter(|seen| session.conversation.as_ref() != Some(seen));
+    let new = seen.filter(|seen| session.launch.conversation.as_ref() != Some(seen));
     // The agent's claim does not entitle it to another session's conversation.
     let own = new.filter(|seen| state.owner_of_conversation(seen).is_none_or(|owner| owner == session.id));
     own.map(|conversation| SessionEvent::ConversationSeen { conversation }).into_iter().collect()
@@ -532,7 +537,7 @@ fn conversation_seen(state: &State, session: &Session, seen: Option<Conversation
 fn conversation_gone(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let settings = &state.settings;
     let why = "the conversation to resume is gone; starts afresh with the task".to_owned();
-    let fresh = match session.restarts {
+    let fresh = match session.launch.restarts {
         restarts if restarts < settings.restarts => AfterStop::Retry { restarts: restarts + 1, at: now, why },
         _ => AfterStop::Rest { code: None, why },
     };
@@ -556,7 +561,7 @@ fn session_leaves(events: &[SessionEvent]) -> bool {
     events.iter().any(|event| matches!(event, SessionEvent::Stopping { .. }))
 }
 
-/// Decides the next phase of a session whose process has exited.
+/// Returns the next phase of a session whose process has ended by itself.
 fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32>) -> AfterStop {
     let how = match code {
         Some(code) => format!("the agent exited with code {code}"),
@@ -565,7 +570,7 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
     after_end(state, session, now, code, how)
 }
 
-/// Decides the next phase of a session whose process has ended unexpectedly.
+/// Returns the next phase of a session whose process has ended without being asked to.
 fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>, how: String) -> AfterStop {
     if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
         return AfterStop::End { outcome: outcome.clone() };
@@ -575,7 +580,7 @@ fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>
         Phase::Running { since, .. } => now.since(since),
         _ => Duration::ZERO,
     };
-    let restarts = if ran >= settings.stable_run { 0 } else { session.restarts };
+    let restarts = if ran >= settings.stable_run { 0 } else { session.launch.restarts };
     // It resumes when the limit is over, and holds no slot until then. Any exit code: the turn was not completed.
     if session.met_a_limit() {
         return AfterStop::Rest { code: code.filter(|code| *code != 0), why: LIMITED.to_owned() };
@@ -597,7 +602,7 @@ fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>
 /// Takes an answer to the question with that number only: the question that the person read may have been replaced
 /// since.
 fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: String) -> Events {
-    if session.answer.is_some() {
+    if session.dialogs.answer.is_some() {
         return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));
     }
     let Some(open) = session.open_question() else {
@@ -611,12 +616,12 @@ fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: St
             question: open.text.to_owned(),
         });
     }
-    let (number, question) = (session.answers.saturating_add(1), open.text.to_owned());
+    let (number, question) = (session.dialogs.answers.saturating_add(1), open.text.to_owned());
     Ok(vec![SessionEvent::Answering { answer: Answer { number, by, question, to: open.number, text } }])
 }
 
 fn is_answering(session: &Session, number: u32) -> bool {
-    session.answer.as_ref().is_some_and(|answer| answer.number == number)
+    session.dialogs.answer.as_ref().is_some_and(|answer| answer.number == number)
 }
 
 // ── ending ──

@@ -1,7 +1,7 @@
-//! Tool calls that an agent was denied.
+//! Calls of tools that an agent was not allowed to make.
 //!
-//! An unattended agent continues without them and may well report success, so their number is shown with the result.
-//! Whether they mattered is not judged here, and no one is notified.
+//! An agent that nobody watches goes on without them and may well report success, so how many there were is shown with it.
+//! Nothing here judges which of them mattered, and no person is notified of one.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use super::{Session, SessionEvent};
 use crate::outside::one_line;
 use crate::{Attempt, Timestamp};
 
-/// The number of calls remembered by name. A repeated report follows at once, or after a restart of the daemon.
+/// Number of calls that are remembered. One is reported again at once, or after a restart of the daemon as one of the last.
 const CALLS_KEPT: usize = 64;
 /// The length of a tool's name that is shown.
 const TOOL_MOST: usize = 80;
 /// The length of a call's name that is compared. A longer one is identified by its beginning.
 const CALL_MOST: usize = 200;
 
-/// The number of denied calls, and the last of them.
+/// Count of the denied calls, and the last of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Denied {
     pub count: u64,
@@ -45,7 +45,7 @@ impl Denied {
     }
 }
 
-/// Records a denied call. Calls of an earlier attempt count as well: its hook may be read after the next began.
+/// Counts a denied call. One of an earlier attempt counts as well: its hook may be read after the next began.
 pub(super) fn denied(session: &Session, attempt: Attempt, call: &str, tool: &str) -> Vec<SessionEvent> {
     let begin = |text: &str, most: usize| text[..text.floor_char_boundary(most)].to_owned();
     let call = begin(&one_line(call), CALL_MOST);

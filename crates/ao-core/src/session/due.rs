@@ -19,14 +19,14 @@ const LOOK_SELDOM: Duration = Duration::from_secs(600);
 /// The interval in seconds at which the time of a session is added to shared budgets.
 const COUNTED_EVERY: u64 = 60;
 
-/// Decides the timer that is due. [`Session::due`] returns the time.
+/// Returns the events that have become due. [`Session::due`] returns when to ask.
 pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     use SessionEvent as E;
     let now = moment.at;
     if session.again_at().is_some_and(|at| at <= now) {
         return vec![E::DelayOver {}];
     }
-    if session.resume_at.is_some_and(|at| at <= now) {
+    if session.resume.at.is_some_and(|at| at <= now) {
         return go_on(state, session, now);
     }
     match &session.phase {
@@ -90,7 +90,7 @@ fn not_taken(session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     session.outbox.current.iter().map(paused).collect()
 }
 
-/// Decides whether a session resumes after a provider's limit.
+/// Returns the events of a session that resumes after a provider's limit.
 pub(super) fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let refused = match may_go_on(state, session) {
         Err(refusal) => {
@@ -111,7 +111,7 @@ pub(super) fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<Ses
 }
 
 impl Session {
-    /// Returns the time of the next timer, if nothing else happens before.
+    /// Returns the time at which it is due next, if nothing happens before.
     pub(crate) fn due(
         &self,
         settings: &Settings,
@@ -139,7 +139,7 @@ impl Session {
             Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(self.forgotten_at(*at, settings)),
             _ => self.again_at(),
         };
-        otherwise.into_iter().chain(self.resume_at).min()
+        otherwise.into_iter().chain(self.resume.at).min()
     }
 
     /// Returns the time until which it waits for sessions that change the files of its task.
@@ -148,8 +148,8 @@ impl Session {
         crate::forecast::may_wait(self).then(|| since + crate::forecast::HOLD_MOST)
     }
 
-    /// Returns the time at which a message of its last launch has to be sent again, unless the process turns out to
-    /// have taken it.
+    /// Returns the time at which a message that its last process was started with is delivered again, unless the process
+    /// turns out to have taken it.
     pub(super) fn proof_is_due(&self) -> Option<Timestamp> {
         match self.outbox.current.as_ref()?.stage {
             Stage::Written { proof_by } if self.holds.is_empty() => Some(proof_by),
@@ -164,7 +164,7 @@ impl Session {
         (ended + settings.keep_ended).max(restorable.unwrap_or(ended))
     }
 
-    /// Returns the time of the next try.
+    /// Returns the time at which a try that failed is made again.
     fn again_at(&self) -> Option<Timestamp> {
         match &self.phase {
             Phase::Preparing { .. } | Phase::Ended { .. } => self.workspace.again_at,
@@ -173,21 +173,21 @@ impl Session {
         }
     }
 
-    /// Returns the time at which its time budget is spent.
+    /// Returns the time at which its limit of time is reached.
     fn time_is_up(&self) -> Option<Timestamp> {
         let Phase::Running { since, .. } = self.phase else { return None };
-        let limit = self.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
-        Some(since + Duration::from_secs(limit.saturating_sub(self.ran)))
+        let limit = self.usage.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
+        Some(since + Duration::from_secs(limit.saturating_sub(self.usage.ran)))
     }
 
-    /// Returns the time at which its time is added to a shared time budget.
+    /// Returns the time at which its running time is added to a shared budget of time.
     fn count_at(&self, counts_time: bool) -> Option<Timestamp> {
         let Phase::Running { since, .. } = self.phase else { return None };
-        let next = (self.spend.seconds + COUNTED_EVERY).saturating_sub(self.ran);
+        let next = (self.usage.spend.seconds + COUNTED_EVERY).saturating_sub(self.usage.ran);
         counts_time.then(|| since + Duration::from_secs(next))
     }
 
-    /// Returns the time at which even a running turn is ended because its budget is overdrawn, with the reason.
+    /// Returns the time at which also the running turn is ended, because its budget is overdrawn, and the reason.
     fn halts_at(&self) -> Option<(Timestamp, String)> {
         let Phase::Running { since, .. } = self.phase else { return None };
         let hold = self.holds.get(&HoldKind::Budget)?;
@@ -195,15 +195,15 @@ impl Session {
             return None;
         }
         let grace = hold.since + GRACE;
-        if self.limits.overdrawn(&self.spend).is_some() {
+        if self.usage.limits.overdrawn(&self.usage.spend).is_some() {
             return Some((grace, hold.why.clone()));
         }
-        let seconds = self.limits.overdrawn_seconds()?;
-        let over = since + Duration::from_secs(seconds.saturating_sub(self.ran));
+        let seconds = self.usage.limits.overdrawn_seconds()?;
+        let over = since + Duration::from_secs(seconds.saturating_sub(self.usage.ran));
         Some((grace.max(over), hold.why.clone()))
     }
 
-    /// Returns the time at which it has been idle for too long, with its work not done and no person at its keyboard.
+    /// Returns the time at which it has been idle for too long, with its work not done and no person typing.
     fn lingers_at(&self, idle_after: Duration) -> Option<Timestamp> {
         let at_prompt =
             matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::Idle;
@@ -214,25 +214,26 @@ impl Session {
             .then(|| since + idle_after)
     }
 
-    /// Returns the time of the next look at the agent, because the evidence may be outdated.
+    /// Returns the time of the next look at the agent, because its judged activity may be stale by then.
     fn look_at(&self, settings: &Settings) -> Option<Timestamp> {
-        if self.look {
+        if self.watch.wanted {
             return None;
         }
         match self.judgement.activity {
             Activity::Starting | Activity::Working | Activity::Unknown => {
-                Some(self.looked + settings.look_after)
+                Some(self.watch.looked + settings.look_after)
             }
             // It waits for a person, who may have come: soon at first, then less and less often.
             Activity::NeedsInput | Activity::Blocked => {
-                let waited = self.looked.since(self.activity_since);
-                Some(self.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
+                let waited = self.watch.looked.since(self.activity_since);
+                Some(self.watch.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
             }
             Activity::Idle | Activity::RateLimited => {
                 // A person typed, and no signal has followed.
-                let typed = self.evidence.human_typed.filter(|typed| *typed > self.looked);
+                let typed = self.evidence.human_typed.filter(|typed| *typed > self.watch.looked);
                 // A turn has ended, and the agent's folder and branch were not checked since.
-                let turned = (self.activity_since > self.placed).then_some(self.placed + settings.look_after);
+                let turned = (self.activity_since > self.watch.placed)
+                    .then_some(self.watch.placed + settings.look_after);
                 [typed.map(|typed| typed + settings.human_quiet), turned].into_iter().flatten().min()
             }
             Activity::Exited => None,

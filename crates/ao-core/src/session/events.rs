@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AfterStop, Answer, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec, Stand,
+    AfterStop, Answer, CheckedOut, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec,
 };
 use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
@@ -15,7 +15,7 @@ use crate::incident::IncidentKey;
 use crate::workspace::KeepReason;
 use crate::{Attempt, ConversationId, PullId, Timestamp};
 
-/// An input for an existing session.
+/// Input for a session that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionInput {
     // Results of effects.
@@ -64,16 +64,16 @@ pub enum SessionInput {
         attempt: Attempt,
         signals: Vec<Signal>,
     },
-    /// The drift of the workspace from what was created (wrong branch, moved, …), if there is one.
-    Place {
+    /// The drift of the workspace, if there is any.
+    Drift {
         attempt: Attempt,
-        astray: Option<String>,
+        drift: Option<String>,
     },
-    /// The branch and commit that its workspace is on now.
-    Stands {
-        stand: Stand,
+    /// Branch and head that are checked out in its workspace now.
+    CheckedOut {
+        checked_out: CheckedOut,
     },
-    /// There is no workspace to start its process in: it was removed outside `ao`.
+    /// There is no workspace to start its process in: it was removed by another program or person.
     TreeGone {
         attempt: Attempt,
         path: String,
@@ -102,12 +102,12 @@ pub enum SessionInput {
         effect: EffectKey,
         why: String,
     },
-    // Reports from outside.
+    // Observations.
     Signal(Signal),
     /// A text that the agent took as a user's turn, reported by its hook, transcript or protocol.
     Proof {
         attempt: Attempt,
-        /// The delivery, if the reporter itself has written it.
+        /// The delivery, if the reporter wrote it itself.
         delivery: Option<u32>,
         turn: String,
         text: String,
@@ -119,11 +119,11 @@ pub enum SessionInput {
     /// The agent was denied this tool call.
     Denied {
         attempt: Attempt,
-        /// Identifies the call, at every repetition and from every source.
+        /// Identity of the call, however often it is reported.
         call: String,
         tool: String,
     },
-    /// The agent reports too much, and only the latest part of it is passed on.
+    /// The agent reports faster than its reports are of use, and only the latest is passed on.
     Flooding {
         attempt: Attempt,
     },
@@ -188,7 +188,7 @@ pub enum SessionInput {
         kind: HoldKind,
     },
     // Consequences of other events.
-    /// The provider's limit is over: it resumes after that time, plus a random delay of at most `within`.
+    /// The provider's limit is over: it goes on after that long, and at most as much later again.
     LimitOver {
         after: Duration,
         within: Duration,
@@ -203,7 +203,7 @@ pub enum SessionInput {
     Due,
 }
 
-/// An event of a session.
+/// Event of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEvent {
@@ -219,7 +219,6 @@ pub enum SessionEvent {
     WorkspaceReady {
         path: String,
         base: String,
-        #[serde(default = "yes")]
         set_up: bool,
     },
     WorkspaceSetUp {},
@@ -262,23 +261,23 @@ pub enum SessionEvent {
     /// Time alone has changed the judgement.
     Rejudged {},
     LookWanted {},
-    /// A look has finished; its signals come before this event.
+    /// The look is over; the events before this are what was seen.
     Looked {},
     LookFailed {
         why: String,
     },
     /// The agent works in another folder or on another branch than its own.
-    WentAstray {
+    Drifted {
         what: String,
     },
-    BackInPlace {},
-    /// Its workspace was removed outside `ao`, and is created again.
+    DriftEnded {},
+    /// Its workspace was removed by another program or person, and is created anew.
     TreeLost {
         path: String,
     },
     /// Its workspace is on another branch or commit than before.
-    Stands {
-        stand: Stand,
+    CheckoutChanged {
+        checked_out: CheckedOut,
     },
     Answering {
         answer: Answer,
@@ -322,7 +321,7 @@ pub enum SessionEvent {
     /// Back in the queue: woken by a message, retried or restored by a person.
     Requeued {
         why: String,
-        /// The runtime of its processes from now on, if it changes.
+        /// The runtime of its processes from now on, if it has changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<String>,
     },
@@ -368,7 +367,7 @@ pub enum SessionEvent {
         delivery: u32,
         why: String,
     },
-    /// It has waited long enough for files in use by others.
+    /// It has waited long enough for the sessions in its way.
     WaitedEnough {},
     /// The hooks that may object to its start were asked, and do not.
     Cleared {},
@@ -423,13 +422,8 @@ pub enum SessionEvent {
     WorkspaceKept {
         reasons: Vec<KeepReason>,
     },
-    /// Leaves the memory, together with what no other session needs: its finished pull requests, its closed task.
+    /// Leaves the memory, together with its finished pull requests and its closed task.
     Archived {
         pulls: BTreeSet<PullId>,
     },
-}
-
-/// Workspaces from before set-up was recorded had none to wait for.
-fn yes() -> bool {
-    true
 }

@@ -10,7 +10,7 @@
 //! A prefix of a name or of an id is enough if it is unique. An issue is always typed in full: `issue-4` does not
 //! mean issue 42.
 
-/// The facts by which a session can be found.
+/// The names of a session by which it is found.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionHandle<'a> {
     pub id: &'a str,
@@ -22,7 +22,7 @@ pub struct SessionHandle<'a> {
     pub live: bool,
 }
 
-/// The result of resolving a typed name.
+/// Result of the search for a typed name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionMatch<T> {
     One(T),
@@ -63,7 +63,7 @@ impl SessionHandle<'_> {
         self.names().iter().chain(&self.issue_names()).any(|name| name == meant)
     }
 
-    /// Returns whether one of its names has this prefix. The name of its project alone names no session.
+    /// Returns true if one of its names begins like this. The name of its project alone names no session.
     fn begins_with(&self, meant: &str) -> bool {
         let project = slug(self.project);
         if project.starts_with(meant.trim_end_matches('-')) {

@@ -9,7 +9,7 @@ use crate::state::State;
 
 pub(super) fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
     // A session about to resume after a limit is held again by a new one.
-    let again = kind == HoldKind::Account && session.resume_at.is_some();
+    let again = kind == HoldKind::Account && session.resume.at.is_some();
     if session.holds.contains_key(&kind) && !again {
         return vec![];
     }
@@ -31,7 +31,7 @@ pub(super) fn resume(
     now: Timestamp,
     limits: Option<Limits>,
 ) -> Result<Vec<SessionEvent>, Refusal> {
-    if let Some(reached) = limits.unwrap_or(session.limits).reached(&session.spend) {
+    if let Some(reached) = limits.unwrap_or(session.usage.limits).reached(&session.usage.spend) {
         return Err(spent_budget(session, &reached));
     }
     let by_word = [HoldKind::Person, HoldKind::Consent, HoldKind::Budget, HoldKind::Hook];
@@ -48,7 +48,7 @@ pub(super) fn resume(
     Ok(events)
 }
 
-/// Returns the refusal for its own spent budget, with the command that helps.
+/// Returns the refusal of a session whose own budget is spent, with the command that raises it.
 pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
     Refusal::Budget {
         session: session.id,
@@ -65,7 +65,7 @@ fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
     Err(Refusal::Limited {
         name: session.spec.name.clone(),
         account: session.account().to_owned(),
-        until: state.accounts.get(session.account()).copied().or(session.resume_at),
+        until: state.accounts.get(session.account()).copied().or(session.resume.at),
         by_itself: state.resumes_by_itself(session),
     })
 }
@@ -73,9 +73,11 @@ fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
 /// Refuses if a shared budget is spent.
 fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
     for budget in state.budgets_of(session) {
-        let Some(purse) = state.purses.get(&budget).filter(|purse| purse.cap.is_some()) else { continue };
-        let limits = purse.limits_at(now, state.limits_of(&budget));
-        if let Some(reached) = limits.reached(&purse.spent_at(now)) {
+        let Some(usage) = state.budget_usage.get(&budget).filter(|usage| usage.cap.is_some()) else {
+            continue;
+        };
+        let limits = usage.limits_at(now, state.limits_of(&budget));
+        if let Some(reached) = limits.reached(&usage.spent_at(now)) {
             let name = &session.spec.name;
             return Err(Refusal::Budget {
                 session: session.id,
@@ -98,17 +100,17 @@ pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<Sessio
     ]
 }
 
-/// Decides the events of a new total of spending.
+/// Returns the events of a new total usage.
 pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
-    let spend = session.spend.later(total);
+    let spend = session.usage.spend.later(total);
     let mut events = Vec::new();
-    if spend != session.spend {
+    if spend != session.usage.spend {
         events.push(SessionEvent::Spent { spend });
     }
-    if let Some(reached) = session.limits.reached(&spend) {
+    if let Some(reached) = session.usage.limits.reached(&spend) {
         events.extend(hold(session, HoldKind::Budget, format!("its budget is spent: {reached}")));
-    } else if let Some(mark) = session.limits.nearly_reached(&spend)
-        && !session.budget_marked
+    } else if let Some(mark) = session.usage.limits.nearly_reached(&spend)
+        && !session.usage.marked
     {
         events.push(SessionEvent::BudgetMarked { mark: mark.to_string() });
     }
@@ -116,12 +118,12 @@ pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
 }
 
 impl Session {
-    /// Returns its usage by our own count, regardless of the agent's reports.
+    /// Returns its usage by our own count, whatever its agent reports.
     pub(super) fn counted(&self, now: Timestamp) -> Spend {
         let running = match self.phase {
             Phase::Running { since, .. } => now.since(since).as_secs(),
             _ => 0,
         };
-        Spend { turns: self.turns, seconds: self.ran.saturating_add(running), ..Spend::default() }
+        Spend { turns: self.usage.turns, seconds: self.usage.ran.saturating_add(running), ..Spend::default() }
     }
 }

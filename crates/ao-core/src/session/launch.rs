@@ -1,4 +1,4 @@
-//! Launches of a session: its slot, its conversation, a first message; and whether it may start at all.
+//! The next process of a session: its slot, its conversation, perhaps a first message; and the conditions for it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use crate::{Attempt, ConversationId, Moment, SessionId, Timestamp};
 /// Decides how the next process starts: resumed, or afresh with the task; with or without a first message.
 pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Vec<SessionEvent> {
     let abilities = session.spec.agent.abilities;
-    let resume = session.conversation_begun && abilities.resume;
+    let resume = session.launch.begun && abilities.resume;
     let mut events = Vec::new();
     let mut outbox = Cow::Borrowed(&session.outbox);
-    if !resume && session.conversation_begun {
+    if !resume && session.launch.begun {
         // The agent remembers nothing. Messages that an earlier process may have taken are sent again.
         events.push(SessionEvent::ConversationGone { attempt });
         outbox.to_mut().unsend();
@@ -27,7 +27,7 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
         outbox.to_mut().queue(&message, None);
         events.push(SessionEvent::MessageQueued { message, replaces: None });
     }
-    let conversation = match &session.conversation {
+    let conversation = match &session.launch.conversation {
         Some(conversation) if resume => conversation.clone(),
         _ => fresh_conversation(session.id, moment),
     };
@@ -56,12 +56,12 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
 fn before_launch(session: &Session, outbox: &Outbox, resume: bool, now: Timestamp) -> Vec<Message> {
     let mut messages = Vec::new();
     // The task may have been given up with an earlier stop, or be lost with the conversation.
-    if !(outbox.waits_for_task() || resume && session.task_taken) {
+    if !(outbox.waits_for_task() || resume && session.launch.task_taken) {
         messages.push(task_message(session, now));
     }
     if !resume {
         // The messages of the interrupted turn are lost with the conversation.
-        let again = session.unfinished.iter().filter(|message| message.kind != MessageKind::Task);
+        let again = session.resume.unfinished.iter().filter(|message| message.kind != MessageKind::Task);
         messages.extend(again.map(|message| Message { key: None, queued: now, ..message.clone() }));
         return messages;
     }
@@ -82,7 +82,7 @@ const STARTED_AGAIN: &str = "You were stopped and are started again. See what is
 /// the person wants the work done, and at its prompt it would wait forever.
 pub(super) fn restored(session: &Session, now: Timestamp, runtime: Option<String>) -> Vec<SessionEvent> {
     let crashed = matches!(session.phase, Phase::Exited { code, .. } if code != Some(0));
-    let is_silent = session.outbox.is_empty() && session.task_taken && !session.left_a_turn();
+    let is_silent = session.outbox.is_empty() && session.launch.task_taken && !session.left_a_turn();
     let mut events = vec![requeued(session, "restored", runtime)];
     if crashed && is_silent && session.leaves_work() && session.spec.agent.abilities.resume {
         let message = daemon_message(session, now, STARTED_AGAIN);
@@ -101,7 +101,7 @@ pub(crate) fn admit(session: &Session, moment: &Moment, ports: BTreeMap<String, 
     events
 }
 
-/// Checks whether the work is still wanted: the task is open and its change has not been merged.
+/// Refuses if the work is not wanted any more: the task is closed, or its change was merged.
 pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Some(task) = &session.spec.task
         && state.tasks.get(task).is_some_and(|task| task.closed)
@@ -118,7 +118,7 @@ pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal>
     }
 }
 
-/// Wakes a session without a process for a message that it has not taken yet.
+/// Wakes a session whose process has ended, if a message waits for it.
 pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let code = match session.phase {
         Phase::Exited { code, .. } => code,
@@ -144,14 +144,14 @@ pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<Sess
     // After a crash that restarts did not fix, only a newer message justifies another try.
     let reason =
         code == Some(0) || session.outbox.waiting.iter().any(|message| message.queued >= session.stopped);
-    if reason && session.in_vain <= settings.restarts {
+    if reason && session.launch.fruitless <= settings.restarts {
         vec![SessionEvent::Requeued { why: "a message waits for it".into(), runtime: None }]
     } else {
         vec![]
     }
 }
 
-/// Checks whether a restore is accepted. Every advice to restore asks this first.
+/// Refuses a restore that is not possible. Advice of one asks this first.
 pub(crate) fn may_restore(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
     match session.phase {
         Phase::Exited { .. } if session.rests_after_turn() => {
@@ -164,13 +164,13 @@ pub(crate) fn may_restore(state: &State, session: &Session, now: Timestamp) -> R
     }
 }
 
-/// Checks whether an ended session may return: its work is wanted, and no other has replaced it.
+/// Refuses if a session that has ended may not come back: its work is not wanted, or another one has taken its place.
 fn may_begin_again(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Phase::Ended { outcome: Outcome::Merged { pull }, .. } = &session.phase {
         return Err(Refusal::AlreadyMerged { pull: pull.clone() });
     }
     // The end of a session ends its holds, but not its spending.
-    if let Some(reached) = session.limits.reached(&session.spend) {
+    if let Some(reached) = session.usage.limits.reached(&session.usage.spend) {
         return Err(spent_budget(session, &reached));
     }
     may_go_on(state, session)?;

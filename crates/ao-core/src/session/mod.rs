@@ -13,6 +13,7 @@
 mod classic;
 mod decide;
 mod denied;
+mod dialog;
 mod due;
 mod effects;
 mod events;
@@ -32,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
-use crate::evidence::{Activity, Evidence, Judgement, Source};
+use crate::evidence::{Activity, Evidence, Judgement};
 use crate::setup::Origin;
 use crate::workspace::{Workspace, WorkspaceState};
 use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
@@ -40,26 +41,28 @@ use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskI
 pub use classic::ClassicState;
 pub(crate) use decide::decide;
 pub use denied::Denied;
+pub use dialog::{Answer, DialogState, LastDialog, OpenQuestion};
 pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
 pub(crate) use handle::slug;
 pub use handle::{SessionHandle, SessionMatch, session_meant};
 pub(crate) use launch::{admit, may_go_on, may_restore};
+pub use lease::PortLease;
 pub(crate) use lease::{Leases, port_holders, room};
 pub(crate) use outbox::backoff;
 pub use outbox::{
     Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, is_turn_of,
 };
-pub use process_ref::ProcessRef;
 pub(crate) use say::task_message;
+pub use process_ref::ProcessRef;
 pub use status::{Status, StatusWord};
 
-/// The specification of a session, from its creation. It never changes afterwards.
+/// The order that a session was made by. It never changes, except that the core gives it a name and a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionSpec {
+pub struct SessionSpec<Name = String> {
     /// Unique among the sessions in memory; the name that people type.
-    pub name: String,
+    pub name: Name,
     pub project: ProjectId,
     pub task: Option<TaskId>,
     pub role: Role,
@@ -71,15 +74,13 @@ pub struct SessionSpec {
     pub runtime: String,
     /// The workspace's kind, such as `worktree` or `clone`.
     pub workspace: String,
-    pub branch: String,
-    /// The starting point of its workspace.
-    #[serde(default)]
+    pub branch: Name,
+    /// The commit that its workspace begins with.
     pub origin: Origin,
     /// A higher number runs first.
     pub priority: i32,
-    #[serde(default)]
     pub limits: Limits,
-    /// A person vouched for the task, regardless of its author.
+    /// A person answers for the task, whoever wrote it. No agent can.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trusted: bool,
 }
@@ -92,31 +93,30 @@ pub enum Role {
     Worker,
     /// Helps a person steer the others. Idle is its natural state.
     Orchestrator,
-    /// Reviews a change of another author.
+    /// Reviews the change of another session or person.
     Reviewer,
 }
 
-/// The agent, with its declared abilities. Nothing is guessed from the name.
+/// The agent of a session and its declared abilities. Nothing is guessed from the name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentChoice {
     pub name: String,
     /// The specialist, if it is one; `name` is then that of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specialist: Option<String>,
-    /// The account whose quota it uses; sessions of one account pause and resume together.
+    /// The account whose quota it uses; sessions of one account stop and go together.
     pub account: Option<String>,
     pub model: Option<String>,
-    /// Its permissions, as configured.
+    /// Its permission mode, as the configuration names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<String>,
     /// Further arguments for its program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    #[serde(default)]
     pub abilities: AgentAbilities,
 }
 
-/// The declared abilities of an agent.
+/// The abilities that an agent declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentAbilities {
     /// Can continue an earlier conversation in a new process.
@@ -217,17 +217,17 @@ pub enum AfterStop {
 pub enum Outcome {
     /// Its change is part of the base branch.
     Merged { pull: PullId },
-    /// It was stopped on request.
+    /// It was stopped.
     Stopped { by: String, why: String },
 }
 
-/// The reason why a session gets no further turn, although nothing is wrong with it.
+/// The reason why a session gets no further turn, though nothing is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldKind {
     /// A person paused it.
     Person,
-    /// It could resume after a provider's limit, but only on a person's request.
+    /// It could resume after a provider's limit, but only with a person's consent.
     Consent,
     /// Its budget is spent; a new limit is needed.
     Budget,
@@ -252,49 +252,78 @@ pub struct Hold {
     pub since: Timestamp,
 }
 
-/// A dialog as it was last seen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastDialog {
-    /// The time at which it was opened.
-    pub since: Timestamp,
-    pub question: String,
-    /// The time at which it was last seen.
-    pub seen: Timestamp,
-    /// The question as each source reports it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub words: BTreeMap<Source, String>,
-}
-
-/// The question of an open dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenQuestion<'a> {
-    /// Counts the questions of the session from 1. An answer names it.
-    pub number: u32,
-    pub text: &'a str,
-}
-
-/// A person's answer to a dialog.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    pub number: u32,
-    pub by: String,
-    /// The question. An answer to one question must not reach the next.
-    pub question: String,
-    /// The number of the question; 0 in records from before questions had numbers.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub to: u32,
-    pub text: String,
-}
-
-/// The branch and commit that a workspace is on.
+/// The branch and head that are checked out in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Stand {
-    /// The branch that is checked out; absent if the head is detached, or was not looked at yet.
+pub struct CheckedOut {
+    /// Absent if the head is on no branch, or nothing was seen yet.
     pub branch: Option<String>,
     pub head: Option<Commit>,
 }
 
-/// A session, as recorded in the log.
+/// State of a session's launches.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LaunchState {
+    /// Chosen before the first launch, so that a crash cannot leave it unknown.
+    pub conversation: Option<ConversationId>,
+    /// The agent has run with that conversation, so there is something to resume.
+    pub begun: bool,
+    /// The present conversation has the task.
+    pub task_taken: bool,
+    /// Unplanned ends since the last stable run.
+    pub restarts: u32,
+    /// Launches in a row in which the agent took no message.
+    pub fruitless: u32,
+    /// Processes that were started.
+    pub count: u32,
+}
+
+/// Observations of a running agent and its workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WatchState {
+    /// The agent is to be looked at, because it has been quiet for too long.
+    pub wanted: bool,
+    /// Time of the last look.
+    pub looked: Timestamp,
+    /// Time at which its workspace was last compared with the one that was created.
+    pub placed: Timestamp,
+    /// The drift of the workspace, if there is any.
+    pub drift: Option<String>,
+    /// Branch and head that its workspace was last seen on.
+    pub checked_out: CheckedOut,
+}
+
+/// Usage of a session's own budget.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SessionUsage {
+    pub spend: Spend,
+    /// The part of it that was added to its project's sum at an earlier end.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub summed: Spend,
+    /// The part that earlier attempts used up: the agent counts from nought each time.
+    pub before: Spend,
+    /// Turns that the agent took, by our own count.
+    pub turns: u64,
+    /// Seconds that its processes ran, by our own count.
+    pub ran: u64,
+    /// The limits in force: those of the specification, or of a later resume.
+    pub limits: Limits,
+    /// The soft mark of the budget has been announced.
+    pub marked: bool,
+}
+
+/// A turn that was cut short, and when it goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ResumeState {
+    /// Time at which it resumes after a provider's limit that is over.
+    pub at: Option<Timestamp>,
+    /// The last turn was cut short: by a provider's limit, or because its process died in it.
+    pub cut_short: bool,
+    /// The messages of the turn that has not come to its end. An agent that forgets them with its process gets them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<Message>,
+}
+
+/// A session, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     pub id: SessionId,
@@ -304,121 +333,71 @@ pub struct Session {
     /// The latest attempt; 0 before the first.
     pub attempt: Attempt,
     pub process: Option<ProcessRef>,
-    /// The time at which its last process began to be ended.
+    /// Time at which its last process began to be ended.
     pub stopped: Timestamp,
-    /// Chosen before the first launch, so that a crash cannot leave it unknown.
-    pub conversation: Option<ConversationId>,
-    /// The agent has run with that conversation, so that there is something to resume.
-    pub conversation_begun: bool,
-    /// Unplanned ends since the last stable run.
-    pub restarts: u32,
-    /// The present conversation has the task.
-    pub task_taken: bool,
-    /// Launches in a row in which the agent took none of its messages.
-    #[serde(default)]
-    pub in_vain: u32,
+    pub launch: LaunchState,
     pub workspace: Workspace,
-    /// The hooks that may object to its start have been asked and did not. Asked once, until it ends.
+    /// The hooks that may object to its start were asked and did not. Asked once, until it ends.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
     /// The files that its task names, as far as they look like paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
-    /// It has waited long enough for sessions that change these.
+    /// It has waited long enough for the sessions that change these.
     #[serde(default, skip_serializing_if = "is_false")]
     pub waited: bool,
-    /// The number of processes started for it.
-    #[serde(default)]
-    pub launches: u32,
-    /// The ports leased to it while it has a slot, by the variables that carry them.
-    #[serde(default)]
-    pub ports: BTreeMap<String, u16>,
-    /// The ports that it had before, which its programs may still use. It gets them again if they are free.
-    #[serde(default)]
-    pub ports_before: BTreeMap<String, u16>,
-    /// Ports that another program was found to listen on.
-    #[serde(default)]
-    pub ports_refused: BTreeSet<u16>,
+    pub ports: PortLease,
     pub evidence: Evidence,
     /// The judgement of the evidence at the last signal.
     pub judgement: Judgement,
-    /// The time of the judgement. Time alone may have changed it since; [`Session::due`] returns when.
+    /// Time of the judgement. Time alone may have changed it since; [`Session::due`] returns when.
     pub judged: Timestamp,
-    /// The time since which the judged activity has not changed.
+    /// Time of the last change of the judged activity.
     pub activity_since: Timestamp,
-    /// Set while a look at the agent is wanted, because it has been quiet for too long.
-    pub look: bool,
-    /// The time of the last look.
-    pub looked: Timestamp,
+    pub watch: WatchState,
     pub outbox: Outbox,
-    /// The answer that is being given to the open dialog.
-    #[serde(default)]
-    pub answer: Option<Answer>,
-    /// The time since which a dialog is open. It stays the same dialog until the agent is seen to do something else,
-    /// even if the evidence is missing in between.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialog: Option<Timestamp>,
-    /// The latest dialog. Reports overtake each other, so for a moment it may seem to be gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_dialog: Option<LastDialog>,
-    /// The number of questions it has asked, which is the number of the last one.
-    #[serde(default)]
-    pub questions: u32,
-    /// The time of the last answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answered: Option<Timestamp>,
-    /// The number of the last answer.
-    #[serde(default)]
-    pub answers: u32,
-    /// The time at which the agent's folder and branch were last checked.
-    #[serde(default)]
-    pub placed: Timestamp,
-    /// The drift of the workspace (other branch, moved, replaced), if there is one.
-    #[serde(default)]
-    pub astray: Option<String>,
-    /// The branch and commit that its workspace was last seen on.
-    #[serde(default)]
-    pub stand: Stand,
+    pub dialogs: DialogState,
     pub holds: BTreeMap<HoldKind, Hold>,
-    pub spend: Spend,
+    pub usage: SessionUsage,
     /// The tool calls that the agent was denied.
     #[serde(default, skip_serializing_if = "Denied::is_none")]
     pub denied: Denied,
-    /// The part of it that was added to the project's total at an earlier end.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub summed: Spend,
-    /// The usage of the attempts before the present one: the agent counts from zero each time.
-    pub spent_before: Spend,
-    /// Turns that the agent has taken from us, and seconds that its processes ran, by our own count.
-    pub turns: u64,
-    pub ran: u64,
-    /// The limits in force: those of the specification, or of a later resume.
-    pub limits: Limits,
-    /// The soft mark of the budget has been announced.
-    pub budget_marked: bool,
     pub pulls: BTreeSet<PullId>,
-    /// The time at which it resumes after a provider's limit.
-    #[serde(default)]
-    pub resume_at: Option<Timestamp>,
-    /// Its last turn was interrupted: by a provider's limit, or because its process died.
-    #[serde(default)]
-    pub cut_short: bool,
-    /// The messages of the unfinished turn. An agent that loses them with its process gets them again.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unfinished: Vec<Message>,
-    /// The last line of output of the present attempt.
+    pub resume: ResumeState,
+    /// The last line of output of the present attempt's agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
-    /// The time at which the agent last took a message.
+    /// Time at which the agent last took a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Timestamp>,
     /// The start of an idle time that has lasted too long, if there is one.
-    #[serde(default)]
     pub lingers: Option<Timestamp>,
 }
 
+impl<Name> SessionSpec<Name> {
+    /// Returns the spec with another name and branch.
+    pub fn named<New>(self, name: New, branch: New) -> SessionSpec<New> {
+        SessionSpec {
+            name,
+            branch,
+            project: self.project,
+            task: self.task,
+            role: self.role,
+            title: self.title,
+            prompt: self.prompt,
+            agent: self.agent,
+            runtime: self.runtime,
+            workspace: self.workspace,
+            origin: self.origin,
+            priority: self.priority,
+            limits: self.limits,
+            trusted: self.trusted,
+        }
+    }
+}
+
 impl HoldKind {
-    /// Returns whether it means that a budget is spent.
+    /// Returns true if it means that a budget is spent.
     pub fn is_budget(self) -> bool {
         matches!(
             self,
@@ -432,7 +411,7 @@ impl HoldKind {
 }
 
 impl AgentChoice {
-    /// Returns its display name: that of the specialist, or else of the tool.
+    /// Returns the name that people use: the specialist's, or else the tool's.
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
@@ -442,21 +421,17 @@ fn is_nothing(spend: &Spend) -> bool {
     *spend == Spend::default()
 }
 
-fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
 fn is_false(value: &bool) -> bool {
     !value
 }
 
 impl Session {
-    /// Returns the branch of its work: the one its workspace was last seen on, or else the one it was created for.
+    /// Returns the branch of its work: the one its workspace was last seen on, or else the one it was made for.
     pub fn branch(&self) -> &str {
-        self.stand.branch.as_deref().unwrap_or(&self.spec.branch)
+        self.watch.checked_out.branch.as_deref().unwrap_or(&self.spec.branch)
     }
 
-    /// Returns the pull request that it was started to review.
+    /// Returns the pull request that it reviews.
     pub fn reads(&self) -> Option<&PullId> {
         match &self.spec.origin {
             Origin::Read { pull, .. } if self.spec.role == Role::Reviewer => Some(pull),
@@ -475,46 +450,22 @@ impl Session {
             attempt: Attempt(0),
             process: None,
             stopped: at,
-            conversation: None,
-            conversation_begun: false,
-            restarts: 0,
-            task_taken: false,
-            in_vain: 0,
+            launch: LaunchState::default(),
             workspace: Workspace::default(),
             cleared: false,
-            launches: 0,
-            ports: BTreeMap::new(),
-            ports_before: BTreeMap::new(),
-            ports_refused: BTreeSet::new(),
+            ports: PortLease::default(),
             judgement: crate::evidence::judge(&evidence, at),
             judged: at,
             activity_since: at,
             evidence,
-            look: false,
-            looked: at,
+            watch: WatchState { looked: at, placed: at, ..WatchState::default() },
             outbox: Outbox::default(),
-            answer: None,
-            dialog: None,
-            last_dialog: None,
-            questions: 0,
-            answered: None,
-            answers: 0,
-            placed: at,
-            astray: None,
-            stand: Stand::default(),
+            dialogs: DialogState::default(),
             holds: BTreeMap::new(),
-            spend: Spend::default(),
+            usage: SessionUsage { limits: spec.limits, ..SessionUsage::default() },
             denied: Denied::default(),
-            summed: Spend::default(),
-            spent_before: Spend::default(),
-            turns: 0,
-            ran: 0,
-            limits: spec.limits,
-            budget_marked: false,
             pulls: BTreeSet::new(),
-            resume_at: None,
-            cut_short: false,
-            unfinished: Vec::new(),
+            resume: ResumeState::default(),
             last_words: None,
             took: None,
             lingers: None,
@@ -526,15 +477,15 @@ impl Session {
     pub fn open_question(&self) -> Option<OpenQuestion<'_>> {
         let asks =
             matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::NeedsInput;
-        asks.then(|| OpenQuestion { number: self.questions, text: &self.judgement.detail })
+        asks.then(|| OpenQuestion { number: self.dialogs.questions, text: &self.judgement.detail })
     }
 
-    /// Returns whether it still claims its task: every session that has not ended.
+    /// Returns true if it still claims its task: everything that has not ended.
     pub fn is_live(&self) -> bool {
         !matches!(self.phase, Phase::Ended { .. })
     }
 
-    /// Returns whether it may have a process, and so counts against the caps.
+    /// Returns true if it may have a process, and so counts against the caps.
     pub fn takes_slot(&self) -> bool {
         matches!(
             self.phase,
@@ -546,8 +497,7 @@ impl Session {
         )
     }
 
-    /// Returns whether its agent ends its process with each turn, and has ended the last one well. It has nothing to
-    /// do until it gets a message.
+    /// Returns true if its agent ends its process with each turn and has ended the last one well. It waits for a message then.
     pub fn rests_after_turn(&self) -> bool {
         self.spec.agent.abilities.one_turn && matches!(self.phase, Phase::Exited { code: Some(0), .. })
     }
@@ -557,20 +507,20 @@ impl Session {
         matches!(self.phase, Phase::Ended { outcome: Outcome::Merged { .. }, .. })
     }
 
-    /// Returns whether the last turn of its process was not finished.
+    /// Returns true if the last turn of its last process was not finished.
     pub(crate) fn left_a_turn(&self) -> bool {
-        self.cut_short || !self.unfinished.is_empty()
+        self.resume.cut_short || !self.resume.unfinished.is_empty()
     }
 
-    /// Returns whether its workspace exists and is being set up.
+    /// Returns true while its workspace is being set up.
     pub fn is_setting_up(&self) -> bool {
         matches!(self.phase, Phase::Preparing { .. })
             && self.workspace.state == WorkspaceState::Ready
             && !self.workspace.set_up
     }
 
-    /// Returns whether the agent may be in the middle of a turn: it works, or it has taken a message without a signal
-    /// since.
+    /// Returns true if the agent may be in the middle of something: it works, or it has taken a message and nothing has been
+    /// seen of it since.
     pub(crate) fn is_at_it(&self) -> bool {
         self.is_live()
             && (self.judgement.activity == Activity::Working

@@ -24,13 +24,13 @@ use crate::{Attempt, Timestamp};
 
 /// The largest size of one delivery; the rest waits for the next quiet point.
 pub(super) const DELIVERY_BYTES: usize = 32 * 1024;
-/// The number of failed messages that stay in memory with their text; the log keeps all of them.
+/// Number of failed messages that stay in memory with their text; the log keeps all of them.
 const FAILED_KEPT: usize = 20;
-/// The number of turns that are remembered, to recognize a late repetition of a proof.
+/// Number of turns that are remembered, to know a late proof from a new one.
 const TURNS_KEPT: usize = 16;
-/// The number of senders' keys that are remembered, to recognize a repeated request.
+/// Number of senders' keys that are remembered, to know a repeated request from a new message.
 const KEYS_KEPT: usize = 64;
-/// The number of accepted messages that are remembered, for queries about one.
+/// Number of accepted messages that are remembered by number, for queries about them.
 const TAKEN_KEPT: usize = 64;
 
 /// A new message for an agent.
@@ -54,7 +54,7 @@ pub enum Sender {
     Daemon,
 }
 
-/// The kind of a message.
+/// The subject of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
@@ -86,16 +86,16 @@ pub struct Delivery {
     pub messages: Vec<Message>,
     pub text: String,
     pub interrupt: bool,
-    /// The number of times it was written, including the present try.
+    /// Times that it was written, the present try included.
     pub tries: u32,
-    /// The number of times it was postponed at the last moment.
+    /// Times that it was put off at the last moment.
     pub pauses: u32,
     /// The launch of this attempt carries it.
     pub with_launch: Option<Attempt>,
     pub stage: Stage,
 }
 
-/// The stage of a delivery.
+/// The progress of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Stage {
@@ -125,7 +125,6 @@ pub struct Outbox {
     keys: VecDeque<(String, u32)>,
     /// The last few accepted messages. Most messages that are in no list were accepted too, but so are some that were
     /// given up.
-    #[serde(default)]
     taken: VecDeque<u32>,
     /// The turns that have proven a delivery. Each proves one, even if it is reported repeatedly.
     turns: VecDeque<String>,
@@ -158,7 +157,7 @@ pub enum Wait {
     },
 }
 
-/// The next step of the outbox.
+/// The next step of an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
     Nothing,
@@ -178,7 +177,7 @@ impl Outbox {
         self.keys.iter().find(|(known, _)| known == key).map(|(_, no)| *no)
     }
 
-    /// Returns whether a message is known to have been accepted. Old ones may have been forgotten.
+    /// Returns true if a message is known to have been accepted. One from long ago may have been forgotten.
     pub fn was_accepted(&self, no: u32) -> bool {
         self.taken.contains(&no)
     }
@@ -289,7 +288,7 @@ impl Outbox {
         self.parked = self.parked.take().or(before);
     }
 
-    /// Returns whether a turn has proven an earlier delivery.
+    /// Returns true if a turn has proven an earlier delivery.
     pub(super) fn proved_by(&self, turn: &str) -> bool {
         self.turns.iter().any(|known| known == turn)
     }
@@ -321,7 +320,7 @@ impl Outbox {
         }
     }
 
-    /// Returns whether a delivery under way carries the task.
+    /// Returns true if a delivery that is under way carries the task.
     pub(super) fn carries_task(&self, delivery: u32) -> bool {
         let current = self.under_way().filter(|current| current.no == delivery);
         current.flat_map(|current| &current.messages).any(|message| message.kind == MessageKind::Task)
@@ -382,7 +381,7 @@ impl Outbox {
         self.waiting.iter().chain(current).any(|message| message.kind == MessageKind::Task)
     }
 
-    /// Returns the deliveries that have begun and not ended.
+    /// Returns the deliveries that are under way.
     pub fn under_way(&self) -> impl Iterator<Item = &Delivery> {
         self.current.iter().chain(&self.parked)
     }
@@ -393,7 +392,7 @@ impl Outbox {
 }
 
 impl Session {
-    /// Returns whether a message may be typed now, or the reason why not.
+    /// Returns the reason why no message may be written to the agent now, if there is one.
     pub fn quiet(&self, interrupt: bool, now: Timestamp, settings: &Settings) -> Result<(), Wait> {
         if !matches!(self.phase, Phase::Running { .. }) {
             return Err(Wait::NotRunning);
@@ -455,15 +454,15 @@ impl Session {
     }
 }
 
-/// Returns whether a turn of the agent is exactly the text of a delivery.
+/// Returns true if a turn that the agent took is the text of a delivery, and nothing else.
 ///
-/// Agents reflow their input: line ends, indentation and trailing space may differ, the rest may not. The whole turn
-/// is compared: "fix it" from another sender contains "fix" and proves nothing about it.
+/// Agents reflow what they are given: line ends, indentation and trailing space may differ, words may not. The whole turn is
+/// compared: "fix it" by somebody else has the words of "fix" in it and proves nothing about that.
 pub fn is_turn_of(taken: &str, ours: &str) -> bool {
     !ours.trim().is_empty() && same_words(taken, ours)
 }
 
-/// Returns the delay before the next try: it doubles, up to a minute.
+/// Returns the time to wait before the next try: doubles, up to a minute.
 pub(crate) fn backoff(tries: u32) -> Duration {
     Duration::from_secs(1 << tries.min(6)).min(Duration::from_secs(60))
 }

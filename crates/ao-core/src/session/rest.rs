@@ -11,11 +11,11 @@ use crate::settings::Settings;
 use crate::{SessionId, Timestamp};
 
 impl Session {
-    /// Returns whether it may give up its slot: its turn is over, no message waits, and it waits for others. An
+    /// Returns true if it may give its slot away: its turn is over, no message waits for it, and it waits for others. An
     /// orchestrator is there for a person and stays.
     ///
-    /// A session without a result may be about to continue, so it counts only after a long idle time, and only if it
-    /// would remember its conversation afterwards.
+    /// One that has nothing to show yet may be about to go on, so it counts only after it has been idle for long, and only if
+    /// it would know afterwards what it was about.
     pub fn may_rest(&self) -> bool {
         let waits_for_others = !self.pulls.is_empty()
             || (self.spec.agent.abilities.resume
@@ -24,17 +24,17 @@ impl Session {
             && self.judgement.activity == Activity::Idle
             && !self.is_at_it()
             && self.outbox.is_empty()
-            && self.answer.is_none()
+            && self.dialogs.answer.is_none()
             && self.spec.role != Role::Orchestrator
             && waits_for_others
     }
 
-    /// Returns whether a person is typing to it, or has just done so.
+    /// Returns true if a person types at it, or has just done so.
     pub(crate) fn is_typed_on(&self, now: Timestamp, settings: &Settings) -> bool {
         self.evidence.human_typed.is_some_and(|typed| now < typed + settings.human_quiet)
     }
 
-    /// Returns the order of giving way: agents that can resume first, then the one that has waited longest.
+    /// Returns the order in which sessions give way: those that can resume their conversation, then the longest idle.
     pub(crate) fn rest_order(&self) -> (Reverse<bool>, Timestamp, SessionId) {
         (Reverse(self.spec.agent.abilities.resume), self.activity_since, self.id)
     }

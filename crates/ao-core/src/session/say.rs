@@ -1,4 +1,4 @@
-//! Messages to an agent: accepted, sent at a quiet point, proven, or given up.
+//! Messages to an agent: queued, written at a quiet point, proven, or given up.
 
 use super::launch::{may_go_on, may_restore};
 use super::outbox::{DELIVERY_BYTES, Next, is_turn_of};
@@ -58,7 +58,7 @@ pub(super) fn send(
     Ok(vec![SessionEvent::MessageQueued { message, replaces }])
 }
 
-/// Decides what a turn of the agent proves: the delivery under way, one that was given up too early, or nothing.
+/// Returns what a turn of the agent's proves: the delivery that is under way, or one that was given up too early, or nothing.
 pub(super) fn proven(
     session: &Session,
     delivery: Option<u32>,
@@ -90,8 +90,8 @@ pub(super) fn proven(
     current.map(|current| SessionEvent::Accepted { delivery: current.no, turn }).into_iter().collect()
 }
 
-/// Returns the prompt for an agent whose conversation is lost and whose change is proposed already. The task alone
-/// would make it start over.
+/// Returns the message for an agent whose conversation is lost and whose change is proposed already. The task itself would
+/// have it begin anew.
 fn where_it_stands(session: &Session) -> String {
     let pulls: Vec<String> = session.pulls.iter().map(ToString::to_string).collect();
     format!(
@@ -133,20 +133,20 @@ pub(super) fn daemon_message(session: &Session, now: Timestamp, body: &str) -> M
     }
 }
 
-/// Returns the message for an agent whose turn was interrupted by a provider's limit. An agent that was only held
-/// needs none, nor does one that has resumed its work by itself.
+/// Returns the message for an agent whose turn was cut short by a provider's limit. One that was only held has nothing to
+/// take up, and one that took up its work by itself needs no message.
 pub(super) fn go_on_message(session: &Session, now: Timestamp) -> Option<SessionEvent> {
     let is_there = matches!(
         session.phase,
         Phase::Running { .. } | Phase::Exited { .. } | Phase::Retrying { .. } | Phase::Resting { .. }
     );
     // A message that was never taken is sent again anyway.
-    let cut = session.cut_short && is_there && session.outbox.current.is_none();
+    let cut = session.resume.cut_short && is_there && session.outbox.current.is_none();
     let body = "The provider's limit is over. Go on where you were stopped.";
     cut.then(|| SessionEvent::MessageQueued { message: daemon_message(session, now, body), replaces: None })
 }
 
-/// Returns whether a message asks the agent to resume its work.
+/// Returns true if a message asks the agent to take up its work again.
 pub(super) fn says_go_on(message: &Message) -> bool {
     message.from == Sender::Daemon && message.kind == MessageKind::Text
 }

@@ -1,4 +1,4 @@
-//! The status of a session for people: one state and its reason, both derived.
+//! Status of a session for people: one word and the reason for it, both derived.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{AfterStop, Delivery, HoldKind, Outcome, Phase, Role, Session, Stage};
 use crate::Timestamp;
 use crate::evidence::{Activity, Reading, judge};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::reaction::threshold;
 use crate::state::State;
 
@@ -36,7 +36,7 @@ pub enum StatusWord {
     Merged,
 }
 
-/// The state of a session, and the reason for it.
+/// Status of a session, and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
     pub word: StatusWord,
@@ -78,7 +78,7 @@ impl Session {
                     | HoldKind::DailyBudget => StatusWord::Capped,
                 };
                 // Sessions of one account resume one after the other.
-                let why = match (kind, self.resume_at) {
+                let why = match (kind, self.resume.at) {
                     (HoldKind::Account, Some(at)) => {
                         format!("the provider's limit is over; it resumes in {} s", at.since(now).as_secs())
                     }
@@ -138,7 +138,7 @@ impl Session {
                     "" => judgement.rule.to_string(),
                     detail => format!("{}: {detail}", judgement.rule),
                 };
-                say(word, self.with_limit(self.with_astray(reason)), self.activity_since)
+                say(word, self.with_limit(self.with_drift(reason)), self.activity_since)
             }
         }
     }
@@ -151,8 +151,8 @@ impl Session {
         }
     }
 
-    /// Returns whether it needs a person although a provider's limit holds it: it asks a question, is blocked or has
-    /// crashed. The end of the limit solves none of these, so the limit must not hide them.
+    /// Returns true if it waits for a person though a provider's limit holds it: it asks something, is blocked or has
+    /// crashed. The end of the limit mends none of these, so the limit must not hide them.
     fn needs_more_than_time(&self, now: Timestamp) -> bool {
         let limited = self.holds.keys().next() == Some(&HoldKind::Account);
         let needs = match &self.phase {
@@ -166,7 +166,7 @@ impl Session {
         limited && needs
     }
 
-    /// Returns whether the provider refused more work in the present attempt.
+    /// Returns true if its present attempt was refused more work by the provider.
     pub(super) fn met_a_limit(&self) -> bool {
         self.evidence.latest().any(|signal| matches!(signal.reading, Reading::Limited { .. }))
     }
@@ -187,7 +187,7 @@ impl Session {
             true => (StatusWord::Starting, "its task is being given to it"),
             false => (StatusWord::Working, "a message is being given to it"),
         };
-        Some(Status { word, reason: self.with_astray(reason.into()), since })
+        Some(Status { word, reason: self.with_drift(reason.into()), since })
     }
 
     fn with_last_words(&self, reason: &str) -> String {
@@ -197,8 +197,8 @@ impl Session {
         }
     }
 
-    fn with_astray(&self, reason: String) -> String {
-        match &self.astray {
+    fn with_drift(&self, reason: String) -> String {
+        match &self.watch.drift {
             Some(what) => format!("{reason}; {what}"),
             None => reason,
         }
@@ -212,10 +212,10 @@ impl Session {
         let settings = &state.settings;
         let mut problems = Vec::new();
         // Each dialog, each exit, each spent budget is a problem of its own, so each is reported once.
-        let mut add = |kind, problem: String, detail: &str| {
+        let mut add = |kind, id: ProblemId, detail: &str| {
             problems.push(Problem {
                 kind,
-                problem,
+                id,
                 revision: self.attempt.to_string(),
                 detail: detail.to_owned(),
             });
@@ -224,7 +224,7 @@ impl Session {
         let mut idle = None;
         match &self.phase {
             Phase::SetupFailed { why } => {
-                add(IncidentKind::SetupFailed, format!("attempt {}", self.attempt), why);
+                add(IncidentKind::SetupFailed, ProblemId::Attempt(self.attempt), why);
             }
             // Many agents exit with code 0 when they are done, unless they have more messages. What a spent budget or
             // a provider's limit has ended waits for that, and is reported already.
@@ -233,28 +233,24 @@ impl Session {
                     || self.holds.contains_key(&HoldKind::Account) && self.met_a_limit() => {}
             Phase::Exited { why, code, .. } if *code != Some(0) || self.is_deaf(settings.restarts) => {
                 let why = self.with_last_words(why);
-                add(IncidentKind::AgentExited, format!("attempt {}", self.attempt), &why);
+                add(IncidentKind::AgentExited, ProblemId::Attempt(self.attempt), &why);
             }
             Phase::Exited { .. } => idle = self.idles_without_result(since),
             Phase::Stopping { tries, .. } if *tries >= settings.setup_tries => {
-                add(IncidentKind::AgentStuck, "stop".into(), "its process cannot be ended");
+                add(IncidentKind::AgentStuck, ProblemId::Unstoppable, "its process cannot be ended");
             }
             Phase::Running { .. } => match self.judgement.activity {
                 // Not by its text: several sources report one dialog, each in its own way.
                 Activity::NeedsInput => {
-                    if let Some(since) = self.dialog {
-                        add(IncidentKind::AgentNeedsInput, since.to_string(), &self.judgement.detail);
+                    if let Some(since) = self.dialogs.open {
+                        add(IncidentKind::AgentNeedsInput, ProblemId::Since(since), &self.judgement.detail);
                     }
                 }
                 Activity::Blocked => {
-                    add(IncidentKind::AgentStuck, format!("blocked {since}"), &self.judgement.detail);
+                    add(IncidentKind::AgentStuck, ProblemId::Blocked(since), &self.judgement.detail);
                 }
                 Activity::Unknown if now.since(since) >= self.stuck_after(state) => {
-                    add(
-                        IncidentKind::AgentStuck,
-                        format!("unknown {since}"),
-                        &self.judgement.rule.to_string(),
-                    );
+                    add(IncidentKind::AgentStuck, ProblemId::Silent(since), &self.judgement.rule.to_string());
                 }
                 Activity::Idle => idle = self.idles_without_result(since),
                 _ => {}
@@ -266,13 +262,13 @@ impl Session {
             _ => {}
         }
         if let Some(hold) = self.holds.get(&HoldKind::Budget) {
-            add(IncidentKind::BudgetExceeded, format!("since {}", hold.since), &hold.why);
+            add(IncidentKind::BudgetExceeded, ProblemId::Since(hold.since), &hold.why);
         }
         if let Some(detail) = idle {
             // One problem for as long as the work is not done, even with interruptions.
             problems.push(Problem {
                 kind: IncidentKind::AgentIdle,
-                problem: "no pull request".into(),
+                id: ProblemId::NoPull,
                 revision: since.to_string(),
                 detail,
             });
@@ -282,9 +278,9 @@ impl Session {
 }
 
 impl Session {
-    /// Returns whether its processes end one after the other without taking its messages.
+    /// Returns true if its processes end one after the other without taking a message.
     fn is_deaf(&self, restarts: u32) -> bool {
-        !self.outbox.is_empty() && self.in_vain > restarts && self.proof_is_due().is_none()
+        !self.outbox.is_empty() && self.launch.fruitless > restarts && self.proof_is_due().is_none()
     }
 
     /// Returns the reason why it counts as idle for too long without a result.
@@ -294,14 +290,15 @@ impl Session {
             .then(|| format!("idle since {}, and there is no pull request", typed.utc()))
     }
 
-    /// Returns the time without evidence after which it counts as stuck.
+    /// Returns how long it may be without evidence.
     fn stuck_after(&self, state: &State) -> Duration {
         let project = state.projects.get(&self.spec.project);
         let kind = IncidentKind::AgentStuck;
         threshold(&kind, &state.settings, project, &self.spec.agent).unwrap_or(state.settings.stuck_after)
     }
 
-    /// Returns whether it is a worker without holds and without a result. One with a pull request waits for others.
+    /// Returns true if it is a worker that nothing keeps from working and that has no pull request yet. One with a pull
+    /// request waits for others.
     pub(super) fn leaves_work(&self) -> bool {
         self.spec.role == Role::Worker && self.pulls.is_empty() && self.holds.is_empty()
     }

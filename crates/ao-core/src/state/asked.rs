@@ -1,4 +1,4 @@
-//! Queries of the state, each answered by an index.
+//! Queries on the state, each answered by an index.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -68,9 +68,9 @@ impl State {
     pub fn limits_of(&self, budget: &Budget) -> Limits {
         let project = |id: &ProjectId| self.projects.get(id);
         match budget {
-            Budget::Task(task) => project(&task.project).map(|project| project.per_task),
-            Budget::Project(id) => project(id).map(|project| project.total),
-            Budget::ProjectDay(id) => project(id).map(|project| project.daily),
+            Budget::Task(task) => project(&task.project).map(|project| project.config.per_task),
+            Budget::Project(id) => project(id).map(|project| project.config.total),
+            Budget::ProjectDay(id) => project(id).map(|project| project.config.daily),
             Budget::Day => Some(self.settings.daily),
         }
         .unwrap_or_default()
@@ -88,20 +88,20 @@ impl State {
         }
     }
 
-    /// Returns the number of times in a row that an account has been limited, as of `now`.
+    /// Returns how often in a row an account has been limited, as of `now`.
     pub(crate) fn limits_in_row(&self, account: &str, now: Timestamp) -> u32 {
         let seen = self.limits_seen.get(account).filter(|seen| now.since(seen.until) < IN_A_ROW);
         seen.map_or(0, |seen| seen.times)
     }
 
-    /// Returns the time for which an idle agent is left alone.
+    /// Returns how long an idle agent is left alone.
     pub(crate) fn idle_after(&self, session: &Session) -> Duration {
         idle_after(&self.settings, &self.projects, session)
     }
 
-    /// Returns whether a session resumes automatically after a provider's limit.
+    /// Returns true if a session resumes by itself after a provider's limit.
     pub(crate) fn resumes_by_itself(&self, session: &Session) -> bool {
-        let project = self.projects.get(&session.spec.project).and_then(|project| project.auto_resume);
+        let project = self.projects.get(&session.spec.project).and_then(|project| project.config.auto_resume);
         project.unwrap_or(self.settings.auto_resume)
     }
 
@@ -143,7 +143,7 @@ impl State {
         let first = IncidentKey {
             subject: subject.clone(),
             kind: incident::IncidentKind::CiFailed,
-            problem: String::new(),
+            problem: incident::ProblemId::FIRST,
         };
         self.incidents
             .range(first..)
@@ -151,7 +151,7 @@ impl State {
             .map(|(_, incident)| incident)
     }
 
-    /// Returns the time of the next timer.
+    /// Returns the time at which a timer is due next.
     pub fn next_due(&self) -> Option<Timestamp> {
         self.index.timers.next()
     }
@@ -163,7 +163,7 @@ impl State {
 
     /// Returns the budgets that are spent.
     pub(crate) fn capped(&self) -> impl Iterator<Item = (&Budget, &Cap)> {
-        let cap = |budget| self.purses.get(budget).and_then(|purse| purse.cap.as_ref());
+        let cap = |budget| self.budget_usage.get(budget).and_then(|usage| usage.cap.as_ref());
         self.index.capped.iter().filter_map(move |budget| Some((budget, cap(budget)?)))
     }
 
@@ -175,17 +175,17 @@ impl State {
         ErrandId(self.next_errand.saturating_add(1))
     }
 
-    /// Returns whether a budget that the session shares limits time.
+    /// Returns true if a budget that the session shares is one of time.
     pub(crate) fn counts_time(&self, session: &Session) -> bool {
         counts_time(&self.settings, &self.projects, session)
     }
 
-    /// Returns the unsent notices about an incident.
+    /// Returns the notices about an incident that are not sent yet.
     pub(crate) fn notices_about(&self, key: &IncidentKey) -> impl Iterator<Item = NoticeId> {
         self.index.notices.get(key).into_iter().flatten().copied()
     }
 
-    /// Returns whether a job with this key is open.
+    /// Returns true if an errand with this key is open.
     pub(crate) fn is_ordered(&self, key: &str) -> bool {
         self.index.errands.contains_key(key)
     }

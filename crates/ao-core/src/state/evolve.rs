@@ -1,4 +1,4 @@
-//! Applies events to the state.
+//! Folds events into the state.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::timers::Timer;
 use super::{LimitsSeen, State, Unassigned, counts_time, idle_after};
 use crate::budget::{self, Budget, BudgetEvent, Spend};
 use crate::digest;
-use crate::errand::{self, Behalf, ErrandEvent, ErrandOutcome};
+use crate::errand::{self, ErrandEvent, ErrandOutcome, Requester};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::forecast;
 use crate::health::count_flake;
@@ -19,10 +19,10 @@ use crate::session::{self, Session, SessionEvent};
 use crate::task::TaskEvent;
 use crate::{ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// The number of keys of past notices that are remembered, so that every notice is sent once.
+/// Number of keys of past notices that are remembered, so that each is sent once.
 const NOTICE_KEYS: usize = 1024;
 
-/// The number of tasks with a session that are remembered, besides open ones.
+/// Number of tasks that had a session and are remembered, beside those that are open.
 const WORKED: usize = 16 * 1024;
 
 impl State {
@@ -111,9 +111,9 @@ impl State {
         match event {
             ProjectEvent::Configured { config } => match self.projects.get_mut(id) {
                 Some(project) => {
-                    let patience = project.reactions != config.reactions
-                        || project.agent_reactions != config.agent_reactions;
-                    project.configure(config);
+                    let patience = project.config.reactions != config.reactions
+                        || project.config.agent_reactions != config.agent_reactions;
+                    project.config = (**config).clone();
                     // A failed assignment may be possible now.
                     self.unassigned.retain(|task, _| task.project != *id);
                     // Timers of its sessions depend on its reactions.
@@ -122,7 +122,7 @@ impl State {
                     }
                 }
                 None => {
-                    self.projects.insert(id.clone(), Project::new(config));
+                    self.projects.insert(id.clone(), Project::new((**config).clone()));
                 }
             },
             ProjectEvent::Removed {} => {
@@ -132,9 +132,9 @@ impl State {
                 self.tasks.retain(|task, _| task.project != *id);
                 self.tally.remove(id);
                 self.unassigned.retain(|task, _| task.project != *id);
-                let gone = self.purses.keys().filter(|budget| budget.project() == Some(id));
+                let gone = self.budget_usage.keys().filter(|budget| budget.project() == Some(id));
                 for budget in gone.cloned().collect::<Vec<_>>() {
-                    self.forget_purse(&budget);
+                    self.forget_usage(&budget);
                 }
             }
             ProjectEvent::PolicyChanged { policy, unwritten } => {
@@ -200,22 +200,15 @@ impl State {
                     project.complete = Some(at);
                 }
             }
-            ProjectEvent::Capped { until, why } => {
-                let capped = BudgetEvent::Capped { why: why.clone(), until: Some(*until), judge_at: None };
-                self.evolve_budget(&Budget::ProjectDay(id.clone()), &capped, at);
-            }
-            ProjectEvent::Uncapped {} => {
-                self.evolve_budget(&Budget::ProjectDay(id.clone()), &BudgetEvent::Uncapped {}, at);
-            }
         }
     }
 
     fn evolve_budget(&mut self, budget: &Budget, event: &BudgetEvent, at: Timestamp) {
         // A budget without spending can be raised, and is then remembered.
-        let purse = self.purses.entry(budget.clone()).or_default();
-        budget::evolve(budget, purse, event, at);
-        let due = purse.due();
-        match purse.cap.is_some() {
+        let usage = self.budget_usage.entry(budget.clone()).or_default();
+        budget::evolve(budget, usage, event, at);
+        let due = usage.due();
+        match usage.cap.is_some() {
             true => self.index.capped.insert(budget.clone()),
             false => self.index.capped.remove(budget),
         };
@@ -262,10 +255,10 @@ impl State {
             SessionEvent::Ended { outcome } if session.spec.role == session::Role::Worker => {
                 if let Some(project) = project {
                     let merged = matches!(outcome, session::Outcome::Merged { .. });
-                    project.finish(merged, session.summed, session.spend);
+                    project.finish(merged, session.usage.summed, session.usage.spend);
                     tally.entry(session.spec.project.clone()).or_default().ended(merged);
                 }
-                session.summed = session.spend;
+                session.usage.summed = session.usage.spend;
             }
             _ => {}
         }
@@ -298,17 +291,17 @@ impl State {
         let Some(session) = self.sessions.get(&id) else { return };
         // A removed project takes its budgets along.
         let known = self.projects.contains_key(&session.spec.project);
-        let (budgets, before) = (self.budgets_of(session), session.spend);
+        let (budgets, before) = (self.budgets_of(session), session.usage.spend);
         if known {
             self.tally.entry(session.spec.project.clone()).or_default().spend(before, spend);
         }
         for budget in budgets.into_iter().filter(|budget| known || budget.project().is_none()) {
-            self.purses.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
+            self.budget_usage.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
         }
     }
 
-    fn forget_purse(&mut self, budget: &Budget) {
-        self.purses.swap_remove(budget);
+    fn forget_usage(&mut self, budget: &Budget) {
+        self.budget_usage.swap_remove(budget);
         self.index.capped.remove(budget);
         self.index.timers.set(Timer::Budget(budget.clone()), None);
     }
@@ -329,7 +322,7 @@ impl State {
     fn forget_task(&mut self, task: &TaskId) {
         self.tasks.remove(task);
         self.unassigned.remove(task);
-        self.forget_purse(&Budget::Task(task.clone()));
+        self.forget_usage(&Budget::Task(task.clone()));
         for other in self.tasks.values_mut() {
             other.blocked_by.remove(task);
         }
@@ -346,7 +339,7 @@ impl State {
     }
 
     fn evolve_incident(&mut self, key: &IncidentKey, event: &IncidentEvent, at: Timestamp) {
-        if let IncidentEvent::Escalated { to: incident::Rung::Person, .. } = event
+        if let IncidentEvent::Escalated { to: incident::EscalationLevel::Person, .. } = event
             && digest::needs_person(&key.kind)
             && let Some(project) = self.project_of(&key.subject)
         {
@@ -450,8 +443,9 @@ impl State {
     }
 
     fn evolve_errand(&mut self, id: ErrandId, event: &ErrandEvent, at: Timestamp) {
-        if let ErrandEvent::Failed { behalf: Behalf::Task(task), why }
-        | ErrandEvent::Done { behalf: Behalf::Task(task), outcome: ErrandOutcome::Refused { why } } = event
+        if let ErrandEvent::Failed { requester: Requester::Task(task), why }
+        | ErrandEvent::Done { requester: Requester::Task(task), outcome: ErrandOutcome::Refused { why } } =
+            event
             && self.tasks.contains_key(task)
         {
             self.unassigned.insert(task.clone(), Unassigned { why: why.clone(), at });

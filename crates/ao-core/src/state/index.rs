@@ -1,4 +1,4 @@
-//! Indexes that answer queries without a walk through every session.
+//! Indexes of the state, for queries that would otherwise look at every session.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use crate::incident::IncidentKey;
 use crate::session::{Phase, Role, Session, SessionEvent};
 use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
-/// The indexes. Derived, so they are left out of snapshots and rebuilt.
+/// The indexes. Derived, so they are left out of snapshots and built anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Index {
     pub(super) names: BTreeMap<String, SessionId>,
@@ -22,7 +22,7 @@ pub(super) struct Index {
     pub(super) orchestrators: BTreeMap<ProjectId, SessionId>,
     /// The keys of past notices.
     pub(super) told: BTreeSet<String>,
-    /// The unsent notices about each incident.
+    /// Notices of each incident that are not sent yet.
     pub(super) notices: BTreeMap<IncidentKey, BTreeSet<NoticeId>>,
     /// Open jobs by their keys.
     pub(super) errands: BTreeMap<String, ErrandId>,
@@ -45,7 +45,7 @@ pub(crate) struct Place {
     pub(crate) session: SessionId,
 }
 
-/// The parts of a session that the indexes depend on.
+/// The part of a session that the indexes hold.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Footprint {
     live: bool,
@@ -159,7 +159,7 @@ impl Footprint {
             // A branch stays reserved for as long as the workspace exists.
             holds_branch: live || session.workspace.may_exist(),
             path: session.workspace.path().map(str::to_owned),
-            conversation: session.conversation.clone(),
+            conversation: session.launch.conversation.clone(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Timers: the next of all, and that of each owner, without a search.
+//! Timers: the next of all at once, and each one's own without a search.
 
 use std::collections::BTreeSet;
 use std::hash::Hash;

@@ -25,7 +25,6 @@ pub struct TaskFacts {
     /// The author may start agents.
     pub trusted: bool,
     /// The tracker's own branch name for it.
-    #[serde(default)]
     pub branch: Option<String>,
     /// The author, with the standing that the tracker vouches for; absent if the tracker does not report one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

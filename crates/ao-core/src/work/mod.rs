@@ -14,7 +14,7 @@ mod waiters;
 
 use serde::Serialize;
 
-use crate::incident::{IncidentKey, IncidentKind, Subject};
+use crate::incident::{IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::pull::{Green, Pull};
 use crate::session::Session;
 use crate::state::State;
@@ -227,7 +227,7 @@ pub(crate) fn waiting_key(pull: &Pull) -> IncidentKey {
     IncidentKey {
         subject: Subject::Pull(pull.id.clone()),
         kind: IncidentKind::ReviewNeeded,
-        problem: pull.facts.head.to_string(),
+        problem: ProblemId::Head(pull.facts.head.clone()),
     }
 }
 

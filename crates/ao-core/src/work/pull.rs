@@ -3,7 +3,7 @@
 use super::{NextStep, Turn, WorkStage, pull_word, waiting_key};
 use crate::Timestamp;
 use crate::decide::agent_of;
-use crate::incident::{Doubt, Incident, IncidentKey, IncidentKind, Rung, Subject};
+use crate::incident::{Doubt, EscalationLevel, Incident, IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::outside::{cut, one_line};
 use crate::policy::{MergeRule, RuleVerdict, Verdict};
 use crate::pull::{CheckState, Green, Pull, PullState, Standing, ThreadFacts};
@@ -143,7 +143,7 @@ impl Place<'_> {
     }
 
     fn answered(&self, thread: &ThreadFacts) -> bool {
-        let key = self.key(IncidentKind::ChangesRequested, &thread.id);
+        let key = self.key(IncidentKind::ChangesRequested, ProblemId::Thread(thread.id.clone()));
         let marked = self.state.incidents.get(&key).is_some_and(|incident| {
             incident.answered.is_some() && incident.answered.as_ref() == Some(&incident.revision)
         });
@@ -166,7 +166,10 @@ impl Place<'_> {
         if doubted {
             return self.step(Turn::Checks, stage, format!("{what}; it is run again"));
         }
-        if let Some(up) = open.iter().find(|incident| matches!(incident.rung, Rung::Person | Rung::Nobody)) {
+        if let Some(up) = open
+            .iter()
+            .find(|incident| matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody))
+        {
             let told = match up.acted {
                 0 => "its agent is not asked to mend it".to_owned(),
                 1 => "its agent was told once".to_owned(),
@@ -257,9 +260,11 @@ impl Place<'_> {
 
     fn merged_by_itself(&self, verdict: &Verdict) -> bool {
         let Some(ready) = self.state.readiness(self.pull, verdict) else { return false };
-        let key = self.key(ready.kind, &ready.problem);
+        let key = self.key(ready.kind, ready.id);
         match self.state.incidents.get(&key) {
-            Some(incident) => matches!(incident.rung, Rung::Agent | Rung::Orchestrator),
+            Some(incident) => {
+                matches!(incident.level, EscalationLevel::Agent | EscalationLevel::Orchestrator)
+            }
             None => self.by_itself(&key.kind),
         }
     }
@@ -274,8 +279,8 @@ impl Place<'_> {
         reaction.auto && done
     }
 
-    fn key(&self, kind: IncidentKind, problem: &str) -> IncidentKey {
-        IncidentKey { subject: Subject::Pull(self.pull.id.clone()), kind, problem: problem.to_owned() }
+    fn key(&self, kind: IncidentKind, problem: ProblemId) -> IncidentKey {
+        IncidentKey { subject: Subject::Pull(self.pull.id.clone()), kind, problem }
     }
 
     /// Returns whether one of our agents owns it and can get messages.

@@ -3,7 +3,7 @@
 use super::{NextStep, PullWork, Turn, WorkStage};
 use crate::Timestamp;
 use crate::evidence::{Rule, judge};
-use crate::incident::{IncidentKind, Rung, Subject};
+use crate::incident::{EscalationLevel, IncidentKind, Subject};
 use crate::outside::{cut, one_line};
 use crate::session::{HoldKind, Phase, Role, Session, Status, StatusWord};
 use crate::state::State;
@@ -114,7 +114,7 @@ fn idle(state: &State, session: &Session, step: NextStep) -> NextStep {
     let given_up = state.incidents_of(&subject).any(|incident| {
         incident.key.kind == IncidentKind::AgentIdle
             && incident.absent.is_none()
-            && matches!(incident.rung, Rung::Person | Rung::Nobody)
+            && matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody)
     });
     match (session.spec.role, given_up) {
         (Role::Worker, true) => NextStep {

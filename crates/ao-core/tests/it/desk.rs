@@ -91,7 +91,8 @@ impl Desk {
     pub(crate) fn wait(&mut self, seconds: u64) {
         self.wait_unseen(seconds);
         let resting = self.state.live().filter(|session| {
-            session.look && matches!(session.judgement.activity, Activity::Idle | Activity::RateLimited)
+            session.watch.wanted
+                && matches!(session.judgement.activity, Activity::Idle | Activity::RateLimited)
         });
         for (session, attempt) in resting.map(|session| (session.id, session.attempt)).collect::<Vec<_>>() {
             self.tell(session, SessionInput::Looked { attempt, signals: vec![] });

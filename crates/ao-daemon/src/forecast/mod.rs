@@ -103,7 +103,7 @@ impl News {
             Event::Session(
                 id,
                 E::Accepted { .. }
-                | E::Stands { .. }
+                | E::CheckoutChanged { .. }
                 | E::Exited { .. }
                 | E::Rested { .. }
                 | E::Ended { .. }

@@ -16,7 +16,7 @@ impl TheHost {
             for (id, project) in
                 state.projects.iter().filter(|(id, _)| only.as_ref().is_none_or(|only| only == *id))
             {
-                let mut own: Vec<_> = project.hooks.iter().collect();
+                let mut own: Vec<_> = project.config.hooks.iter().collect();
                 own.sort_by_key(|hook| hook.point);
                 hooks.extend(own.into_iter().map(|hook| Hook {
                     project_id: id.to_string(),

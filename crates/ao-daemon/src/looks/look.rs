@@ -192,8 +192,9 @@ impl Forges {
     /// Whether a project begins tasks without anybody's word.
     async fn picks_up(&self, project: &ProjectId) -> Result<bool, LookError> {
         let of = project.clone();
-        let picks =
-            move |state: &State| state.projects.get(&of).is_some_and(|project| project.auto_assign.is_some());
+        let picks = move |state: &State| {
+            state.projects.get(&of).is_some_and(|project| project.config.auto_assign.is_some())
+        };
         Ok(self.handle.view(picks).await?)
     }
 
@@ -204,8 +205,10 @@ impl Forges {
             let waits = |(id, facts): (&TaskId, &TaskFacts)| {
                 (*id == changed || facts.blocked_by.contains(&changed)).then(|| id.clone())
             };
-            let picked_up =
-                state.projects.get(&changed.project).is_some_and(|project| project.auto_assign.is_some());
+            let picked_up = state
+                .projects
+                .get(&changed.project)
+                .is_some_and(|project| project.config.auto_assign.is_some());
             let mut concerned: BTreeSet<TaskId> = state.tasks.iter().filter_map(waits).collect();
             concerned.extend(picked_up.then(|| changed.clone()));
             concerned
@@ -271,7 +274,7 @@ impl Forges {
         for (kind, tree) in trees.await.unwrap_or_default() {
             let Some(workspace) = self.workspaces.get(&kind) else { continue };
             if let Some(stand) = workspace.whereabouts(&tree).await.stand {
-                let input = SessionInput::Stands { stand };
+                let input = SessionInput::CheckedOut { checked_out: stand };
                 // It may have ended meanwhile.
                 self.handle.ask(Input::Session { session: tree.session, input }).await.ok();
             }

@@ -259,7 +259,7 @@ impl SessionHandle {
             _ => None,
         };
         let status = session.status(self.ways.clock.now());
-        Ok(Completion { session: self.clone(), status, exit_code, spend: session.spend })
+        Ok(Completion { session: self.clone(), status, exit_code, spend: session.usage.spend })
     }
 
     /// Waits until the session is so, woken by whatever happens to it.
@@ -334,7 +334,7 @@ fn is_at_rest(session: &Session, clock: &dyn Clock) -> bool {
         // With something left to take it is started again.
         Phase::Exited { .. } | Phase::Resting { .. } => session.outbox.is_empty(),
         Phase::Running { .. } => {
-            session.turns > 0
+            session.usage.turns > 0
                 && session.outbox.is_empty()
                 && session.status(clock.now()).word == StatusWord::Idle
         }

@@ -51,33 +51,33 @@ impl<'a> NewWorkspace<'a> {
         let branch = self.branch.unwrap_or_else(|| format!("agent/{}", self.name));
         let plan = WorkspacePlan {
             project: id.clone(),
-            repository: project.path.clone(),
+            repository: project.config.path.clone(),
             kind: "worktree".into(),
             name: self.name.clone(),
             branch: branch.clone(),
-            base_branch: project.default_branch.clone(),
+            base_branch: project.config.default_branch.clone(),
             origin: Origin::Base,
             rescue: None,
         };
         let worktrees = &self.orchestrator.daemon.worktrees;
         let made = worktrees.create(maker, Attempt(1), &plan).await?;
-        if !project.setup.is_empty() {
+        if !project.config.setup.is_empty() {
             let set_up = SetUpPlan {
                 project: id.clone(),
-                repository: project.path.clone(),
+                repository: project.config.path.clone(),
                 kind: plan.kind,
                 name: plan.name,
                 path: made.path.clone(),
-                setup: project.setup.clone(),
-                environment: project.environment.clone(),
+                setup: project.config.setup.clone(),
+                environment: project.config.environment.clone(),
                 ports: Default::default(),
                 runtime: String::new(),
             };
             worktrees.set_up(maker, Attempt(1), &set_up).await?;
         }
-        worktrees.lend(&project.path, maker, &made.path).await?;
+        worktrees.lend(&project.config.path, maker, &made.path).await?;
         let tree = Tree { path: made.path, base: made.base };
-        Ok(WorkspaceHandle { maker, project: id, repository: project.path.clone(), tree, branch })
+        Ok(WorkspaceHandle { maker, project: id, repository: project.config.path.clone(), tree, branch })
     }
 }
 
@@ -118,9 +118,9 @@ impl WorkspaceHandle {
         let lived_in = orchestrator.daemon.runtimes.live_in(&tree).await?;
         let order = RemoveOrder {
             tree,
-            teardown: project.setup.teardown.clone(),
-            environment: project.environment.clone(),
-            timeout: project.setup.timeout.max(Duration::from_secs(1)),
+            teardown: project.config.setup.teardown.clone(),
+            environment: project.config.environment.clone(),
+            timeout: project.config.setup.timeout.max(Duration::from_secs(1)),
             lived_in,
             discard: false,
         };

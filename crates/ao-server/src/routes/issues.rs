@@ -247,7 +247,7 @@ async fn may_label(
     }
     let (project, labels) = (project.clone(), labels.iter().cloned().collect());
     let approves = app.handle.view(move |state| {
-        let auto = state.projects.get(&project).and_then(|project| project.auto_assign.as_ref());
+        let auto = state.projects.get(&project).and_then(|project| project.config.auto_assign.as_ref());
         auto.is_some_and(|auto| auto.approves(&labels))
     });
     if approves.await? { allow(caller, Deed::Decide) } else { Ok(()) }

@@ -130,7 +130,7 @@ async fn known(app: &App) -> Result<Vec<Project>, Failure> {
             let id = ProjectId::new(&project.id);
             project.live_sessions = u32::try_from(state.live_in(&id).count()).unwrap_or(u32::MAX);
             if let Some(known) = state.projects.get(&id) {
-                project.auto_assign = known.auto_assign.is_some();
+                project.auto_assign = known.config.auto_assign.is_some();
                 project.stopped_by = known.stopped.as_ref().map(|stopped| stopped.by.clone());
             }
         }

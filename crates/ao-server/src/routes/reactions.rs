@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ao_api::{EventTaken, NewEvent, Problem, ReactionTest, ReactionTested, Reactions};
-use ao_core::incident::{IncidentKind, Problem as Incident, Subject};
+use ao_core::incident::{IncidentKind, Problem as Incident, ProblemId, Subject};
 use ao_core::outside::{Kind, fenced};
 use ao_core::reaction::{problem_of, rehearse};
 use ao_core::session::AgentChoice;
@@ -85,18 +85,17 @@ pub(super) async fn test(
             let example = real.is_none();
             let problem = real.unwrap_or_else(|| match (&kind, &test.label) {
                 (IncidentKind::Custom(_), _) => {
-                    own(&kind, None, test.data, test.detail.as_deref().unwrap_or_default())
+                    own(&kind, kind.to_string(), test.data, test.detail.as_deref().unwrap_or_default())
                 }
                 (_, label) => {
                     let named = label.clone().unwrap_or_else(|| "example".into());
                     let detail =
                         test.detail.as_deref().unwrap_or("(an example: nothing of the kind is there now)");
-                    Incident {
-                        kind: kind.clone(),
-                        problem: named.clone(),
-                        revision: named,
-                        detail: detail.into(),
-                    }
+                    let id = match kind {
+                        IncidentKind::LabelAdded => ProblemId::Label(named.clone()),
+                        _ => ProblemId::Event(named.clone()),
+                    };
+                    Incident { kind: kind.clone(), id, revision: named, detail: detail.into() }
                 }
             });
             let rehearsal = rehearse(state, now, about, problem);
@@ -129,17 +128,14 @@ pub(super) async fn emit(
     let about = subject(&app, &caller, new.session, new.pull, new.project_id).await?;
     let (looked_at, of) = (about.clone(), kind.clone());
     app.handle.view(move |state| configured(state, &of, &looked_at)).await??;
-    let problem = own(&kind, new.key, new.data, &new.detail);
-    let (event, key) = (kind.to_string(), problem.problem.clone());
+    let event = kind.to_string();
+    let key = new.key.filter(|key| !key.is_empty()).unwrap_or_else(|| event.clone());
     let input = match new.clear {
-        true => Input::Clear { subject: about.clone(), kind, problem: problem.problem },
-        false => Input::Raise {
-            subject: about.clone(),
-            kind,
-            problem: problem.problem,
-            revision: problem.revision,
-            detail: problem.detail,
-        },
+        true => Input::Clear { subject: about.clone(), kind, problem: key.clone() },
+        false => {
+            let Incident { revision, detail, .. } = own(&kind, key.clone(), new.data, &new.detail);
+            Input::Raise { subject: about.clone(), kind, problem: key.clone(), revision, detail }
+        }
     };
     let happened = app.handle.ask(input).await?.events;
     let told = move |state: &Known| EventTaken {
@@ -237,7 +233,7 @@ fn configured(state: &Known, kind: &IncidentKind, about: &Subject) -> Result<(),
 const MOST: usize = 4 * 1024;
 
 /// An event of the user's own as a problem. What it was told with is what makes it news.
-fn own(kind: &IncidentKind, key: Option<String>, data: Map<String, Value>, detail: &str) -> Incident {
+fn own(kind: &IncidentKind, key: String, data: Map<String, Value>, detail: &str) -> Incident {
     let revision = json!({ "data": data, "detail": detail }).to_string();
     let mut lines = fenced(Kind::Comment, detail, MOST);
     for (name, value) in &data {
@@ -245,6 +241,5 @@ fn own(kind: &IncidentKind, key: Option<String>, data: Map<String, Value>, detai
         let line = format!("{name}: {}", value.replace(['\n', '\r'], " "));
         lines.push_str(&fenced(Kind::Comment, &line, MOST));
     }
-    let key = key.filter(|key| !key.is_empty()).unwrap_or_else(|| kind.to_string());
-    Incident { kind: kind.clone(), problem: key, revision, detail: lines }
+    Incident { kind: kind.clone(), id: ProblemId::Event(key), revision, detail: lines }
 }

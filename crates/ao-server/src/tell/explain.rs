@@ -2,7 +2,7 @@
 
 use ao_api::{Explanation, Incident, Queue, Rule, Signal};
 use ao_core::evidence::{self, Activity, Confidence, Evidence, Judgement, Reading, judge};
-use ao_core::incident::{Rung, Subject};
+use ao_core::incident::{EscalationLevel, Subject};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::{Phase, Session, StatusWord};
 use ao_core::{State, Timestamp};
@@ -52,7 +52,7 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
         holds: holds(session),
         incidents: incidents(state, session),
         messages: messages(state, session, now).messages,
-        astray: session.astray.clone(),
+        astray: session.watch.drift.clone(),
         next: next(state, session, now),
     }
 }
@@ -209,15 +209,15 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
         .flat_map(|subject| {
             let open = state.incidents_of(&subject).map(|incident| Incident {
                 kind: incident.key.kind.to_string(),
-                problem: incident.key.problem.clone(),
+                problem: incident.key.problem.to_string(),
                 detail: incident.detail.clone(),
                 opened_at: time(incident.opened),
                 acted: incident.acted,
-                asked: match incident.rung {
-                    Rung::Agent => "agent",
-                    Rung::Orchestrator => "orchestrator",
-                    Rung::Person => "person",
-                    Rung::Nobody => "nobody",
+                asked: match incident.level {
+                    EscalationLevel::Agent => "agent",
+                    EscalationLevel::Orchestrator => "orchestrator",
+                    EscalationLevel::Person => "person",
+                    EscalationLevel::Nobody => "nobody",
                 }
                 .into(),
                 held: incident.doubt.as_ref().map(|doubt| super::reaction::doubted(doubt).to_owned()),
@@ -244,6 +244,6 @@ fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
         StatusWord::Merged => &["ao session cleanup NAME"],
         _ => &[],
     };
-    let number = session.questions.to_string();
+    let number = session.dialogs.questions.to_string();
     commands.iter().map(|command| command.replace("NAME", name).replace("NUMBER", &number)).collect()
 }

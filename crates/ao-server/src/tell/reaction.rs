@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ao_api::{ConditionTested, Reaction, ReactionStep, ReactionTested};
 use ao_core::errand::{ErrandEvent, Order};
-use ao_core::incident::{Doubt, IncidentEvent, IncidentKind, Rung, Subject};
+use ao_core::incident::{Doubt, EscalationLevel, IncidentEvent, IncidentKind, Subject};
 use ao_core::notice::NoticeEvent;
 use ao_core::reaction::{self as core, Layer, ReactionPatch, Rehearsal};
 use ao_core::session::{AgentChoice, SessionEvent};
@@ -118,7 +118,7 @@ pub(crate) fn steps(state: &State, events: &[Stamped]) -> Vec<ReactionStep> {
             Some(step("act", Some(subject(state, &key.subject)), word(action), None))
         }
         Event::Incident(_, IncidentEvent::Escalated { to, why, .. }) => {
-            let to = if *to == Rung::Orchestrator { "orchestrator" } else { "person" };
+            let to = if *to == EscalationLevel::Orchestrator { "orchestrator" } else { "person" };
             Some(step("escalate", Some(to.into()), why.clone(), None))
         }
         Event::Incident(_, IncidentEvent::Recorded { .. }) => {

@@ -28,14 +28,14 @@ pub(crate) fn session(view: &WorkView<'_>, session: &Session) -> ao_api::Session
             name: spec.agent.name.clone(),
             model: spec.agent.model.clone(),
             account: spec.agent.account.clone(),
-            conversation: session.conversation.as_ref().map(ToString::to_string),
+            conversation: session.launch.conversation.as_ref().map(ToString::to_string),
         },
         runtime: spec.runtime.clone(),
         branch: session.branch().to_owned(),
         workspace: tree(session),
         created_at: time(session.created),
         attempt: session.attempt.0,
-        ports: session.ports.clone(),
+        ports: session.ports.held.clone(),
         pulls: session.pulls.iter().map(ToString::to_string).collect(),
         messages_waiting: count(session.outbox.waiting.len() + under_way),
         messages_failed: count(session.outbox.failed.len()),
@@ -150,10 +150,10 @@ pub(super) fn spend(session: &Session, now: Timestamp) -> Spend {
         _ => 0,
     };
     Spend {
-        usd: session.spend.micros.map(|micros| micros as f64 / 1e6),
-        tokens: session.spend.tokens,
-        turns: session.spend.turns.max(session.turns),
-        seconds: session.spend.seconds.max(session.ran.saturating_add(running)),
+        usd: session.usage.spend.micros.map(|micros| micros as f64 / 1e6),
+        tokens: session.usage.spend.tokens,
+        turns: session.usage.spend.turns.max(session.usage.turns),
+        seconds: session.usage.spend.seconds.max(session.usage.ran.saturating_add(running)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ao_api::Pulls;
 use ao_core::pull::{Author, CheckState, PullFacts, PullState, ReviewFacts, ReviewVerdict, Standing};
-use ao_core::session::{Role, SessionInput, Stand};
+use ao_core::session::{CheckedOut, Role, SessionInput};
 use ao_core::{Commit, Input, PullId};
 use ao_ports::TrackerError;
 use serde_json::{Value, json};
@@ -154,8 +154,8 @@ async fn an_agent_that_has_renamed_its_branch_opens_one_for_the_new_name() {
     let app = house.app().await;
     let one = house.agent("one", "my-app", Role::Worker).await;
     house.agent("two", "my-app", Role::Worker).await;
-    let stand = Stand { branch: Some("better/name".into()), head: None };
-    house.tell(one, SessionInput::Stands { stand }).await;
+    let stand = CheckedOut { branch: Some("better/name".into()), head: None };
+    house.tell(one, SessionInput::CheckedOut { checked_out: stand }).await;
     let opened = post("/api/pulls", json!({})).token("one").to(&app).await;
     assert_eq!((opened.told().as_str(), &opened.json["headBranch"]), ("201", &json!("better/name")));
     assert_eq!(opened.json["session"], "my-app-one");

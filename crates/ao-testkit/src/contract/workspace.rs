@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
-use ao_core::session::Stand;
+use ao_core::session::CheckedOut;
 use ao_core::setup::{Environment, Origin, Setup};
 use ao_core::workspace::{KeepReason, Tree};
 use ao_core::{Attempt, Commit, ProjectId, SessionId, Timestamp};
@@ -227,7 +227,7 @@ pub async fn whereabouts_tell_when_it_strays(site: &Site<'_>) {
     let made = site.create(SESSION, "fix").await;
     let tree = site.tree(SESSION, "fix", Some(&made));
     let right = site.workspace.whereabouts(&tree).await;
-    let branch = |stand: Option<Stand>| stand.and_then(|stand| stand.branch);
+    let branch = |stand: Option<CheckedOut>| stand.and_then(|stand| stand.branch);
     let head = right.stand.as_ref().and_then(|stand| stand.head.clone());
     assert_eq!(head.unwrap().as_str(), git(made.path.as_ref(), &["rev-parse", "HEAD"]));
     assert_eq!((branch(right.stand).as_deref(), &right.wrong[..]), (Some("agent/fix"), &[][..]));

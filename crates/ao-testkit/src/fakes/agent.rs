@@ -155,8 +155,12 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
 
 fn answer(inner: &mut Inner, order: &AnswerOrder) -> Answered {
     let key = (order.session, order.attempt);
-    let asked =
-        inner.log.shadow.sessions.get(&order.session).is_some_and(|known| known.answers >= order.number);
+    let asked = inner
+        .log
+        .shadow
+        .sessions
+        .get(&order.session)
+        .is_some_and(|known| known.dialogs.answers >= order.number);
     inner.must(asked, Invariant::CommitFirst, || {
         format!("answer {} to {} is typed before it was in the log", order.number, order.session)
     });

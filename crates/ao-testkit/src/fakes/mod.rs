@@ -10,7 +10,6 @@ mod scm;
 mod store;
 mod workspace;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
@@ -36,7 +35,6 @@ pub(crate) struct Fake {
 pub(crate) fn slots(fake: &Fake, projects: &[ProjectId]) -> Slots {
     let one = || Arc::new(fake.clone());
     Slots {
-        landings: BTreeMap::new(),
         errands: Some(one() as _),
         runtimes: Runtimes::from_iter([one() as Arc<dyn Runtime>]),
         agents: [("fake".to_owned(), one() as _)].into(),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::health::BaseVerdict;
-use ao_core::incident::{Doubt, Incident, IncidentEvent, IncidentKey, IncidentKind, Rung, Subject};
+use ao_core::incident::{Doubt, EscalationLevel, Incident, IncidentEvent, IncidentKey, ProblemId, Subject};
 use ao_core::project::ProjectEvent;
 use ao_core::pull::{CheckState, PullEvent};
 use ao_core::{ProjectId, PullId, State};
@@ -16,7 +16,7 @@ use crate::universe::Inner;
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     checks: BTreeMap<(PullId, String), Reports>,
-    /// How a project's base fails a check, by project and check. A base that fails otherwise explains nothing.
+    /// The signature with which a project's base fails a check. A base that fails otherwise explains nothing.
     red: BTreeMap<(ProjectId, String), String>,
     /// The problems that were run again before they were believed.
     doubted: BTreeSet<IncidentKey>,
@@ -61,20 +61,16 @@ pub(super) fn project(inner: &mut Inner, id: &ProjectId, event: &ProjectEvent) {
     let red = &mut inner.log.ledger.alarms.red;
     if let ProjectEvent::BaseFound { check, verdict, .. } = event {
         match verdict {
-            BaseVerdict::Red { signature, .. } => {
-                red.insert((id.clone(), check.clone()), format!("{check} {signature}"))
-            }
+            BaseVerdict::Red { signature, .. } => red.insert((id.clone(), check.clone()), signature.clone()),
             BaseVerdict::Green {} | BaseVerdict::Unknown { .. } => red.remove(&(id.clone(), check.clone())),
         };
     }
 }
 
 pub(super) fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
-    let Subject::Pull(pull) = &key.subject else { return };
-    if key.kind != IncidentKind::CiFailed {
+    let (Subject::Pull(pull), ProblemId::Check { check, signature }) = (&key.subject, &key.problem) else {
         return;
-    }
-    let check = key.problem.split(' ').next().unwrap_or_default().to_owned();
+    };
     let alarms = &mut inner.log.ledger.alarms;
     match event {
         IncidentEvent::Doubted {
@@ -87,8 +83,8 @@ pub(super) fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEve
             alarms.doubted.remove(key);
         }
         IncidentEvent::Acted { .. } | IncidentEvent::Escalated { .. } => {
-            let red = alarms.red.get(&(pull.project.clone(), check.clone())) == Some(&key.problem);
-            let reports = alarms.checks.get(&(pull.clone(), check));
+            let red = alarms.red.get(&(pull.project.clone(), check.clone())) == Some(signature);
+            let reports = alarms.checks.get(&(pull.clone(), check.clone()));
             let passed = reports.is_some_and(|reports| reports.passed);
             let sure = reports.is_some_and(|reports| reports.failed > 1) || alarms.doubted.contains(key);
             let reruns = inner.log.shadow.reaction(&key.kind, &key.subject).rerun > 0;
@@ -110,11 +106,14 @@ pub(super) fn no_dead_ends(inner: &mut Inner, state: &State) {
 
 /// Whether something is bound to happen to a problem.
 pub(super) fn goes_on(incident: &Incident) -> bool {
-    incident.due.is_some() || waits(incident) || matches!(incident.rung, Rung::Person | Rung::Nobody)
+    incident.due.is_some()
+        || waits(incident)
+        || matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody)
 }
 
 /// Whether it waits for the base, or for whoever was answered.
 pub(super) fn waits(incident: &Incident) -> bool {
     incident.doubt == Some(Doubt::BaseRed {})
-        || (incident.rung == Rung::Agent && incident.answered.as_ref() == Some(&incident.revision))
+        || (incident.level == EscalationLevel::Agent
+            && incident.answered.as_ref() == Some(&incident.revision))
 }

@@ -3,7 +3,7 @@
 use ao_core::errand::ErrandEvent;
 use ao_core::event::{AccountEvent, HostEvent};
 use ao_core::evidence::Activity;
-use ao_core::incident::{IncidentEvent, IncidentKey, Rung};
+use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKey};
 use ao_core::notice::NoticeEvent;
 use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Role, Session, SessionEvent};
 use ao_core::{Event, SessionId, Stamped, Timestamp};
@@ -61,7 +61,7 @@ pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
 pub(crate) fn commit_over(inner: &mut Inner) {
     for (key, by) in std::mem::take(&mut inner.log.ledger.unheard) {
         let known = inner.log.shadow.incidents.get(&key);
-        let left = known.is_some_and(|incident| incident.rung == by && incident.absent.is_none());
+        let left = known.is_some_and(|incident| incident.level == by && incident.absent.is_none());
         inner.must(!left, NobodyDeaf, || format!("news was given up, and nobody else is told: {key}"));
     }
 }
@@ -69,7 +69,11 @@ pub(crate) fn commit_over(inner: &mut Inner) {
 /// Notes the problems whose news is given up with a delivery.
 fn give_up(inner: &mut Inner, id: SessionId, delivery: u32) {
     let Some(session) = inner.log.shadow.sessions.get(&id) else { return };
-    let by = if session.spec.role == Role::Orchestrator { Rung::Orchestrator } else { Rung::Agent };
+    let by = if session.spec.role == Role::Orchestrator {
+        EscalationLevel::Orchestrator
+    } else {
+        EscalationLevel::Agent
+    };
     let given_up = session.outbox.under_way().filter(|under_way| under_way.no == delivery);
     let news = given_up.flat_map(|delivery| &delivery.messages).filter_map(|message| match &message.kind {
         MessageKind::News { incident } => Some((incident.clone(), by)),
@@ -105,7 +109,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
     match event {
         E::Admitted { attempt, .. } => {
             let shadow = &inner.log.shadow;
-            let project = shadow.projects.get(&session.spec.project).and_then(|known| known.max_live);
+            let project = shadow.projects.get(&session.spec.project).and_then(|known| known.config.max_live);
             let slots = |of: &dyn Fn(&Session) -> bool| {
                 shadow.sessions.values().filter(|other| other.takes_slot() && of(other)).count() as u32
             };
@@ -135,7 +139,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
         E::Launching { attempt, conversation, resume, .. } => {
             must(!held, BudgetHolds, "a launch though it is held");
             let twin = inner.log.shadow.sessions.values().any(|other| {
-                other.conversation.as_ref() == Some(conversation) && (other.id != id || !*resume)
+                other.launch.conversation.as_ref() == Some(conversation) && (other.id != id || !*resume)
             });
             must(!twin, Unique, "the conversation is not a new one, and not its own");
             patience.launches += 1;
@@ -209,8 +213,10 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
 /// concerns are held one after the other.
 fn overspent(inner: &Inner, session: &Session, at: Timestamp) -> bool {
     let shadow = &inner.log.shadow;
-    let caps =
-        shadow.budgets_of(session).into_iter().filter_map(|budget| shadow.purses.get(&budget)?.cap.as_ref());
+    let caps = shadow
+        .budgets_of(session)
+        .into_iter()
+        .filter_map(|budget| shadow.budget_usage.get(&budget)?.cap.as_ref());
     caps.into_iter().any(|cap| cap.since < at)
 }
 
@@ -225,19 +231,20 @@ fn overtakes(inner: &Inner, session: &Session, at: Timestamp) -> bool {
     let shadow = &inner.log.shadow;
     // Only of those that go on when their time comes: others were ended, or wait for a person.
     let by_itself = |session: &Session| {
-        let project = shadow.projects.get(&session.spec.project).and_then(|project| project.auto_resume);
+        let project =
+            shadow.projects.get(&session.spec.project).and_then(|project| project.config.auto_resume);
         project.unwrap_or(shadow.settings.auto_resume)
     };
     let rank = |session: &Session| {
         let since = session.holds.get(&HoldKind::Account).map(|hold| hold.since);
         (std::cmp::Reverse(session.spec.priority), since)
     };
-    session.resume_at.is_some_and(|then| then <= at)
+    session.resume.at.is_some_and(|then| then <= at)
         && by_itself(session)
         && shadow.sessions.values().any(|other| {
             other.id != session.id
                 && other.account() == session.account()
-                && other.resume_at.is_some_and(|then| then > at)
+                && other.resume.at.is_some_and(|then| then > at)
                 && by_itself(other)
                 && rank(other) < rank(session)
         })
@@ -338,7 +345,7 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
             if !any {
                 return wrong(format!("delivery {delivery} is accepted, but none is under way"));
             }
-            let conversation = inner.log.shadow.sessions.get(&id)?.conversation.as_ref()?;
+            let conversation = inner.log.shadow.sessions.get(&id)?.launch.conversation.as_ref()?;
             let turns = inner.outside.conversations.get(conversation);
             if !turns.is_some_and(|turns| turns.iter().any(|turn| turn.delivery == Some(*delivery))) {
                 return wrong(format!("delivery {delivery} is accepted, but the agent never read it"));
@@ -405,7 +412,7 @@ fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
         IncidentEvent::Unsaid {} | IncidentEvent::Failed { instead: true, .. } => {
             told.acted = told.acted.saturating_sub(1);
         }
-        IncidentEvent::Escalated { to: Rung::Person, .. } => {
+        IncidentEvent::Escalated { to: EscalationLevel::Person, .. } => {
             told.persons += 1;
             let persons = told.persons;
             inner.must(persons == 1, EscalatedOnce, || format!("a person is told {persons} times: {key}"));

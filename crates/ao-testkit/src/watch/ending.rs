@@ -1,7 +1,7 @@
 //! What must hold once the faults have stopped and everything has had its time.
 
 use ao_core::evidence::Activity;
-use ao_core::incident::Rung;
+use ao_core::incident::EscalationLevel;
 use ao_core::queue::Entry;
 use ao_core::schedule::{obstacle, would_yield};
 use ao_core::session::{Phase, Session};
@@ -99,7 +99,7 @@ pub(crate) fn at_rest(inner: &mut Inner) {
         }
     }
     for incident in shadow.incidents.values() {
-        let told = matches!(incident.rung, Rung::Person | Rung::Nobody);
+        let told = matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody);
         if !told && !waits(incident) {
             broken.push((EscalatedOnce, format!("open, and nobody was told: {incident:?}")));
         }

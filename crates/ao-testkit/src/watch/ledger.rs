@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ao_core::incident::{IncidentKey, Rung};
+use ao_core::incident::{EscalationLevel, IncidentKey};
 use ao_core::queue::MergeRequest;
 use ao_core::{Attempt, ErrandId, PullId, SessionId, Timestamp};
 
@@ -25,7 +25,7 @@ pub(crate) struct Ledger {
     /// The keys of notices that failed deliveries must lead to.
     pub(super) owed: BTreeSet<String>,
     /// Problems whose news was given up in this very commit, and who was to hear of them.
-    pub(super) unheard: BTreeMap<IncidentKey, Rung>,
+    pub(super) unheard: BTreeMap<IncidentKey, EscalationLevel>,
     pub(super) patience: BTreeMap<SessionId, Patience>,
     pub(super) alarms: Alarms,
     /// The errands that were wanted.

@@ -43,11 +43,11 @@ fn a_killed_agent_is_seen_and_brought_back_with_its_conversation() {
     let abilities = ao_core::session::AgentAbilities { resume: true, ..Default::default() };
     let session = world.spawn(Spawn { abilities, ..Spawn::default() }).unwrap();
     world.run_for(60);
-    let conversation = world.session(session).conversation;
+    let conversation = world.session(session).launch.conversation;
     world.kill_agent(session);
     world.run_for(90);
     assert_eq!((world.status(session).0, world.living()), (StatusWord::Idle, 1));
-    assert_eq!(world.session(session).conversation, conversation);
+    assert_eq!(world.session(session).launch.conversation, conversation);
     assert_eq!(world.turns_with("do the work"), 1);
     world.expect_at_rest();
 }

@@ -38,7 +38,7 @@ fn without_cost_data_turns_are_counted_and_the_cost_is_unknown() {
     let limits = Limits { micros: Some(1), turns: Some(2), ..Limits::default() };
     let session = world.spawn(Spawn { limits, ..Spawn::default() }).unwrap();
     world.run_for(60);
-    assert_eq!(dollars(world.session(session).spend.micros), "unknown");
+    assert_eq!(dollars(world.session(session).usage.spend.micros), "unknown");
     assert_eq!(world.status(session).0, StatusWord::Idle);
     world.send(session, "second turn").unwrap();
     world.run_for(60);

@@ -73,7 +73,7 @@ fn an_answer_reaches_its_question_or_the_question_stays_open() {
         world.temper(session, Temper::default());
         world.plan(Plan::These { call: Call::Answer, fault, times: 1 });
         for _ in 0..3 {
-            let question = world.session(session).questions;
+            let question = world.session(session).dialogs.questions;
             if world.status(session).0 == StatusWord::NeedsInput {
                 let answer = SessionInput::Answer { by: "ann".into(), question, text: "yes".into() };
                 world.post(session, answer);

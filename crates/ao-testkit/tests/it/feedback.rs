@@ -32,7 +32,8 @@ fn a_flake_is_run_again_and_wakes_nobody() {
     let mut told = world.told();
     told.retain(|(what, _)| !what.starts_with("review-needed"));
     assert_eq!((world.turns_with("A check failed"), told), (0, vec![]));
-    let flakes = world.state(|state| state.projects[&pull.project].flakes["build E0"].times);
+    let key = ("unit tests".into(), "E0".into());
+    let flakes = world.state(|state| state.projects[&pull.project].flakes[&key].times);
     assert_eq!(flakes, 5);
     world.expect_at_rest();
 }

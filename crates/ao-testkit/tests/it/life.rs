@@ -98,7 +98,7 @@ fn after_a_reboot_with_ten_sessions_all_come_back_with_their_conversations() {
         .collect();
     world.run_for(120);
     let conversations = |world: &World| {
-        let of = |id: &_| world.state(|state| state.sessions[id].conversation.clone());
+        let of = |id: &_| world.state(|state| state.sessions[id].launch.conversation.clone());
         sessions.iter().map(of).collect::<Vec<_>>()
     };
     let before = conversations(&world);

@@ -102,13 +102,15 @@ fn session(word: &str, it: Fields<'_>) -> Option<String> {
         "look_wanted" => "is to be looked at".into(),
         "looked" => "was looked at".into(),
         "look_failed" => it.because("could not be looked at"),
-        "went_astray" => format!("has left its place: {}", it.text("what")),
-        "back_in_place" => "is back in its place".into(),
+        "drifted" => format!("has left its place: {}", it.text("what")),
+        "drift_ended" => "is back in its place".into(),
         "tree_lost" => {
             format!("its workspace {} was deleted; it is recreated from its branch", it.text("path"))
         }
-        "stands" if it.has("stand.branch") => format!("stands on branch {}", it.text("stand.branch")),
-        "stands" => "stands on no branch".into(),
+        "checkout_changed" if it.has("checked_out.branch") => {
+            format!("stands on branch {}", it.text("checked_out.branch"))
+        }
+        "checkout_changed" => "stands on no branch".into(),
         "answering" => format!("is answered by {}: {}", it.text("answer.by"), it.quoted("answer.text")),
         "answered" => "has got its answer".into(),
         "not_answered" => it.because("has not got its answer"),

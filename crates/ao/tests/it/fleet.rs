@@ -255,7 +255,7 @@ impl Fleet {
     pub(crate) async fn until_idle(&self, session: SessionId, turns: u64) {
         let what = format!("{session} has taken {turns} turns and is idle");
         self.until_session(session, &what, move |session| {
-            session.turns >= turns
+            session.usage.turns >= turns
                 && session.outbox.is_empty()
                 && session.status(now()).word == StatusWord::Idle
         })
@@ -279,7 +279,7 @@ impl Fleet {
 
     /// What the agent was told, by its own transcript.
     pub(crate) async fn turns(&self, session: SessionId) -> Vec<String> {
-        let conversation = self.session(session).await.conversation.expect("it was launched");
+        let conversation = self.session(session).await.launch.conversation.expect("it was launched");
         self.agents().turns(conversation.as_str())
     }
 
@@ -319,18 +319,18 @@ impl Fleet {
     }
 
     pub(crate) async fn choices(&self, session: SessionId) -> Vec<String> {
-        let conversation = self.session(session).await.conversation.expect("it was launched");
+        let conversation = self.session(session).await.launch.conversation.expect("it was launched");
         self.agents().choices(conversation.as_str())
     }
 
     pub(crate) async fn was_interrupted(&self, session: SessionId) -> bool {
-        let conversation = self.session(session).await.conversation.expect("it was launched");
+        let conversation = self.session(session).await.launch.conversation.expect("it was launched");
         self.agents().entries(conversation.as_str()).iter().any(|entry| entry["type"] == "interrupted")
     }
 
     /// Waits until this stands in the agent's input box.
     pub(crate) async fn until_draft(&self, session: SessionId, draft: &str) {
-        let conversation = self.session(session).await.conversation.expect("it was launched");
+        let conversation = self.session(session).await.launch.conversation.expect("it was launched");
         let deadline = Instant::now() + PATIENCE;
         // The agent writes it to a file, of which nobody tells us.
         while self.agents().draft(conversation.as_str()) != draft {
@@ -386,8 +386,10 @@ impl Fleet {
 
     pub(crate) async fn conversations(&self, sessions: &[SessionId]) -> Vec<Option<ConversationId>> {
         let sessions = sessions.to_vec();
-        self.view(move |state| sessions.iter().map(|id| state.sessions[id].conversation.clone()).collect())
-            .await
+        self.view(move |state| {
+            sessions.iter().map(|id| state.sessions[id].launch.conversation.clone()).collect()
+        })
+        .await
     }
 
     pub(crate) async fn only_session(&self) -> SessionId {
@@ -617,7 +619,7 @@ fn describe(state: &State) -> String {
             session.evidence.latest().map(|s| format!("{:?} {:?}", s.source, s.reading)).collect();
         format!(
             "{} {:?}: {} (turns {}, outbox {:?}, {signals:?})",
-            session.spec.name, status.word, status.reason, session.turns, session.outbox.current
+            session.spec.name, status.word, status.reason, session.usage.turns, session.outbox.current
         )
     });
     lines.collect::<Vec<_>>().join("\n")

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use ao_core::Timestamp;
-use ao_core::errand::{Behalf, Errand, Order};
+use ao_core::errand::{Errand, Order, Requester};
 use ao_core::pull::{Author, ChangeSize, Mergeable, PullFacts, Standing};
 use ao_core::{Commit, ErrandId, ProjectId, PullId};
 use ao_ports::{
@@ -153,9 +153,17 @@ async fn outcome(
     let errander = Errander::new(Utf8Path::new("/nowhere"), keeper, Arc::new(SystemClock), Arc::default());
     let scm: Arc<dyn Scm> = played.clone();
     errander.plug(BTreeMap::from([(ProjectId::new("app"), scm)]));
-    let (id, behalf) = (ErrandId(1), Behalf::Nobody);
-    let errand =
-        Errand { id, key: "k".into(), order, behalf, since: None, tries: 0, waits: 0, again_at: None };
+    let (id, requester) = (ErrandId(1), Requester::Update(pull()));
+    let errand = Errand {
+        id,
+        key: "k".into(),
+        order,
+        requester,
+        since: Timestamp(0),
+        tries: 0,
+        waits: 0,
+        again_at: None,
+    };
     let outcome = errander.run(&errand).await;
     let asked = played.asked.lock().unwrap().clone();
     (outcome, asked)

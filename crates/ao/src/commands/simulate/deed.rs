@@ -1,7 +1,7 @@
 //! What would have been done, read off the events of the core.
 
 use ao_core::errand::{ErrandEvent, Order};
-use ao_core::incident::{IncidentEvent, Rung, Subject};
+use ao_core::incident::{EscalationLevel, IncidentEvent, Subject};
 use ao_core::notice::NoticeEvent;
 use ao_core::queue::QueueEvent;
 use ao_core::session::{MessageKind, Sender, SessionEvent};
@@ -61,7 +61,7 @@ pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Deed> 
                 IncidentEvent::Escalated { to, why, .. } => What::Escalation {
                     event: event_name,
                     to: match to {
-                        Rung::Orchestrator => "orchestrator".into(),
+                        EscalationLevel::Orchestrator => "orchestrator".into(),
                         _ => "person".into(),
                     },
                     why: line(why),

@@ -189,23 +189,7 @@ impl Play {
 }
 
 fn request(spec: &SessionSpec) -> SpawnRequest {
-    let spec = spec.clone();
-    SpawnRequest {
-        project: spec.project,
-        task: spec.task,
-        role: spec.role,
-        title: spec.title,
-        prompt: spec.prompt,
-        name: Some(spec.name),
-        branch: Some(spec.branch),
-        origin: spec.origin,
-        agent: spec.agent,
-        runtime: spec.runtime,
-        workspace: spec.workspace,
-        priority: spec.priority,
-        limits: spec.limits,
-        trusted: spec.trusted,
-    }
+    spec.clone().named(Some(spec.name.clone()), Some(spec.branch.clone()))
 }
 
 #[cfg(test)]

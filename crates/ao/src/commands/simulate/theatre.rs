@@ -8,6 +8,7 @@ use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::notice::NoticeInput;
+use ao_core::order::{AnswerOrder, DeliverOrder};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{ProcessRef, Session, SessionEvent, SessionInput, Stage};
 use ao_core::{
@@ -197,7 +198,7 @@ impl Theatre {
                 let process = ProcessRef::new("process", format!("{session}/{attempt}"));
                 to(session, SessionInput::Launched { attempt, process, conversation: None })
             }
-            Effect::Deliver { session, attempt, delivery, tries, .. } => {
+            Effect::Deliver { order: DeliverOrder { session, attempt, delivery, tries, .. }, .. } => {
                 to(session, SessionInput::Written { attempt, delivery, tries })
             }
             Effect::Look { session, attempt, .. } => {
@@ -210,7 +211,7 @@ impl Theatre {
                 let signals = self.signal(session, reading).into_iter().collect();
                 to(session, SessionInput::Looked { attempt, signals })
             }
-            Effect::Answer { session, attempt, number, .. } => {
+            Effect::Answer { order: AnswerOrder { session, attempt, number, .. }, .. } => {
                 to(session, SessionInput::Answered { attempt, number })
             }
             Effect::End { session, attempt, .. } => to(session, SessionInput::ProcessEnded { attempt }),

@@ -1,9 +1,9 @@
-//! Budgets that several sessions share: one for a task, two for a project, one for a day. Each session also has its own.
+//! Budgets that several sessions share: one for a task, two for a project, one for a day. A session's own is its own.
 //!
 //! ```text
-//!  a session spends ─► Purse::spend ─► Count ─┬─ 80 % ─► Marked     the agents are asked to commit and summarize
+//!  a session spends ─► BudgetUsage::spend ─► Count ─┬─ 80 % ─► Marked     the agents are asked to commit and sum up
 //!                                             ├─ 100 % ─► Capped    no further turn, message or start
-//!                                             └─ 110 % ─► Overdrawn  running turns end as well
+//!                                             └─ 110 % ─► Overdrawn  also the turns that still run end
 //!           a new limit, or a new day ─► Uncapped
 //! ```
 
@@ -38,8 +38,7 @@ pub enum Budget {
 
 /// The usage of a budget, and its consequences.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Purse {
+pub struct BudgetUsage {
     /// The day that it applies to, if the budget is daily.
     pub day: Option<i64>,
     pub spent: Spend,
@@ -106,18 +105,18 @@ pub enum BudgetEvent {
 pub(crate) fn decide(
     budget: &Budget,
     configured: Limits,
-    purse: &Purse,
+    usage: &BudgetUsage,
     now: Timestamp,
     input: BudgetInput,
 ) -> Result<Vec<BudgetEvent>, Refusal> {
     use BudgetEvent as E;
-    let spent = purse.spent_at(now);
+    let spent = usage.spent_at(now);
     match input {
         BudgetInput::Count => {
-            let limits = purse.limits_at(now, configured);
+            let limits = usage.limits_at(now, configured);
             let Some(reached) = limits.reached(&spent) else {
-                let over = purse.cap.is_some().then_some(E::Uncapped {});
-                let marked = purse.marked && !purse.is_past(now);
+                let over = usage.cap.is_some().then_some(E::Uncapped {});
+                let marked = usage.marked && !usage.is_past(now);
                 let mark = limits
                     .nearly_reached(&spent)
                     .filter(|_| !marked)
@@ -125,7 +124,7 @@ pub(crate) fn decide(
                 return Ok(over.into_iter().chain(mark).collect());
             };
             let why = format!("{budget:#} is spent: {reached}");
-            Ok(match &purse.cap {
+            Ok(match &usage.cap {
                 None => {
                     let until = budget.is_daily().then(|| day_start(day_of(now) + 1));
                     vec![E::Capped { why, until, judge_at: Some(now + GRACE) }]
@@ -143,18 +142,18 @@ pub(crate) fn decide(
                 what: format!("{budget:#} is spent beyond that already ({reached}); name a higher limit"),
             }),
             None => {
-                let over = purse.cap.is_some().then_some(E::Uncapped {});
+                let over = usage.cap.is_some().then_some(E::Uncapped {});
                 Ok([E::Raised { limits }].into_iter().chain(over).collect())
             }
         },
         BudgetInput::Due => {
-            let over = purse.cap.as_ref().and_then(|cap| cap.until).is_some_and(|until| until <= now);
+            let over = usage.cap.as_ref().and_then(|cap| cap.until).is_some_and(|until| until <= now);
             if over {
                 return Ok(vec![E::Uncapped {}]);
             }
             // The last report may have come within the grace period, or the limit may be new.
-            let judged = purse.cap.as_ref().filter(|cap| cap.judge_at.is_some_and(|at| at <= now));
-            let limits = purse.limits_at(now, configured);
+            let judged = usage.cap.as_ref().filter(|cap| cap.judge_at.is_some_and(|at| at <= now));
+            let limits = usage.limits_at(now, configured);
             Ok(judged.map_or(vec![], |cap| match limits.overdrawn(&spent) {
                 Some(reached) if !cap.overdrawn => {
                     vec![E::Overdrawn { why: format!("{budget:#} is spent: {reached}") }]
@@ -165,27 +164,27 @@ pub(crate) fn decide(
     }
 }
 
-pub(crate) fn evolve(budget: &Budget, purse: &mut Purse, event: &BudgetEvent, at: Timestamp) {
+pub(crate) fn evolve(budget: &Budget, usage: &mut BudgetUsage, event: &BudgetEvent, at: Timestamp) {
     if budget.is_daily() && !matches!(event, BudgetEvent::Uncapped {}) {
-        purse.turn_to(day_of(at));
+        usage.turn_to(day_of(at));
     }
     match event {
-        BudgetEvent::Marked { .. } => purse.marked = true,
+        BudgetEvent::Marked { .. } => usage.marked = true,
         BudgetEvent::Capped { why, until, judge_at } => {
             let (why, until, judge_at) = (why.clone(), *until, *judge_at);
-            purse.cap = Some(Cap { why, since: at, until, overdrawn: false, judge_at });
+            usage.cap = Some(Cap { why, since: at, until, overdrawn: false, judge_at });
         }
         BudgetEvent::Overdrawn { .. } | BudgetEvent::Spared {} => {
-            if let Some(cap) = &mut purse.cap {
+            if let Some(cap) = &mut usage.cap {
                 cap.overdrawn |= matches!(event, BudgetEvent::Overdrawn { .. });
                 cap.judge_at = None;
             }
         }
         BudgetEvent::Raised { limits } => {
-            purse.raised = Some(*limits);
-            purse.marked = false;
+            usage.raised = Some(*limits);
+            usage.marked = false;
         }
-        BudgetEvent::Uncapped {} => purse.cap = None,
+        BudgetEvent::Uncapped {} => usage.cap = None,
     }
 }
 
@@ -229,7 +228,7 @@ impl Budget {
     }
 }
 
-impl Purse {
+impl BudgetUsage {
     /// Returns the time at which a timer is due.
     pub(crate) fn due(&self) -> Option<Timestamp> {
         let cap = self.cap.as_ref()?;
@@ -262,7 +261,7 @@ impl Purse {
     fn turn_to(&mut self, day: i64) {
         if self.day != Some(day) {
             // A cap ends at its own time, not with the first spending of the next day.
-            *self = Purse { day: Some(day), cap: self.cap.take(), ..Purse::default() };
+            *self = BudgetUsage { day: Some(day), cap: self.cap.take(), ..BudgetUsage::default() };
         }
     }
 }
@@ -324,14 +323,14 @@ impl TryFrom<String> for Budget {
 mod tests {
     use super::*;
 
-    fn purse(micros: u64) -> Purse {
-        Purse { spent: Spend { micros: Some(micros), ..Spend::default() }, ..Purse::default() }
+    fn usage(micros: u64) -> BudgetUsage {
+        BudgetUsage { spent: Spend { micros: Some(micros), ..Spend::default() }, ..BudgetUsage::default() }
     }
 
-    fn count(purse: &Purse, seconds: i64) -> Vec<BudgetEvent> {
+    fn count(usage: &BudgetUsage, seconds: i64) -> Vec<BudgetEvent> {
         let limits = Limits { micros: Some(1_000_000), ..Limits::default() };
         let budget = Budget::Project(ProjectId::new("app"));
-        decide(&budget, limits, purse, Timestamp(seconds * 1000), BudgetInput::Count).unwrap()
+        decide(&budget, limits, usage, Timestamp(seconds * 1000), BudgetInput::Count).unwrap()
     }
 
     #[test]
@@ -348,38 +347,42 @@ mod tests {
 
     #[test]
     fn a_shared_budget_is_marked_then_spent_then_overdrawn() {
-        assert_eq!(count(&purse(799_999), 0), []);
+        assert_eq!(count(&usage(799_999), 0), []);
         let mark = BudgetEvent::Marked { mark: "cost $0.80 of $1.00".into() };
-        assert_eq!(count(&purse(800_000), 0), [mark]);
-        assert_eq!(count(&Purse { marked: true, ..purse(900_000) }, 0), []);
+        assert_eq!(count(&usage(800_000), 0), [mark]);
+        assert_eq!(count(&BudgetUsage { marked: true, ..usage(900_000) }, 0), []);
         let why = || "the whole budget of `app` is spent: cost $1.00 of $1.00".to_owned();
         assert_eq!(
-            count(&purse(1_000_000), 0),
+            count(&usage(1_000_000), 0),
             [BudgetEvent::Capped { why: why(), until: None, judge_at: Some(Timestamp(30_000)) }]
         );
         let cap =
             |overdrawn| Some(Cap { why: why(), since: Timestamp(0), until: None, overdrawn, judge_at: None });
-        assert_eq!(count(&Purse { cap: cap(false), ..purse(1_099_999) }, 60), []);
-        assert_eq!(count(&Purse { cap: cap(false), ..purse(1_100_000) }, 29), [], "it may end by itself");
-        let over = count(&Purse { cap: cap(false), ..purse(1_100_000) }, 30);
+        assert_eq!(count(&BudgetUsage { cap: cap(false), ..usage(1_099_999) }, 60), []);
+        assert_eq!(
+            count(&BudgetUsage { cap: cap(false), ..usage(1_100_000) }, 29),
+            [],
+            "it may end by itself"
+        );
+        let over = count(&BudgetUsage { cap: cap(false), ..usage(1_100_000) }, 30);
         assert!(matches!(over.as_slice(), [BudgetEvent::Overdrawn { .. }]), "{over:?}");
-        assert_eq!(count(&Purse { cap: cap(true), ..purse(2_000_000) }, 60), []);
-        assert_eq!(count(&Purse { cap: cap(false), ..purse(10) }, 60), [BudgetEvent::Uncapped {}]);
+        assert_eq!(count(&BudgetUsage { cap: cap(true), ..usage(2_000_000) }, 60), []);
+        assert_eq!(count(&BudgetUsage { cap: cap(false), ..usage(10) }, 60), [BudgetEvent::Uncapped {}]);
     }
 
     #[test]
     fn what_was_spent_yesterday_is_not_spent_today() {
         let budget = Budget::Day;
-        let mut purse = Purse::default();
+        let mut usage = BudgetUsage::default();
         let one = Spend { micros: Some(10), turns: 1, ..Spend::default() };
-        purse.spend(&budget, Timestamp(0), Spend::default(), one);
-        purse.raised = Some(Limits::default());
-        assert_eq!(purse.spent_at(Timestamp(86_399_999)), one);
-        assert_eq!(purse.spent_at(Timestamp(86_400_000)), Spend::default());
+        usage.spend(&budget, Timestamp(0), Spend::default(), one);
+        usage.raised = Some(Limits::default());
+        assert_eq!(usage.spent_at(Timestamp(86_399_999)), one);
+        assert_eq!(usage.spent_at(Timestamp(86_400_000)), Spend::default());
         let configured = Limits { turns: Some(3), ..Limits::default() };
-        assert_eq!(purse.limits_at(Timestamp(86_400_000), configured), configured);
+        assert_eq!(usage.limits_at(Timestamp(86_400_000), configured), configured);
         let two = Spend { micros: None, turns: 2, ..Spend::default() };
-        purse.spend(&budget, Timestamp(86_400_000), one, two);
-        assert_eq!((purse.spent.turns, purse.spent.micros, purse.partly_unknown), (1, None, true));
+        usage.spend(&budget, Timestamp(86_400_000), one, two);
+        assert_eq!((usage.spent.turns, usage.spent.micros, usage.partly_unknown), (1, None, true));
     }
 }

@@ -10,23 +10,23 @@ use crate::reaction::{Action, IDLE_AFTER, Reaction};
 use crate::session::HoldKind;
 use crate::state::State;
 
-/// The facts that the next step depends on besides the incident itself.
-pub(crate) struct Scene<'a> {
+/// Facts beside the incident itself that decide its next step.
+pub(crate) struct IncidentContext<'a> {
     pub(super) reaction: &'a Reaction,
     /// The time for which a problem must be absent before it is over.
     pub(super) stable_clear: Duration,
     pub(super) now: Timestamp,
     pub(super) helpers: Helpers,
-    /// The reason why the action does not fit the subject.
+    /// The reason why the action makes no sense here.
     pub(super) misfit: Option<Misfit>,
     pub(super) suspicion: Option<Suspicion>,
     /// The head of the pull request that it is about.
     pub(super) head: Option<Tried>,
-    /// Evaluates the reaction's condition.
+    /// Evaluates the condition of the reaction.
     pub(super) holds: &'a dyn Fn(&Incident) -> Result<bool, String>,
 }
 
-/// The levels that could help now.
+/// The helpers that are available now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Helpers {
     /// There is an agent, and it may take a turn.
@@ -34,11 +34,11 @@ pub(crate) struct Helpers {
     /// There is an agent, even if it may not take a turn now.
     pub(crate) live: bool,
     pub(crate) orchestrator: bool,
-    /// The time at which the agent may take a turn again, if it waits for a provider's limit.
+    /// Time of the agent's next turn, if it waits for a provider's limit to end.
     pub(crate) back: Option<Timestamp>,
 }
 
-/// The reason why an action does not fit a subject.
+/// The reason why an action makes no sense for a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Misfit {
     /// No agent is concerned; the next level may help.
@@ -47,13 +47,13 @@ pub(crate) enum Misfit {
     Senseless(&'static str),
 }
 
-impl Scene<'_> {
-    /// Gathers the context of one problem, and passes it to `then`.
+impl IncidentContext<'_> {
+    /// Gathers the context of one problem and passes it to `then`.
     pub(crate) fn of<T>(
         state: &State,
         key: &IncidentKey,
         now: Timestamp,
-        then: impl FnOnce(&Scene<'_>) -> T,
+        then: impl FnOnce(&IncidentContext<'_>) -> T,
     ) -> T {
         let reaction = state.reaction(&key.kind, &key.subject);
         let holds = |incident: &Incident| state.holds(reaction.condition.as_deref(), incident);
@@ -61,7 +61,7 @@ impl Scene<'_> {
             Subject::Pull(id) => state.pulls.get(id),
             _ => None,
         };
-        then(&Scene {
+        then(&IncidentContext {
             reaction: &reaction,
             stable_clear: stable_clear(state, key, &reaction),
             now,
@@ -89,7 +89,7 @@ fn helpers(state: &State, subject: &Subject) -> Helpers {
     let agent = agent_of(state, subject);
     let limited = agent.filter(|agent| agent.is_live() && agent.holds.contains_key(&HoldKind::Account));
     Helpers {
-        back: limited.and_then(|agent| agent.resume_at.or(state.accounts.get(agent.account()).copied())),
+        back: limited.and_then(|agent| agent.resume.at.or(state.accounts.get(agent.account()).copied())),
         agent: agent.is_some_and(|agent| agent.is_live() && agent.holds.is_empty()),
         live: agent.is_some_and(|agent| agent.is_live()),
         orchestrator: orchestrator_of(state, subject)
