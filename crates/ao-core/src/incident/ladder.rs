@@ -144,7 +144,7 @@ fn act(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
         Err(why) => {
             let condition = scene.reaction.condition.as_deref().unwrap_or_default();
             let why =
-                format!("nothing was done, because the condition `{condition}` cannot be judged: {why}");
+                format!("nothing was done, because the condition `{condition}` cannot be evaluated: {why}");
             vec![person(incident, scene, why)]
         }
     }
