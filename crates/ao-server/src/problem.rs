@@ -1,4 +1,4 @@
-//! What is answered when something is not done: refusals of the core and of our own become problems here.
+//! Converts refusals of the core and of the API to problems.
 
 use ao_api::Problem;
 use ao_core::Refusal;
@@ -8,7 +8,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 
-/// A problem on its way out.
+/// A problem as the error of a handler.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure(pub(crate) Box<Problem>);
 
@@ -36,7 +36,7 @@ impl From<TrackerError> for Failure {
     }
 }
 
-/// What the engine did not do.
+/// Converts an error of the engine.
 pub fn engine_problem(err: AskError) -> Problem {
     match err {
         AskError::Refused(refusal) => of_refusal(&refusal),
@@ -49,7 +49,7 @@ pub fn engine_problem(err: AskError) -> Problem {
     }
 }
 
-/// What a forge or a tracker did not do. There is one place for it, so that all of them are refused in the same words.
+/// Converts an error of a forge or a tracker. All handlers use it, so that the messages are the same.
 pub fn forge_problem(err: &TrackerError) -> Problem {
     let (status, word) = match err {
         TrackerError::NotFound { .. } => (404, "not-found"),
@@ -72,7 +72,7 @@ impl From<ScmError> for Failure {
     }
 }
 
-/// Not our own limit, so it is not over in a second.
+/// Not our own limit, so it does not end within a second.
 const FORGE_LIMITED: &str = "forge-limited";
 
 impl IntoResponse for Failure {
@@ -104,7 +104,7 @@ fn err_title(err: &AskError) -> String {
     err.to_string()
 }
 
-/// Each refusal of the core with its word, its status, and what to do next.
+/// Returns slug, status and hints of each refusal of the core.
 fn of_refusal(refusal: &Refusal) -> Problem {
     let (status, word) = match refusal {
         Refusal::UnknownSession(_) => (404, "unknown-session"),
