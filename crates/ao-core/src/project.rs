@@ -292,7 +292,9 @@ pub(crate) fn decide(
             let odd = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
             if id.as_str().is_empty() || id.as_str().contains(odd) {
                 return Err(Refusal::Invalid {
-                    what: format!("`{id}` is no project name: letters, digits, `-`, `_` and `.` only"),
+                    what: format!(
+                        "`{id}` is not a valid project name: use letters, digits, `-`, `_` and `.` only"
+                    ),
                 });
             }
             if config.path.is_empty() {

@@ -94,7 +94,8 @@ pub(crate) fn projects() -> ArgValueCompleter {
 pub(crate) fn config_keys() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let Some(typed) = typed.to_str() else { return vec![] };
-        let plain = |key: &ao_config::Key| !key.path.contains(['<', '[']) && key.path.starts_with(typed);
+        let plain =
+            |key: &ao_config::ConfigKey| !key.path.contains(['<', '[']) && key.path.starts_with(typed);
         let keys = ao_config::keys().into_iter().filter(plain);
         keys.map(|key| CompletionCandidate::new(key.path).help(Some(key.text.into()))).collect()
     })

@@ -243,7 +243,7 @@ impl From<ClientError> for CommandError {
                 };
                 CommandError::new(Kind::NoDaemon, err).hint(hint)
             }
-            ClientError::Strange(_) => CommandError::new(Kind::OtherVersion, err)
+            ClientError::Unreadable(_) => CommandError::new(Kind::OtherVersion, err)
                 .hint("`ao start` replaces a daemon of another version; agents go on meanwhile"),
             ClientError::Hung { pid, waited, .. } => hung(pid, waited, &err),
             ClientError::Broken(_) => CommandError::environment(err),

@@ -123,6 +123,6 @@ pub(crate) fn is_away(err: &ClientError) -> bool {
         // It has been waited for already.
         ClientError::Hung { .. } => false,
         ClientError::Refused(problem) => problem.status == 503,
-        ClientError::Strange(_) | ClientError::BadCall { .. } => false,
+        ClientError::Unreadable(_) | ClientError::BadCall { .. } => false,
     }
 }

@@ -6,7 +6,7 @@ use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 
-use ao_config::init::{Init, InitCheck};
+use ao_config::init::{InitCheck, InitValues};
 use ao_config::{Env, PROJECT_FILES, names};
 use ao_scm::checks::Proposed;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -138,7 +138,7 @@ impl Initial {
 
     /// The file as it is written.
     pub(crate) fn text(&self) -> String {
-        ao_config::init::template(&Init {
+        ao_config::init::template(&InitValues {
             project: self.project.clone(),
             repo: self.repo.clone(),
             path: ".".into(),

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_is_written_at_first_is_nothing_to_look_at() {
-        let init = ao_config::init::Init {
+        let init = ao_config::init::InitValues {
             project: "app".into(),
             repo: Some("owner/app".into()),
             path: ".".into(),

@@ -1,4 +1,4 @@
-//! An answer whose body is read as it comes.
+//! Responses whose body is read in chunks.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::{ANSWER, Answer, Client, ClientError};
 
-/// The beginning of an answer. Its body may have no end.
+/// The start of a response. Its body may be endless.
 pub struct Begun {
     client: Client,
     response: Response<Incoming>,
@@ -18,7 +18,7 @@ pub struct Begun {
 }
 
 impl Client {
-    /// Any call, with its body left to be read piece by piece.
+    /// Makes a call whose body is read chunk by chunk.
     pub async fn stream(
         &self,
         method: Method,
@@ -39,7 +39,7 @@ impl Begun {
         self.response.headers().get(CONTENT_TYPE)?.to_str().ok()
     }
 
-    /// The next piece; nothing at the end. Can be dropped and called again.
+    /// Returns the next chunk, or `None` at the end. Cancel safe.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
         loop {
             let Some(frame) = self.client.watched_stream(self.response.frame()).await? else {
@@ -52,7 +52,7 @@ impl Begun {
         }
     }
 
-    /// All of it, up to what an answer may have.
+    /// Reads the rest of the body, up to the size limit.
     pub async fn whole(mut self) -> Result<Answer, ClientError> {
         let (status, content_type) = (self.status(), self.content_type().map(str::to_owned));
         let body = Limited::new(self.response.body_mut(), ANSWER);

@@ -6,7 +6,7 @@ use crate::{CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Flakes, segment};
 
 const CHECKS: &str = "/api/checks";
 
-/// Which runs are wanted. What is absent is not asked for.
+/// A filter for runs. Absent fields match everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunsWanted {
     pub project: Option<String>,
@@ -18,7 +18,7 @@ pub struct RunsWanted {
 }
 
 impl RunsWanted {
-    /// The address of the list, for those who want the answer as it comes.
+    /// Returns the URL path of the list, for callers that want the raw response.
     pub fn path(&self) -> String {
         let query = Query::new(CHECKS)
             .with("project", self.project.as_ref())
@@ -35,7 +35,7 @@ impl Client {
         self.get(&wanted.path()).await
     }
 
-    /// Has checks run. Most of the runs that are returned are not over yet.
+    /// Runs checks. Most of the returned runs have not ended yet.
     pub async fn run_checks(&self, wish: &CheckWish) -> Result<CheckRuns, ClientError> {
         self.post(CHECKS, wish).await
     }
@@ -44,7 +44,8 @@ impl Client {
         self.get(run.into().at(CHECKS, "").path()).await
     }
 
-    /// A part of the output of a run. With `wait`, an answer without text comes after a while if there is none.
+    /// Returns a part of the output of a run. With `wait`, the response may be empty after a while if there is no
+    /// output.
     pub async fn check_log(
         &self,
         run: impl Into<Meant<'_>>,
@@ -56,12 +57,12 @@ impl Client {
         self.get(query.with("wait", wait.then_some(true)).path()).await
     }
 
-    /// The failures of a project's checks that were chance.
+    /// Returns the flaky failures of a project's checks.
     pub async fn flakes(&self, project: &str) -> Result<Flakes, ClientError> {
         self.get(&format!("/api/projects/{}/flakes", segment(project))).await
     }
 
-    /// The checks of a project, configured or proposed.
+    /// Returns the checks of a project, configured or proposed.
     pub async fn project_checks(&self, project: &str) -> Result<Checks, ClientError> {
         self.get(&format!("/api/projects/{}/checks", segment(project))).await
     }

@@ -1,4 +1,4 @@
-//! The stream of events, read as it comes.
+//! The feed of events.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,21 +11,22 @@ use tokio::task::JoinHandle;
 use super::{Client, ClientError};
 use crate::{Event, segment};
 
-/// What one event may at most take. They are bounded where they are made; this is for a daemon gone mad.
+/// The maximum size of one event. Events are bounded where they are created; this guards against a faulty daemon.
 const LINE: usize = 4 * 1024 * 1024;
 
-/// Events, one after another.
+/// A stream of events.
 pub struct Events {
     client: Client,
     response: Response<Incoming>,
     driving: JoinHandle<()>,
-    /// What has come of a line that is not complete.
+    /// The start of a line that is not complete yet.
     begun: Vec<u8>,
     ready: VecDeque<Event>,
 }
 
 impl Client {
-    /// Events behind a place in the log; those to come, if there is none. Only those of one session, if one is named.
+    /// Streams the events after a position in the log; by default only new ones. `session` selects those of one
+    /// session.
     pub async fn events(&self, after: Option<u64>, session: Option<&str>) -> Result<Events, ClientError> {
         let mut path = "/api/events?".to_owned();
         if let Some(after) = after {
@@ -47,7 +48,7 @@ impl Client {
 }
 
 impl Events {
-    /// The next one; nothing if the daemon has ended the stream. Can be dropped and called again: nothing is lost by that.
+    /// Returns the next event, or `None` if the daemon has ended the stream. Cancel safe.
     pub async fn next(&mut self) -> Result<Option<Event>, ClientError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -63,13 +64,14 @@ impl Events {
         }
     }
 
-    /// Each event is one line of data. Ids are in the data too, and heartbeats are comments, so nothing else matters.
+    /// Parses received bytes. Each event is one line of data; ids are in the data too and heartbeats are comments, so
+    /// other lines are ignored.
     fn take(&mut self, data: &[u8]) -> Result<(), ClientError> {
         self.begun.extend_from_slice(data);
         let complete = self.begun.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         for line in self.begun[..complete].split(|byte| *byte == b'\n') {
             if let Some(json) = line.strip_prefix(b"data:") {
-                self.ready.push_back(serde_json::from_slice(json).map_err(ClientError::Strange)?);
+                self.ready.push_back(serde_json::from_slice(json).map_err(ClientError::Unreadable)?);
             }
         }
         self.begun.drain(..complete);

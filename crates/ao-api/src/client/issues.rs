@@ -6,22 +6,22 @@ use crate::{ImportOrder, Imported, Issue, IssueEdit, Issues, NewIssue, NewIssueC
 
 const ISSUES: &str = "/api/issues";
 
-/// Which issues are wanted. What is absent is not asked for.
+/// A filter for issues. Absent fields match everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssuesWanted {
     pub project: Option<String>,
-    /// `open`, if absent, `closed` or `all`.
+    /// `open` (the default), `closed` or `all`.
     pub state: Option<String>,
-    /// All of these, separated by commas.
+    /// Labels that all must be present, separated by commas.
     pub label: Option<String>,
     pub assignee: Option<String>,
-    /// Words of the title or the body.
+    /// Text to search in the title and the body.
     pub text: Option<String>,
     pub limit: Option<usize>,
 }
 
 impl IssuesWanted {
-    /// The address of the list, for those who want the answer as it comes.
+    /// Returns the URL path of the list, for callers that want the raw response.
     pub fn path(&self) -> String {
         let query = Query::new(ISSUES)
             .with("project", self.project.as_ref())

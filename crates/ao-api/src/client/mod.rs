@@ -1,6 +1,7 @@
 //! A client of the daemon: over its socket on the same machine, or over TCP with a token.
 //!
-//! One connection for each call. The calls are few and the socket is near, and so nothing has to be kept alive or found dead.
+//! Each call has its own connection. Calls are few and the socket is local, so there is no connection to keep alive or
+//! to find dead.
 
 mod body;
 mod checks;
@@ -45,12 +46,12 @@ use self::stream::Stream;
 pub use self::terminal::{Hear, Said, Talk, Terminal};
 use crate::Problem;
 
-/// The most of an answer that is read. The largest are lists of sessions and pieces of output.
+/// The maximum size of a response. The largest are lists of sessions and chunks of output.
 const ANSWER: usize = 64 * 1024 * 1024;
-/// The pause between two tries to connect to a daemon whose queue is full.
+/// The pause between two attempts to connect to a daemon whose backlog is full.
 const CONNECT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A way to one daemon.
+/// A client of one daemon.
 #[derive(Clone)]
 pub struct Client {
     place: Place,
@@ -64,7 +65,7 @@ enum Place {
     Tcp(String),
 }
 
-/// An answer as it came.
+/// A response as it was received.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,
@@ -73,17 +74,17 @@ pub struct Answer {
 }
 
 impl Client {
-    /// By the daemon's socket.
+    /// Connects by the daemon's socket.
     pub fn socket(path: impl AsRef<Path>) -> Client {
         Client { place: Place::Socket(path.as_ref().to_owned()), token: None }
     }
 
-    /// By TCP, as `host:port`.
+    /// Connects by TCP, to `host:port`.
     pub fn tcp(address: impl Into<String>) -> Client {
         Client { place: Place::Tcp(address.into()), token: None }
     }
 
-    /// Speaks for whoever this token was given to, whatever the connection would allow.
+    /// Authenticates with this token, even if the connection itself has more rights.
     #[must_use]
     pub fn with_token(self, token: Option<String>) -> Client {
         Client { token, ..self }
@@ -98,7 +99,7 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, ClientError> {
-        let body = serde_json::to_vec(body).map_err(ClientError::Strange)?;
+        let body = serde_json::to_vec(body).map_err(ClientError::Unreadable)?;
         self.call(Method::POST, path, Some(body)).await?.json()
     }
 
@@ -107,7 +108,7 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, ClientError> {
-        let body = serde_json::to_vec(body).map_err(ClientError::Strange)?;
+        let body = serde_json::to_vec(body).map_err(ClientError::Unreadable)?;
         self.call(Method::PATCH, path, Some(body)).await?.json()
     }
 
@@ -115,7 +116,7 @@ impl Client {
         self.call(Method::DELETE, path, None).await?.json()
     }
 
-    /// Any call. The answer may be a refusal; see [`Answer::json`].
+    /// Makes any call. The response may be an error; see [`Answer::json`].
     pub async fn call(
         &self,
         method: Method,
@@ -132,7 +133,7 @@ impl Client {
         Ok(Answer { status: parts.status.as_u16(), content_type, body })
     }
 
-    /// Sends a request and returns the beginning of its answer. The connection lives as long as its task.
+    /// Sends a request and returns the start of its response. The connection lives as long as its task.
     async fn open(
         &self,
         method: Method,
@@ -140,7 +141,7 @@ impl Client {
         body: Option<Vec<u8>>,
     ) -> Result<(Response<Incoming>, JoinHandle<()>), ClientError> {
         if method != Method::GET {
-            // A daemon that hangs now would do it when it goes on, long after it was told to have failed.
+            // A daemon that hangs now would do it when it continues, long after the call was reported as failed.
             self.sign_of_life(2 * watch::PATIENCE).await?;
         }
         let stream = self.connect().await?;
@@ -148,7 +149,7 @@ impl Client {
             .await
             .map_err(|err| ClientError::Broken(err.into()))?;
         let driving = tokio::spawn(async move {
-            // What goes wrong is told to whoever waits for the answer.
+            // Errors are reported by the response.
             let _ = connection.await;
         });
         let mut request = Request::builder()
@@ -177,7 +178,7 @@ impl Client {
                     Place::Tcp(address) => Stream::tcp(address).await,
                 };
                 match stream {
-                    // The queue of those who wait to be accepted is full.
+                    // The backlog of the socket is full.
                     Err(err) if err.kind() == io::ErrorKind::WouldBlock => sleep(CONNECT_PAUSE).await,
                     stream => break stream,
                 }
@@ -196,7 +197,7 @@ impl Client {
         }
     }
 
-    /// Where it calls, in words.
+    /// Describes the address.
     fn place(&self) -> String {
         match &self.place {
             Place::Socket(path) => path.display().to_string(),
@@ -206,17 +207,17 @@ impl Client {
 }
 
 impl Answer {
-    /// What was asked for, or the problem that was answered instead.
+    /// Returns the parsed body, or the problem of an error response.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
         if !(200..300).contains(&self.status) {
             return Err(ClientError::Refused(Box::new(self.problem())));
         }
-        // A call that has nothing to say answers with nothing.
+        // A call without a result has an empty body.
         let body: &[u8] = if self.body.is_empty() { b"null" } else { &self.body };
-        serde_json::from_slice(body).map_err(ClientError::Strange)
+        serde_json::from_slice(body).map_err(ClientError::Unreadable)
     }
 
-    /// The problem of a refusal, made up from the status if the answer has none.
+    /// Returns the problem of an error response, or one made from its status.
     pub fn problem(&self) -> Problem {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| {
             let text = String::from_utf8_lossy(&self.body);

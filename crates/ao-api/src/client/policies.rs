@@ -5,12 +5,12 @@ use super::{Client, ClientError};
 use crate::{PolicyShown, PolicyVerdict};
 
 impl Client {
-    /// What the policy of its project says of a pull request.
+    /// Returns the verdict of the project's policy for a pull request.
     pub async fn policy_verdict(&self, pull: Meant<'_>) -> Result<PolicyVerdict, ClientError> {
         self.get(pull.at("/api/pulls", "/policy").path()).await
     }
 
-    /// The policy of a project; of the only one, if none is named.
+    /// Returns the policy of a project; by default of the only one.
     pub async fn policy(&self, project: Option<&str>) -> Result<PolicyShown, ClientError> {
         self.get(Query::new("/api/policy").with("project", project).path()).await
     }

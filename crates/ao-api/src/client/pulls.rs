@@ -9,23 +9,23 @@ use crate::{
 
 const PULLS: &str = "/api/pulls";
 
-/// Which pull requests are wanted. What is absent is not asked for.
+/// A filter for pull requests. Absent fields match everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PullsWanted {
     pub project: Option<String>,
-    /// `open`, if absent, `merged`, `closed` or `all`.
+    /// `open` (the default), `merged`, `closed` or `all`.
     pub state: Option<String>,
     pub session: Option<String>,
     pub head: Option<String>,
     pub base: Option<String>,
     pub author: Option<String>,
-    /// All of these, separated by commas.
+    /// Labels that all must be present, separated by commas.
     pub label: Option<String>,
     pub limit: Option<usize>,
 }
 
 impl PullsWanted {
-    /// The address of the list, for those who want the answer as it comes.
+    /// Returns the URL path of the list, for callers that want the raw response.
     pub fn path(&self) -> String {
         let query = Query::new(PULLS)
             .with("project", self.project.as_ref())
@@ -45,7 +45,7 @@ impl Client {
         self.get(&wanted.path()).await
     }
 
-    /// Opens a pull request, or finds the one that is open for the same branches.
+    /// Opens a pull request, or returns the open one of the same branches.
     pub async fn open_pull(&self, new: &NewPull) -> Result<PullDetail, ClientError> {
         self.post(PULLS, new).await
     }
@@ -62,7 +62,7 @@ impl Client {
         self.patch(pull.into().at(PULLS, "").path(), edit).await
     }
 
-    /// What it changes, at most so many bytes.
+    /// Returns its diff, limited to this number of bytes.
     pub async fn pull_diff(
         &self,
         pull: impl Into<Meant<'_>>,
@@ -79,7 +79,7 @@ impl Client {
         self.post(pull.into().at(PULLS, "/comments").path(), comment).await
     }
 
-    /// Has a comment, or a review, say something else; it is named by its id.
+    /// Replaces the text of a comment or review, which is named by its id.
     pub async fn edit_comment(
         &self,
         pull: impl Into<Meant<'_>>,
@@ -99,7 +99,7 @@ impl Client {
         self.post(pull.into().at(PULLS, "/reviews").path(), review).await
     }
 
-    /// Marks a thread as done with, or as open again.
+    /// Resolves a review thread, or opens it again.
     pub async fn resolve_thread(
         &self,
         pull: impl Into<Meant<'_>>,
@@ -110,7 +110,7 @@ impl Client {
         self.post(pull.into().at(PULLS, &rest).path(), &Resolve { resolved }).await
     }
 
-    /// Merges it. This can take as long as its checks do.
+    /// Merges it. This can take as long as its checks.
     pub async fn merge_pull(
         &self,
         pull: impl Into<Meant<'_>>,
@@ -119,7 +119,7 @@ impl Client {
         self.post(pull.into().at(PULLS, "/merge").path(), wish).await
     }
 
-    /// Says which session answers for it; none, if none is named.
+    /// Assigns it to a session, or to none.
     pub async fn claim_pull(
         &self,
         pull: impl Into<Meant<'_>>,

@@ -1,12 +1,12 @@
-//! Addresses of calls: what stands behind the question mark, and what a name is looked for in.
+//! URLs of calls, with their queries.
 
 use crate::segment;
 
-/// An issue, a pull request or a run, as it was typed, and the project that it is looked for in.
+/// An issue, a pull request or a run as it was typed, and the project to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meant<'a> {
     pub id: &'a str,
-    /// Any, if absent; for an agent its own.
+    /// By default any project; for an agent its own.
     pub project: Option<&'a str>,
 }
 
@@ -23,13 +23,13 @@ impl<'a> From<&'a String> for Meant<'a> {
 }
 
 impl Meant<'_> {
-    /// The address of it, or of something of it: `at("/api/pulls", "/diff")`.
+    /// Returns its URL, or that of a part of it: `at("/api/pulls", "/diff")`.
     pub(super) fn at(&self, base: &str, rest: &str) -> Query {
         Query::new(format!("{base}/{}{rest}", segment(self.id))).with("project", self.project)
     }
 }
 
-/// An address that grows.
+/// Builds a URL with a query.
 #[derive(Debug)]
 pub(super) struct Query(String);
 

@@ -1,4 +1,4 @@
-//! Calls about reactions and events of one's own.
+//! Calls about reactions and custom events.
 
 use super::query::Query;
 use super::{Client, ClientError};
@@ -7,7 +7,7 @@ use crate::{EventTaken, NewEvent, ReactionTest, ReactionTested, Reactions};
 const REACTIONS: &str = "/api/reactions";
 
 impl Client {
-    /// What is done about each kind of thing that happens, for a project and an agent if they are named.
+    /// Returns the reaction to each kind of incident, optionally for a project and an agent.
     pub async fn reactions(
         &self,
         project: Option<&str>,
@@ -16,12 +16,12 @@ impl Client {
         self.get(Query::new(REACTIONS).with("project", project).with("agent", agent).path()).await
     }
 
-    /// What would be done. Nothing is.
+    /// Returns the steps that would be taken, without taking them.
     pub async fn test_reaction(&self, test: &ReactionTest) -> Result<ReactionTested, ClientError> {
         self.post(&format!("{REACTIONS}/test"), test).await
     }
 
-    /// Tells of an event of one's own.
+    /// Reports a custom event.
     pub async fn emit(&self, event: &NewEvent) -> Result<EventTaken, ClientError> {
         self.post("/api/events", event).await
     }

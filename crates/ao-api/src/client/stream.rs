@@ -1,4 +1,4 @@
-//! A connection, whatever it goes over.
+//! A connection over a socket or TCP.
 
 use std::io;
 use std::path::Path;
@@ -21,14 +21,14 @@ impl Stream {
 
     pub(super) async fn tcp(address: &str) -> io::Result<Stream> {
         let stream = TcpStream::connect(address).await?;
-        // A key press is one byte, and somebody waits for its echo.
+        // A key press is one byte, and the user waits for its echo.
         stream.set_nodelay(true)?;
         Ok(Stream::Tcp(stream))
     }
 }
 
 impl Stream {
-    /// The process at the other end, where the system tells: the one that began to listen there.
+    /// Returns the process at the other end that started to listen there, if the system reports it.
     pub(super) fn peer_pid(&self) -> Option<u32> {
         match self {
             Stream::Unix(stream) => u32::try_from(stream.peer_cred().ok()?.pid()?).ok(),

@@ -1,4 +1,4 @@
-//! A terminal over the wire.
+//! A terminal over a WebSocket.
 
 use std::fmt;
 
@@ -22,18 +22,18 @@ pub struct Terminal {
     talk: Talk,
 }
 
-/// The half of a view by which it is heard. Whoever only talks is not heard by a daemon that waits for them to listen, so
-/// the halves can be used at once.
+/// The receiving half of a view. A daemon that waits for the viewer to receive does not read what it sends, so both
+/// halves can be used at once.
 pub struct Hear(SplitStream<WebSocketStream<Stream>>);
 
-/// The half of a view by which it is told.
+/// The sending half of a view.
 pub struct Talk(SplitSink<WebSocketStream<Stream>, Message>);
 
-/// What came.
+/// A received message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     Word(FromServer),
-    /// Output from this offset on.
+    /// Output, starting at this offset.
     Output {
         from: u64,
         bytes: Vec<u8>,
@@ -41,7 +41,8 @@ pub enum Said {
 }
 
 impl Client {
-    /// Looks at the terminal of a session. `query` is what stands behind the `?`: see the API's documentation.
+    /// Opens a view of the terminal of a session. `query` is the part of the URL after the `?`: see the API's
+    /// documentation.
     pub async fn terminal(&self, session: &str, query: &str) -> Result<Terminal, ClientError> {
         let url = format!("ws://{}/api/sessions/{}/terminal?{query}", self.host(), segment(session));
         let mut request = url.into_client_request().map_err(broken)?;
@@ -68,7 +69,7 @@ impl Client {
 }
 
 impl Terminal {
-    /// What comes next; nothing at the end. Can be dropped and called again.
+    /// Returns the next message, or `None` at the end. Cancel safe.
     pub async fn next(&mut self) -> Result<Option<Said>, ClientError> {
         self.hear.next().await
     }
@@ -77,7 +78,7 @@ impl Terminal {
         self.talk.say(word).await
     }
 
-    /// Types bytes as they are.
+    /// Types bytes unchanged.
     pub async fn type_bytes(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
         self.talk.type_bytes(bytes).await
     }
@@ -86,14 +87,14 @@ impl Terminal {
         self.talk.close().await;
     }
 
-    /// Both halves, to be used at once.
+    /// Splits it into both halves.
     pub fn split(self) -> (Hear, Talk) {
         (self.hear, self.talk)
     }
 }
 
 impl Hear {
-    /// What comes next; nothing if the view is over. A daemon that goes away is an error. Can be dropped and called again.
+    /// Returns the next message, or `None` if the view has ended. A daemon that goes away is an error. Cancel safe.
     pub async fn next(&mut self) -> Result<Option<Said>, ClientError> {
         loop {
             let said = match self.0.next().await {
@@ -109,7 +110,7 @@ impl Hear {
             };
             match said {
                 Message::Text(word) => {
-                    // A word that is new to us is none of our business.
+                    // Unknown messages are ignored.
                     if let Ok(word) = serde_json::from_str(&word) {
                         return Ok(Some(Said::Word(word)));
                     }
@@ -127,17 +128,17 @@ impl Hear {
 
 impl Talk {
     pub async fn say(&mut self, word: &FromViewer) -> Result<(), ClientError> {
-        let json = serde_json::to_string(word).map_err(ClientError::Strange)?;
+        let json = serde_json::to_string(word).map_err(ClientError::Unreadable)?;
         self.0.send(Message::text(json)).await.map_err(broken)
     }
 
-    /// Types bytes as they are.
+    /// Types bytes unchanged.
     pub async fn type_bytes(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
         self.0.send(Message::binary(bytes)).await.map_err(broken)
     }
 
     pub async fn close(mut self) {
-        // Whoever is gone need not be told.
+        // The other end may be gone already.
         let _ = self.0.close().await;
     }
 }

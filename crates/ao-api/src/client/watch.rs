@@ -1,7 +1,7 @@
-//! Waiting for a daemon that may be hung.
+//! Detects a daemon that hangs.
 //!
-//! Some calls take hours, so no single bound fits the answers. The daemon itself always answers `/healthz` at once:
-//! a call that has waited for a while asks that, and gives up only if nothing comes back.
+//! Some calls take hours, so no single timeout fits all responses. The daemon always answers `/healthz` at once: a call
+//! that has waited for a while requests that, and fails only if there is no answer.
 
 use std::future::Future;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use tokio::time::{sleep, timeout};
 use super::stream::Stream;
 use super::{Bytes, Client, ClientError};
 
-/// Time to wait for an answer before the daemon is asked for a sign of life, and for that sign to come.
+/// The time to wait for a response before `/healthz` is requested, and the time limit of that request.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// The same for the next piece of a stream, which has a heartbeat every 15 s.
+/// The time to wait for the next chunk of a stream, which has a heartbeat every 15 s.
 const STREAM_PATIENCE: Duration = Duration::from_secs(20);
 
 impl Client {
-    /// Waits for an answer as long as the daemon shows signs of life.
+    /// Waits for a response as long as the daemon is alive.
     pub(super) async fn watched<T>(&self, answer: impl Future<Output = T>) -> Result<T, ClientError> {
         self.watch(PATIENCE, answer).await
     }
 
-    /// Waits for the next piece of a stream as long as the daemon shows signs of life.
+    /// Waits for the next chunk of a stream as long as the daemon is alive.
     pub(super) async fn watched_stream<T>(&self, piece: impl Future<Output = T>) -> Result<T, ClientError> {
         self.watch(STREAM_PATIENCE, piece).await
     }
@@ -51,8 +51,8 @@ impl Client {
         }
     }
 
-    /// Asks the simplest question on a connection of its own. Fails only if the daemon is there and does not answer:
-    /// one that is gone tells so by the connection of the call itself.
+    /// Requests `/healthz` on a new connection. Fails only if the daemon is there and does not answer: if it is gone,
+    /// the connection of the call itself fails.
     pub(super) async fn sign_of_life(&self, limit: Duration) -> Result<(), ClientError> {
         let stream = match self.connect().await {
             Ok(stream) => stream,
@@ -67,7 +67,7 @@ impl Client {
     }
 }
 
-/// Waits for any answer to the simplest request, or for the end of the connection.
+/// Waits for any response to the simplest request, or for the end of the connection.
 async fn answers(stream: Stream, host: &str) {
     let Ok((mut sender, connection)) = handshake(TokioIo::new(stream)).await else { return };
     let request = Request::get("/healthz").header(HOST, host).body(Empty::<Bytes>::new());

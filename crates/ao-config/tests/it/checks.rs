@@ -18,8 +18,8 @@ fn checks_are_commands_with_a_name_of_their_own() {
         ("    checks: ['']\n", "a check needs a `command`"),
         ("    checks: [make test, make test]\n", "there is another check called `make test`"),
         ("    checks:\n      - { comand: x }\n", "command"),
-        ("    tracker: { plugin: local, keep: drawer }\n", "issues are kept in `store` or in `files`"),
-        ("    scm: { plugin: local, push: true }\n", "`local` takes no option `push`"),
+        ("    tracker: { plugin: local, keep: drawer }\n", "`keep` has to be `store` or `files`"),
+        ("    scm: { plugin: local, push: true }\n", "`local` has no option `push`"),
     ] {
         let err = wrong_with(&format!("projects:\n  app:\n    path: /app\n{text}"));
         assert!(err.contains(what), "{text}: {err}");

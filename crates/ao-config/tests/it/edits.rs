@@ -112,11 +112,11 @@ fn texts_that_look_like_something_else_are_quoted() {
 #[test]
 fn what_cannot_be_done_is_said() {
     assert_snapshot!(set("defaults.runtme", "tmux"), @"there is no key `runtme` in `defaults`: did you mean `runtime`?");
-    assert_snapshot!(set("port", "high"), @"`port` has to be a whole number, and is `high`");
+    assert_snapshot!(set("port", "high"), @"`port` has to be a whole number, but is `high`");
     assert_snapshot!(set("reactions.ci-failed.action", "merg"), @"`action` cannot be `merg`; did you mean `merge`?");
-    assert_snapshot!(set("defaults", "tmux"), @"`defaults` has keys of its own: set one of those, such as `defaults.runtime`");
-    assert_snapshot!(set("", "tmux"), @"`` is no key: write one such as `defaults.runtime`");
-    assert_snapshot!(set("defaults..runtime", "tmux"), @"`defaults..runtime` is no key: write one such as `defaults.runtime`");
+    assert_snapshot!(set("defaults", "tmux"), @"`defaults` is a mapping: set one of its keys, such as `defaults.runtime`");
+    assert_snapshot!(set("", "tmux"), @"`` is not a valid key: write one such as `defaults.runtime`");
+    assert_snapshot!(set("defaults..runtime", "tmux"), @"`defaults..runtime` is not a valid key: write one such as `defaults.runtime`");
     assert_snapshot!(unset("defaults.agent"), @"`defaults.agent` is not in the file");
 }
 

@@ -178,7 +178,7 @@ fn files_are_found_where_they_are_said_to_be() {
 fn a_named_file_that_is_not_there_is_said() {
     let disk = Disk::with(&[]);
     let err = load(&disk.places("x", &[("AO_CONFIG", "gone.yaml")])).unwrap_err();
-    assert!(err.to_string().contains("x/gone.yaml: AO_CONFIG names a file that is not there"), "{err}");
+    assert!(err.to_string().contains("x/gone.yaml: AO_CONFIG names a file that does not exist"), "{err}");
 }
 
 #[test]

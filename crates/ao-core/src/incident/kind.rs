@@ -38,7 +38,9 @@ pub struct EventName(String);
 
 /// A text that cannot be the name of an event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no name of an event: small letters, digits and `-`, beginning with a letter, 40 at most")]
+#[error(
+    "`{0}` is not a valid event name: use at most 40 lower-case letters, digits and `-`, starting with a letter"
+)]
 pub struct BadEventName(pub String);
 
 /// All built-in kinds by name, in the order in which they are listed for people.
@@ -89,7 +91,7 @@ impl IncidentKind {
             }
             IncidentKind::AgentStuck => "An agent is stuck.",
             IncidentKind::AgentNeedsInput => "An agent waits for an answer.",
-            IncidentKind::AgentExited => "An agent ended and could not be brought back.",
+            IncidentKind::AgentExited => "An agent exited and could not be restarted.",
             IncidentKind::SetupFailed => "A workspace could not be set up.",
             IncidentKind::BudgetExceeded => "A budget is spent.",
             IncidentKind::ReviewNeeded => "A pull request waits for you.",

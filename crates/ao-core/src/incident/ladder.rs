@@ -147,7 +147,7 @@ fn act(incident: &Incident, context: &IncidentContext<'_>) -> Vec<IncidentEvent>
         Err(why) => {
             let condition = context.reaction.condition.as_deref().unwrap_or_default();
             let why =
-                format!("nothing was done, because the condition `{condition}` cannot be judged: {why}");
+                format!("nothing was done, because the condition `{condition}` cannot be evaluated: {why}");
             vec![person(incident, context, why)]
         }
     }

@@ -43,7 +43,7 @@ const TESTS: [&str; 4] = ["defined", "undefined", "string", "number"];
 /// An error in a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadTemplate {
-    #[error("it has {0} characters, and {LONGEST} are the most")]
+    #[error("it has {0} characters; the limit is {LONGEST}")]
     TooLong(usize),
     #[error("there is no {what} `{name}`")]
     Unknown { what: &'static str, name: String, known: Vec<String> },

@@ -281,7 +281,7 @@ fn only_where_the_condition_holds_is_anything_done() {
     assert!(texts.is_empty());
     assert_eq!(told.len(), 2, "once for each label: {told:?}");
     assert!(
-        told[0].contains("the condition `nonsense` cannot be judged: `nonsense` makes no sense"),
+        told[0].contains("the condition `nonsense` cannot be evaluated: `nonsense` makes no sense"),
         "{told:?}"
     );
 }

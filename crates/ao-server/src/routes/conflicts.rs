@@ -1,4 +1,4 @@
-//! Which branches will not merge with each other.
+//! Branches that conflict with each other.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::extract::{Asked, Part};
 use crate::forge::project;
 use crate::problem::Failure;
 
-/// Compares all open pull requests and the work of all live sessions of a project, with what is not committed.
+/// Compares all open pull requests and the work of all live sessions of a project, with uncommitted changes.
 #[utoipa::path(
     get, path = "/api/projects/{id}/conflicts", tag = "pulls",
     params(("id" = String, Path, description = "The name of the project")),
@@ -29,7 +29,7 @@ pub(super) async fn list(
     Ok(Json(app.host.conflicts(&project).await?))
 }
 
-/// Which two.
+/// The pair to compare.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -40,7 +40,7 @@ pub(super) struct Which {
     b: String,
 }
 
-/// What two of them do not agree on, with both versions of each place.
+/// Returns the conflicts of two branches, with both versions of all lines.
 #[utoipa::path(
     get, path = "/api/projects/{id}/conflicts/between", tag = "pulls",
     params(("id" = String, Path, description = "The name of the project"), Which),

@@ -1,4 +1,4 @@
-//! Budgets as they are told: what is spent, of how much, and what came of it. What nobody could tell stays absent.
+//! Converts budgets to wire types: usage, limits and consequences. Unknown values stay absent.
 
 use ao_api::{Budgets, LimitedAccount, Limits, Spend};
 use ao_core::budget::{self, Budget, BudgetUsage};
@@ -8,11 +8,11 @@ use ao_core::{State, Timestamp};
 use super::session::spend;
 use super::time;
 
-/// Every budget that sessions share and that says something, and every account that is refused.
+/// Converts every shared budget with a limit or usage, and every account that is refused.
 pub(crate) fn budgets(state: &State, now: Timestamp) -> Budgets {
     let of_project = |id: &ao_core::ProjectId| [Budget::ProjectDay(id.clone()), Budget::Project(id.clone())];
     let wide = std::iter::once(Budget::Day).chain(state.projects.keys().flat_map(of_project));
-    // Of the many tasks only those that have a limit.
+    // Tasks are many, so only those with a limit.
     let mut tasks: Vec<&Budget> = state
         .budget_usage
         .keys()
@@ -31,7 +31,7 @@ pub(crate) fn budgets(state: &State, now: Timestamp) -> Budgets {
     }
 }
 
-/// The budgets that bound a session: its own and those that it shares, as far as there is a limit.
+/// Converts the budgets that limit a session: its own and shared ones, as far as there is a limit.
 pub(super) fn of_session(state: &State, session: &Session, now: Timestamp) -> Vec<ao_api::Budget> {
     let own = ao_api::Budget {
         scope: "session".into(),

@@ -1,4 +1,4 @@
-//! Why a session is said to be what it is said to be: every rule, every signal, and which of them decided.
+//! Explains the state of a session: every rule, every signal, and which of them decided.
 
 use ao_api::{Explanation, Incident, Queue, Rule, Signal};
 use ao_core::evidence::{self, Activity, Confidence, Evidence, Judgement, Reading, judge};
@@ -31,7 +31,7 @@ const RULES: [evidence::Rule; 12] = {
 
 pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> Explanation {
     let judgement = judge(&session.evidence, now);
-    // In other phases, and while it is held, the evidence is not what decides.
+    // In other phases, and while it is held, evidence does not decide.
     let decides = matches!(session.phase, Phase::Running { .. }) && session.holds.is_empty();
     Explanation {
         id: session.id.to_string(),
@@ -72,7 +72,7 @@ fn phase(phase: &Phase) -> &'static str {
     }
 }
 
-/// What a rule says when it wins.
+/// Returns the state that a rule yields.
 fn says(rule: evidence::Rule) -> Activity {
     use evidence::Rule::*;
     match rule {
@@ -87,7 +87,7 @@ fn says(rule: evidence::Rule) -> Activity {
     }
 }
 
-/// What was seen, newest first.
+/// Returns the signals, the newest first.
 fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> Vec<Signal> {
     let mut signals: Vec<(Timestamp, Signal)> = evidence
         .latest()
@@ -114,7 +114,7 @@ fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> 
             confidence: word(&Confidence::High),
             at: time(typed),
             age_seconds: now.since(typed).as_secs(),
-            // Typing says nothing about what the agent does.
+            // Typing is no evidence of what the agent does.
             decided: false,
         };
         signals.push((typed, told));
@@ -161,7 +161,7 @@ fn queue(state: &State, session: &Session) -> Option<Queue> {
     Some(Queue { before: u32::try_from(before).unwrap_or(u32::MAX), obstacle })
 }
 
-/// What a session in the queue waits for.
+/// Describes what a session in the queue waits for.
 pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::Cap { max } => format!("all {max} agent slots are in use"),
@@ -227,7 +227,7 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
         .collect()
 }
 
-/// What one can do about it, as commands.
+/// Returns commands that help.
 fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
     let name = &session.spec.name;
     let commands: &[&str] = match session.status(now).word {

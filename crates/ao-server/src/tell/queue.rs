@@ -1,4 +1,4 @@
-//! Merge queues as they are told: in the order of landing, each with what it waits for.
+//! Converts merge queues to wire types: entries in the order of landing, each with what it waits for.
 
 use ao_api::{MergeQueue, QueuedPull};
 use ao_core::project::Project;
@@ -8,7 +8,7 @@ use ao_core::{ProjectId, PullId, State};
 
 use super::time;
 
-/// The queue of a project, if there is such a project.
+/// Converts the queue of a project, if there is such a project.
 pub(crate) fn merge_queue(state: &State, id: &ProjectId) -> Option<MergeQueue> {
     let project = state.projects.get(id)?;
     let (queue, rules) = (&project.queue, project.config.merge_queue.clone().unwrap_or_default());

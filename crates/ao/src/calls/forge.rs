@@ -40,7 +40,7 @@ async fn ask<T: DeserializeOwned>(
     path: &str,
     body: Option<&impl Serialize>,
 ) -> Called<Answered<T>> {
-    let body = body.map(serde_json::to_vec).transpose().map_err(ClientError::Strange)?;
+    let body = body.map(serde_json::to_vec).transpose().map_err(ClientError::Unreadable)?;
     let answer = client.call(method, path, body).await?;
     Ok(Answered { value: answer.json()?, body: answer.body })
 }

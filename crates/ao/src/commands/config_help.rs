@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ao_config::{Key, names};
+use ao_config::{ConfigKey, names};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -29,13 +29,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let keys = ao_config::keys();
     let Some(wanted) = args.key.as_deref() else { return list(&keys.iter().collect::<Vec<_>>(), cx) };
     if let Some(key) = keys.iter().find(|key| leads_to(&key.path, wanted)) {
-        let below: Vec<&Key> = keys.iter().filter(|other| is_below(&other.path, &key.path)).collect();
+        let below: Vec<&ConfigKey> = keys.iter().filter(|other| is_below(&other.path, &key.path)).collect();
         return one(key, &below, wanted, cx);
     }
     let word = wanted.to_lowercase();
     let about =
-        |key: &&Key| key.path.to_lowercase().contains(&word) || key.text.to_lowercase().contains(&word);
-    let found: Vec<&Key> = keys.iter().filter(about).collect();
+        |key: &&ConfigKey| key.path.to_lowercase().contains(&word) || key.text.to_lowercase().contains(&word);
+    let found: Vec<&ConfigKey> = keys.iter().filter(about).collect();
     if found.is_empty() {
         return Err(unknown(wanted, &keys));
     }
@@ -63,7 +63,7 @@ fn is_below(path: &str, parent: &str) -> bool {
     !rest.contains('.') && !rest.is_empty()
 }
 
-fn list(keys: &[&Key], cx: &Context) -> Result<(), CommandError> {
+fn list(keys: &[&ConfigKey], cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&json!({ "keys": keys.iter().map(|key| shown(key)).collect::<Vec<_>>() }))?);
     }
@@ -73,7 +73,7 @@ fn list(keys: &[&Key], cx: &Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn one(key: &Key, below: &[&Key], wanted: &str, cx: &Context) -> Result<(), CommandError> {
+fn one(key: &ConfigKey, below: &[&ConfigKey], wanted: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         let keys: Vec<Value> = std::iter::once(&key).chain(below).map(|key| shown(key)).collect();
         return Ok(ui::json(&json!({ "keys": keys }))?);
@@ -97,7 +97,7 @@ fn one(key: &Key, below: &[&Key], wanted: &str, cx: &Context) -> Result<(), Comm
 }
 
 /// A key in a few lines.
-fn brief(key: &Key) -> io::Result<()> {
+fn brief(key: &ConfigKey) -> io::Result<()> {
     let title = ui::TITLE;
     let default = key.default.as_ref().map(|text| format!(", by default {text}")).unwrap_or_default();
     ui::line(format_args!("{title}{}{title:#}", key.path))?;
@@ -108,11 +108,11 @@ fn brief(key: &Key) -> io::Result<()> {
     Ok(())
 }
 
-fn shown(key: &Key) -> Value {
+fn shown(key: &ConfigKey) -> Value {
     json!({ "key": key.path, "is": key.kind, "default": key.default, "text": key.text, "example": key.example })
 }
 
-fn unknown(wanted: &str, keys: &[Key]) -> CommandError {
+fn unknown(wanted: &str, keys: &[ConfigKey]) -> CommandError {
     let last = wanted.rsplit('.').next().unwrap_or(wanted);
     let by_path = names::nearest(wanted, keys.iter().map(|key| key.path.as_str()));
     // A key in the wrong place is found by its last part.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_api::{Daemon as About, VERSION};
-use ao_config::watch::Watcher;
+use ao_config::watch::ConfigWatcher;
 use ao_daemon::config::InForce;
 use ao_daemon::config::apply;
 use ao_daemon::host::TheHost;
@@ -240,7 +240,7 @@ async fn tell_of_the_day(host: &TheHost, daemon: &Daemon, clock: Arc<dyn Clock>)
 async fn follow_edits(host: &TheHost) {
     loop {
         let files = host.in_force().watched();
-        let mut watcher = match Watcher::new(&files) {
+        let mut watcher = match ConfigWatcher::new(&files) {
             Ok(watcher) => watcher,
             Err(err) => {
                 tracing::warn!(%err, "edits of the configuration are not seen by themselves; a reload reads them");

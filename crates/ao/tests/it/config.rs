@@ -97,13 +97,13 @@ fn what_would_be_wrong_is_not_written() {
        |
      3 |   runtime: spaceship   # for now
        |            ^
-     hint: known are: tmux, process
+     hint: known names: tmux, process
     hint: the file was not changed
     ");
     assert_snapshot!(place.run(&app, &["config", "set", "port", "many"]), @r"
     exit 2
     -- stderr --
-    error: `port` has to be a whole number, and is `many`
+    error: `port` has to be a whole number, but is `many`
     hint: the file was not changed
     ");
     assert_snapshot!(place.run(&app, &["config", "set", "projects.my-app.tracker", "githib"]), @r"
@@ -140,12 +140,12 @@ fn everything_that_is_wrong_is_told_at_its_place() {
        |   ^
      hint: did you mean `runtime`?
 
-    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a text, and is `7`
+    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a string, but is `7`
        |
      3 |   agent: 7
        |          ^
 
-    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, and is a list
+    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, but is a list
        |
      4 | projects: []
        |           ^
@@ -153,7 +153,7 @@ fn everything_that_is_wrong_is_told_at_its_place() {
     assert_snapshot!(place.run(&app, &["config", "check", "--json"]), @r#"
     exit 2
     -- stdout --
-    {"ok":false,"problems":[{"column":3,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"did you mean `runtime`?","line":2,"what":"unknown key `runtme` in `defaults`"},{"column":10,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":3,"what":"`agent` has to be a text, and is `7`"},{"column":11,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":4,"what":"`projects` has to be a mapping, and is a list"}]}
+    {"ok":false,"problems":[{"column":3,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"did you mean `runtime`?","line":2,"what":"unknown key `runtme` in `defaults`"},{"column":10,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":3,"what":"`agent` has to be a string, but is `7`"},{"column":11,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":4,"what":"`projects` has to be a mapping, but is a list"}]}
     -- stderr --
     error: [home]/my-app/agent-orchestrator.yaml:2:3: unknown key `runtme` in `defaults`
        |
@@ -161,12 +161,12 @@ fn everything_that_is_wrong_is_told_at_its_place() {
        |   ^
      hint: did you mean `runtime`?
 
-    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a text, and is `7`
+    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a string, but is `7`
        |
      3 |   agent: 7
        |          ^
 
-    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, and is a list
+    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, but is a list
        |
      4 | projects: []
        |           ^
@@ -381,8 +381,8 @@ fn every_key_can_be_asked_about() {
     exit 0
     -- stdout --
     defaults.runtime
-        text, or mapping with `plugin`, by default process
-        Where agents run: `tmux` or `process`.
+        string, or mapping with `plugin`, by default process
+        The runtime of agents: `tmux` or `process`.
 
     Example:
       ao config set defaults.runtime process
@@ -390,7 +390,7 @@ fn every_key_can_be_asked_about() {
     Keys below it:
 
     defaults.runtime.plugin
-        text
+        string
         Its name.
     ");
     assert_snapshot!(place.run(here, &["config-help", "projects.my-app.env"]), @r"
@@ -398,7 +398,7 @@ fn every_key_can_be_asked_about() {
     -- stdout --
     projects.<name>.env
         mapping
-        What its agents find in their environment.
+        The environment variables of its agents.
 
     Keys below it:
 
@@ -408,16 +408,16 @@ fn every_key_can_be_asked_about() {
 
     projects.<name>.env.secrets
         mapping by name
-        Variables whose value is looked up when an agent starts, and is kept in no log.
+        Variables whose value is looked up when an agent starts and is never logged.
 
     projects.<name>.env.set
         mapping by name
-        Variables with a fixed value. A value that is a whole `${NAME}` is looked up when an agent starts, and is kept in no log.
+        Variables with a fixed value. A value that is a single `${NAME}` is looked up when an agent starts and is never logged.
     ");
     assert_snapshot!(place.run(here, &["config-help", "power", "--json"]), @r#"
     exit 0
     -- stdout --
-    {"keys":[{"default":null,"example":null,"is":"mapping","key":"power","text":"What happens to the computer while agents work."},{"default":"true","example":"true","is":"`true` or `false`","key":"power.preventIdleSleep","text":"Whether it is kept from going to sleep while an agent works."}]}
+    {"keys":[{"default":null,"example":null,"is":"mapping","key":"power","text":"Sleep of the computer while agents work."},{"default":"true","example":"true","is":"`true` or `false`","key":"power.preventIdleSleep","text":"Keeps the computer awake while an agent works."}]}
     "#);
     let all = place.run(here, &["config-help"]);
     for key in
@@ -475,13 +475,13 @@ fn odd_files_are_told_of_and_change_nothing() {
     assert_snapshot!(place.run(&app, &["config", "check", "/dev/null"]), @r"
     exit 2
     -- stderr --
-    error: /dev/null: is no file
+    error: /dev/null: is not a file
     ");
     std::fs::write(app.join("latin.yaml"), b"port: 3000\n# caf\xe9\n").unwrap();
     assert_snapshot!(place.run(&app, &["config", "check", "latin.yaml"]), @r"
     exit 2
     -- stderr --
-    error: [home]/my-app/latin.yaml: line 2 is no UTF-8 text
+    error: [home]/my-app/latin.yaml: line 2 is not UTF-8 text
     ");
     assert_snapshot!(place.run(&app, &["config", "unset", "--user", "port"]), @r"
     exit 1

@@ -215,7 +215,7 @@ fn a_file_of_an_issue_with_a_mistake_is_named_by_the_list_and_by_the_doctor() {
     house.start();
     let listed = house.ao(&["issue", "list"]).succeeds();
     assert!(listed.out.contains("Right") && !listed.out.contains("Wrong"), "{}", listed.out);
-    let wrong = "issues/2.md:3: `title` is given twice";
+    let wrong = "issues/2.md:3: `title` appears twice";
     assert!(listed.err.contains(wrong), "{}", listed.err);
     let listed = house.ao(&["issue", "list", "--json"]).succeeds().json();
     let warnings = listed["warnings"].as_array().unwrap();

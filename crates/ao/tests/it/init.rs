@@ -27,10 +27,10 @@ fn what_nobody_says_is_found_out() {
     note: there is no desktop here to show notices on, so `notifiers` is empty; `ao config-help notifiers` tells of other channels
     ");
     assert_snapshot!(std::fs::read_to_string(app.join("agent-orchestrator.yaml")).unwrap(), @r"
-    # What ao does in this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
-    # What is for you alone goes into agent-orchestrator.local.yaml beside this file.
+    # Configuration of ao for this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
+    # Personal settings go into agent-orchestrator.local.yaml beside this file.
 
-    # port: 3000              # the dashboard and the HTTP interface; the first project's file says it for all
+    # port: 3000              # the dashboard and the HTTP API; the file of the first project decides
 
     defaults:
       runtime: process        # tmux | process
@@ -48,19 +48,19 @@ fn what_nobody_says_is_found_out() {
         # include: [.env]                # copied from your checkout
         # postCreate: [npm install]      # run in each new workspace
         # maxParallelAgents: 3
-        # checks: [make test]            # what must pass before a merge; without any, nothing is checked
+        # checks: [make test]            # commands that must pass before a merge
 
     reactions:
       ci-failed:
         auto: true
         action: send-to-agent   # the agent gets the failing checks
-        retries: 2              # then you are told
+        retries: 2              # then you get a notice
       changes-requested:
         auto: true
         action: send-to-agent
         escalateAfter: 30m
       approved-and-green:
-        auto: false             # true merges by itself
+        auto: false             # true merges automatically
         action: merge
         strategy: squash        # squash | merge | rebase
     ");
@@ -250,7 +250,7 @@ fn checks_that_fit_are_written_as_a_comment_where_nobody_can_be_asked() {
     let (_, checks) = text.split_once("    # maxParallelAgents: 3\n").unwrap();
     let (checks, _) = checks.split_once("\nreactions:").unwrap();
     assert_snapshot!(checks, @r"
-    # These checks fit. To switch them on, take away the `# ` before the lines below.
+    # These checks were detected. To enable them, remove the `# ` from the lines below.
     # checks:
     #   - { name: cargo-test, command: 'cargo test --workspace' }
     #   - { name: cargo-clippy, command: 'cargo clippy --workspace --all-targets -- -D warnings' }

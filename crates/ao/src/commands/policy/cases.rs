@@ -196,7 +196,7 @@ mod tests {
             freeze:\n  - { from: fri 16:00, until: mon 08:00 }\n  - { from: mon 08:00, until: mon 09:00 }\n";
         let said = ao_config::policy::read_policy("policy.yaml".into(), text).unwrap();
         let saturday = at("2026-11-21 12:00").unwrap();
-        let said = [ao_config::policy::Said { from: "file", policy: &said }];
+        let said = [ao_config::policy::PolicyLayer { from: "file", policy: &said }];
         let policy = ao_config::policy::in_force(&said, saturday).policy;
         let against = |given: &CaseGiven| -> Vec<&str> {
             judged(&policy, given, saturday).against().map(|rule| rule.rule.name()).collect()

@@ -1,6 +1,6 @@
 //! `ao policy check`: everything that is wrong with a policy, at once.
 
-use ao_config::policy::{Said, in_force, read_cases, read_policy};
+use ao_config::policy::{PolicyLayer, in_force, read_cases, read_policy};
 use ao_config::{ConfigError, read_file};
 use camino::Utf8PathBuf;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         }
         files.push(cases);
     }
-    let counts = in_force(&[Said { from: "file", policy: &policy }], SystemClock.now());
+    let counts = in_force(&[PolicyLayer { from: "file", policy: &policy }], SystemClock.now());
     let said: Vec<&str> =
         counts.fields.iter().filter(|field| !field.from.is_empty()).map(|field| field.key).collect();
     if cx.json() {

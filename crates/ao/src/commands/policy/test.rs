@@ -1,6 +1,6 @@
 //! `ao policy test`: tries a policy on the cases beside it.
 
-use ao_config::policy::{Said, in_force, read_cases, read_policy};
+use ao_config::policy::{PolicyLayer, in_force, read_cases, read_policy};
 use ao_config::read_file;
 use ao_core::policy::Verdict;
 use camino::Utf8PathBuf;
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Err(error.hint("write some: `cases: [{ name: small ones pass, expect: allowed }]`"));
     }
     let cases = read_cases(&beside, &read_file(&beside)?)?.cases;
-    let counts = in_force(&[Said { from: "file", policy: &policy }], SystemClock.now()).policy;
+    let counts = in_force(&[PolicyLayer { from: "file", policy: &policy }], SystemClock.now()).policy;
     let mut told: Vec<Value> = vec![];
     let mut failed = 0_u64;
     for case in &cases {

@@ -1,40 +1,41 @@
-//! Times as a policy writes them, and what the clocks of a zone show.
+//! Parses times in a policy and looks up the offsets of a time zone.
 
 use ao_core::Timestamp;
 use ao_core::policy::{Freeze, WEEK, Weekly, Zone};
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
-use crate::shape::{Day, FreezeConfig};
+use crate::shape::{FreezeConfig, WeekDay};
 
-/// For so many years after the present one it is known when clocks are changed.
+/// Number of years from now for which the offsets of a zone are looked up.
 const YEARS: i16 = 3;
 
-/// A time on one's own, in UTC unless it says otherwise.
+/// Parses a single point in time, in UTC unless it has an offset.
 pub fn at(text: &str) -> Result<Timestamp, String> {
     once(text, &TimeZone::UTC)
-        .ok_or_else(|| format!("`{text}` is no time: write `2026-12-24` or `2026-12-24 10:00`"))
+        .ok_or_else(|| format!("`{text}` is not a time: write `2026-12-24` or `2026-12-24 10:00`"))
 }
 
-/// What a freeze comes to.
+/// A parsed freeze.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Window {
+pub(super) enum FreezeWindow {
     Once(Freeze),
     Weekly(Vec<Weekly>),
 }
 
-/// What is wrong with a freeze, and at which key.
+/// A mistake in a freeze, and its key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BadFreeze {
     pub(super) key: &'static str,
     pub(super) what: String,
 }
 
-pub(super) fn window(freeze: &FreezeConfig, now: Timestamp) -> Result<Window, BadFreeze> {
+pub(super) fn window(freeze: &FreezeConfig, now: Timestamp) -> Result<FreezeWindow, BadFreeze> {
     let bad = |key, what: String| BadFreeze { key, what };
     let name = freeze.timezone.as_deref().unwrap_or("UTC");
     let zone = TimeZone::get(name).map_err(|_| {
-        let what = format!("`{name}` is no time zone that this computer knows; one is `Europe/Berlin`");
+        let what =
+            format!("`{name}` is not a time zone known to this computer; write one such as `Europe/Berlin`");
         bad("timezone", what)
     })?;
     let why = freeze.why.clone();
@@ -43,34 +44,42 @@ pub(super) fn window(freeze: &FreezeConfig, now: Timestamp) -> Result<Window, Ba
             return Err(bad("until", "it ends before it begins".into()));
         }
         if !freeze.days.is_empty() {
-            return Err(bad("days", "`days` go with times of the day, such as `22:00`".into()));
+            return Err(bad("days", "`days` needs times of the day, such as `22:00`".into()));
         }
-        return Ok(Window::Once(Freeze { from, until, why }));
+        return Ok(FreezeWindow::Once(Freeze { from, until, why }));
     }
     let shown = || clocks(name, &zone, now);
     if let (Some(from), Some(until)) = (of_week(&freeze.from), of_week(&freeze.until)) {
         if !freeze.days.is_empty() {
-            return Err(bad("days", "`days` go with times of the day, such as `22:00`".into()));
+            return Err(bad("days", "`days` needs times of the day, such as `22:00`".into()));
         }
-        return Ok(Window::Weekly(vec![Weekly { from, until, zone: shown(), why }]));
+        return Ok(FreezeWindow::Weekly(vec![Weekly { from, until, zone: shown(), why }]));
     }
     if let (Some(from), Some(until)) = (of_day(&freeze.from), of_day(&freeze.until)) {
-        const ALL: [Day; 7] = [Day::Mon, Day::Tue, Day::Wed, Day::Thu, Day::Fri, Day::Sat, Day::Sun];
+        const ALL: [WeekDay; 7] = [
+            WeekDay::Mon,
+            WeekDay::Tue,
+            WeekDay::Wed,
+            WeekDay::Thu,
+            WeekDay::Fri,
+            WeekDay::Sat,
+            WeekDay::Sun,
+        ];
         let days = if freeze.days.is_empty() { &ALL[..] } else { &freeze.days };
         let next = if until > from { until } else { until + DAY };
-        let on = |day: &Day| {
+        let on = |day: &WeekDay| {
             let start = *day as u16 * DAY;
             Weekly { from: start + from, until: (start + next) % WEEK, zone: shown(), why: why.clone() }
         };
-        return Ok(Window::Weekly(days.iter().map(on).collect()));
+        return Ok(FreezeWindow::Weekly(days.iter().map(on).collect()));
     }
     let key = if is_time(&freeze.from) { "until" } else { "from" };
     let text = if key == "from" { &freeze.from } else { &freeze.until };
     let what = match is_time(text) {
-        true => "`from` and `until` have to be of one kind: both once, both with a day of the week, or both times of the day"
+        true => "`from` and `until` have to be of the same kind: both once, both with a day of the week, or both times of the day"
             .to_owned(),
         false => format!(
-            "`{text}` is no time: write `2026-12-20 18:00` for once, `fri 16:00` for every week, or `22:00` for every day"
+            "`{text}` is not a time: write `2026-12-20 18:00` for once, `fri 16:00` for every week, or `22:00` for every day"
         ),
     };
     Err(bad(key, what))
@@ -95,12 +104,12 @@ fn once(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     Some(Timestamp(stamp.as_millisecond()))
 }
 
-/// The minute of the week of `fri 16:00`.
+/// Parses `fri 16:00` to the minute of the week.
 fn of_week(text: &str) -> Option<u16> {
     let (day, time) = text.trim().split_once(char::is_whitespace)?;
     let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
     let day = day.to_ascii_lowercase();
-    // `Friday` is as good as `fri`.
+    // Full names of days are accepted too.
     let whole = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
     let day = days
         .iter()
@@ -109,7 +118,7 @@ fn of_week(text: &str) -> Option<u16> {
     Some(day as u16 * DAY + of_day(time)?)
 }
 
-/// The minute of the day of `16:00`.
+/// Parses `16:00` to the minute of the day.
 fn of_day(text: &str) -> Option<u16> {
     let (hour, minute) = text.trim().split_once(':')?;
     let number = |text: &str, most: u16| -> Option<u16> {
@@ -119,8 +128,8 @@ fn of_day(text: &str) -> Option<u16> {
     Some(number(hour, 23)? * 60 + number(minute, 59).filter(|_| minute.len() == 2)?)
 }
 
-/// What the clocks of a zone show, from the last year on. The same all year round, so that a policy that is read again is
-/// the same one.
+/// Returns the offsets of a zone, starting with last year. They depend on the current year only, so that reading a
+/// policy twice in a year gives the same result.
 fn clocks(name: &str, zone: &TimeZone, now: Timestamp) -> Zone {
     let now = jiff::Timestamp::from_millisecond(now.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     let year = now.to_zoned(TimeZone::UTC).year();
@@ -143,7 +152,12 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_794_830_000_000);
 
-    fn freeze(from: &str, until: &str, days: &[Day], timezone: Option<&str>) -> Result<Window, BadFreeze> {
+    fn freeze(
+        from: &str,
+        until: &str,
+        days: &[WeekDay],
+        timezone: Option<&str>,
+    ) -> Result<FreezeWindow, BadFreeze> {
         let freeze = FreezeConfig {
             from: from.into(),
             until: until.into(),
@@ -154,9 +168,9 @@ mod tests {
         window(&freeze, NOW)
     }
 
-    fn weekly(from: &str, until: &str, days: &[Day]) -> Vec<(u16, u16)> {
+    fn weekly(from: &str, until: &str, days: &[WeekDay]) -> Vec<(u16, u16)> {
         match freeze(from, until, days, None) {
-            Ok(Window::Weekly(all)) => all.iter().map(|weekly| (weekly.from, weekly.until)).collect(),
+            Ok(FreezeWindow::Weekly(all)) => all.iter().map(|weekly| (weekly.from, weekly.until)).collect(),
             other => panic!("{other:?}"),
         }
     }
@@ -164,11 +178,15 @@ mod tests {
     #[test]
     fn a_freeze_is_written_as_people_write_times() {
         assert_eq!(weekly("fri 16:00", "Monday 08:00", &[]), [(4 * DAY + 960, 480)]);
-        assert_eq!(weekly("22:00", "6:00", &[Day::Mon]), [(1320, DAY + 360)]);
-        assert_eq!(weekly("22:00", "6:00", &[Day::Sun]), [(6 * DAY + 1320, 360)]);
-        assert_eq!(weekly("00:00", "00:00", &[Day::Sat, Day::Sun]), [(5 * DAY, 6 * DAY), (6 * DAY, 0)]);
+        assert_eq!(weekly("22:00", "6:00", &[WeekDay::Mon]), [(1320, DAY + 360)]);
+        assert_eq!(weekly("22:00", "6:00", &[WeekDay::Sun]), [(6 * DAY + 1320, 360)]);
+        assert_eq!(
+            weekly("00:00", "00:00", &[WeekDay::Sat, WeekDay::Sun]),
+            [(5 * DAY, 6 * DAY), (6 * DAY, 0)]
+        );
         assert_eq!(weekly("12:00", "13:00", &[]).len(), 7);
-        let Ok(Window::Once(once)) = freeze("2026-12-24", "2026-12-27 08:00", &[], Some("Europe/Berlin"))
+        let Ok(FreezeWindow::Once(once)) =
+            freeze("2026-12-24", "2026-12-27 08:00", &[], Some("Europe/Berlin"))
         else {
             panic!("once");
         };
@@ -183,7 +201,7 @@ mod tests {
             ("22:00", "later", &[][..], None, "until"),
             ("22:00", "fri 08:00", &[][..], None, "until"),
             ("2026-12-24", "2026-12-24", &[][..], None, "until"),
-            ("2026-12-24", "2026-12-25", &[Day::Mon][..], None, "days"),
+            ("2026-12-24", "2026-12-25", &[WeekDay::Mon][..], None, "days"),
             ("22:00", "06:00", &[][..], Some("Mars/Crater"), "timezone"),
             ("25:00", "06:00", &[][..], None, "from"),
         ] {

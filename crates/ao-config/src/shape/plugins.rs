@@ -1,4 +1,4 @@
-//! Plugins with their options, and how people are told things.
+//! Plugins with their options, and the routing of notices.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// A plugin by name, with options of its own if it takes any: `local`, or `{ plugin: local, keep: files }`.
+/// A plugin by name, with its options: `local`, or `{ plugin: local, keep: files }`.
 ///
-/// Options are kept as they are written. They may refer to secrets by `${NAME}`, and [`Plugin::resolved`] puts those in
-/// where they are used, so that they are in no log and in no listing.
+/// Options stay as they are written. They may refer to secrets by `${NAME}`, which [`Plugin::resolved`] replaces where
+/// they are used, so that they appear in no log and no listing.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plugin {
     pub plugin: String,
@@ -17,48 +17,48 @@ pub struct Plugin {
     pub options: IndexMap<String, serde_json::Value>,
 }
 
-/// A channel by which people are told things. What else it takes depends on its plugin, such as `webhookUrl`.
+/// A channel for notices. Its options depend on its plugin, such as `webhookUrl`.
 pub type Channel = Plugin;
 
-/// A plugin from outside: where it is found, and whether it is used.
+/// A plugin from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PluginEntry {
     /// Its name.
     pub name: String,
-    /// Where it comes from: `local`, `git`, or the name of a registry.
+    /// Its source: `local`, `git`, or the name of a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The program or folder it is in.
+    /// Its program or folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kind" = "path"))]
     pub path: Option<String>,
-    /// The package it is in, for one that was installed.
+    /// Its package, if it was installed from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
-    /// The version that is wanted.
+    /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Whether it is used.
+    /// If `false`, it is not used.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// What it is told when it starts.
+    /// Its own configuration, which it gets when it starts.
     #[serde(default)]
     #[schemars(extend("x-env" = "late"))]
     pub config: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Which channels news goes to, by how urgent it is. What is not named goes to `defaults.notifiers`.
+/// The channels of notices, by priority. An absent priority goes to `defaults.notifiers`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Routing {
-    /// Somebody has to act now, or work stands still.
+pub struct RoutingConfig {
+    /// A person has to act now, because work has stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub urgent: Option<Vec<String>>,
-    /// Somebody has to decide something.
+    /// A person has to decide something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<Vec<String>>,
-    /// Something is odd.
+    /// Something is unusual.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<Vec<String>>,
     /// Good to know.
@@ -66,16 +66,16 @@ pub struct Routing {
     pub info: Option<Vec<String>>,
 }
 
-/// How urgent news is.
+/// The priority of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(extend("x-also" = { "critical": "urgent", "high": "action", "medium": "warning", "low": "info" }))]
 pub enum Priority {
-    /// Somebody has to act now, or work stands still.
+    /// A person has to act now, because work has stopped.
     Urgent,
-    /// Somebody has to decide something.
+    /// A person has to decide something.
     Action,
-    /// Something is odd.
+    /// Something is unusual.
     Warning,
     /// Good to know.
     Info,
@@ -87,8 +87,8 @@ impl Plugin {
     }
 }
 
-impl Routing {
-    /// The channels for news of this kind, if they are named.
+impl RoutingConfig {
+    /// Returns the channels of a priority, if they are configured.
     pub fn channels(&self, priority: Priority) -> Option<&[String]> {
         let named = match priority {
             Priority::Urgent => &self.urgent,
@@ -100,7 +100,7 @@ impl Routing {
     }
 }
 
-/// Without the values of its options: somebody may have written a secret there as it is.
+/// Omits the values of its options, which may contain a secret in plain text.
 impl fmt::Debug for Plugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options: Vec<&str> = self.options.keys().map(String::as_str).collect();
@@ -115,7 +115,7 @@ impl JsonSchema for Plugin {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A plugin by name, with options of its own if it takes any: `local`, or \
+            "description": "A plugin by name, with its options: `local`, or \
                 `{ plugin: local, keep: files }`. Options may refer to secrets by `${NAME}`.",
             "type": "object",
             "properties": { "plugin": { "type": "string", "description": "Its name." } },

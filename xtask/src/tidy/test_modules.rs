@@ -1,10 +1,10 @@
-//! A test file that no `mod` line names is never compiled, and looks just like one that passes.
+//! Test files that no `mod` line names: they are never compiled, and look as if they passed.
 
-use super::Finding;
+use super::TidyFinding;
 use super::rust_text::{RustText, has_word};
-use super::sources::Tree;
+use super::sources::SourceTree;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (path, _) in tree.rust() {
         let Some((package, inside)) = path.split_once("/tests/it/") else {
@@ -19,7 +19,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         let declared =
             parents.iter().filter_map(|parent| tree.text(parent)).any(|text| declares(text, module));
         if !declared {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 path,
                 "is never compiled, so its tests never run",
                 format!("add `mod {module};` to {}", parents[0]),
@@ -29,7 +29,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The name of a file's module, and the files that may declare it, from `tests/it/` on.
+/// Returns the name of a file's module, and the files that may declare it, relative to `tests/it/`.
 fn module_of(inside: &str) -> Option<(&str, Vec<String>)> {
     let path = inside.strip_suffix(".rs")?;
     let path = path.strip_suffix("/mod").unwrap_or(path);
@@ -50,7 +50,10 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        check(&Tree::of(files)).iter().map(|finding| format!("{}: {}", finding.place, finding.fix)).collect()
+        check(&SourceTree::of(files))
+            .iter()
+            .map(|finding| format!("{}: {}", finding.place, finding.fix))
+            .collect()
     }
 
     #[test]

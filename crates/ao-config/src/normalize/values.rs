@@ -1,21 +1,21 @@
-//! What single values are called and made of.
+//! Names and conversions of single values.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::rule::Rule;
-use crate::tree::{Tree, Value};
+use crate::rule::SchemaRule;
+use crate::tree::{ConfigTree, TreeValue};
 
-/// `the configuration` is no name.
+/// Quotes a key. `the configuration` is not one.
 pub(super) fn quoted(name: &str) -> String {
     if name.contains(' ') { name.to_owned() } else { format!("`{name}`") }
 }
 
-pub(super) fn in_words(kind: &str, rule: &Rule) -> &'static str {
+pub(super) fn in_words(kind: &str, rule: &SchemaRule) -> &'static str {
     match (kind, rule.word("x-kind")) {
-        ("string", Some("time")) => "a length of time",
+        ("string", Some("time")) => "a duration",
         ("string", Some("size")) => "a size",
         ("string", Some("path")) => "a path",
-        ("string", _) => "a text",
+        ("string", _) => "a string",
         ("integer", _) => "a whole number",
         ("number", _) => "a number",
         ("boolean", _) => "`true` or `false`",
@@ -24,31 +24,31 @@ pub(super) fn in_words(kind: &str, rule: &Rule) -> &'static str {
     }
 }
 
-/// What a variable's text is where no text can stand: `${PORT:-3000}` is a number.
-pub(super) fn retype(text: &str, types: &[&str]) -> Value {
+/// Converts the text of a variable to the expected type: `${PORT:-3000}` is a number.
+pub(super) fn retype(text: &str, types: &[&str]) -> TreeValue {
     let has = |kind| types.contains(&kind);
     match text {
-        "true" if has("boolean") => Value::Bool(true),
-        "false" if has("boolean") => Value::Bool(false),
+        "true" if has("boolean") => TreeValue::Bool(true),
+        "false" if has("boolean") => TreeValue::Bool(false),
         _ if has("integer") || has("number") => match text.parse::<u64>() {
-            Ok(number) => Value::Number(number.into()),
+            Ok(number) => TreeValue::Number(number.into()),
             Err(_) => match text.parse().ok().and_then(serde_json::Number::from_f64) {
-                Some(number) if has("number") => Value::Number(number),
-                _ => Value::Text(text.to_owned()),
+                Some(number) if has("number") => TreeValue::Number(number),
+                _ => TreeValue::Text(text.to_owned()),
             },
         },
-        _ => Value::Text(text.to_owned()),
+        _ => TreeValue::Text(text.to_owned()),
     }
 }
 
-/// A number or a truth becomes what stands in the file, to the letter.
-pub(super) fn as_text(tree: &mut Tree) {
+/// Converts a number or a boolean back to the text that was written.
+pub(super) fn as_text(tree: &mut ConfigTree) {
     let text = match &tree.value {
-        Value::Number(number) => number.to_string(),
-        Value::Bool(value) => value.to_string(),
+        TreeValue::Number(number) => number.to_string(),
+        TreeValue::Bool(value) => value.to_string(),
         _ => return,
     };
-    tree.value = Value::Text(tree.written.take().unwrap_or(text));
+    tree.value = TreeValue::Text(tree.written.take().unwrap_or(text));
 }
 
 pub(super) fn camel_case(key: &str) -> String {
@@ -62,7 +62,7 @@ pub(super) fn camel_case(key: &str) -> String {
     name
 }
 
-/// Without `.` and `..`, by the letters alone: a project's folder need not exist yet.
+/// Removes `.` and `..` without touching the disk, because the folder of a project need not exist yet.
 pub(super) fn normal(path: &Utf8Path) -> Utf8PathBuf {
     use camino::Utf8Component;
     let mut whole = Utf8PathBuf::new();
