@@ -58,7 +58,10 @@ pub const ENV_VARS: &[EnvVar] = &[
     ao("AO_TOKEN", "for each agent: the token that authenticates its reports and calls"),
     ao("AO_SPOOL", "for each agent that runs hooks: the folder for its reports"),
     ao("AO_COMPLETE", "by the script of `ao completion`: the shell asks for completions"),
-    ao("AO_EXEC", "for each command that runs beside an agent: its id; by it `ao` finds all processes that it starts"),
+    ao(
+        "AO_EXEC",
+        "for each command that runs beside an agent: its id; by it `ao` finds all processes that it starts",
+    ),
     ao("AO_SETUP", "for `postCreate` and `teardown` commands: their workspace"),
     ao("AO_REPOSITORY", "for `postCreate` commands: the main checkout"),
     ao("AO_KEEPS", "for the keeper process above a check, a set-up command or a hook"),

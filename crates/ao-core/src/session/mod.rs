@@ -54,8 +54,8 @@ pub(crate) use outbox::backoff;
 pub use outbox::{
     Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, is_turn_of,
 };
-pub(crate) use say::task_message;
 pub use process_ref::ProcessRef;
+pub(crate) use say::task_message;
 pub use status::{Status, StatusWord};
 
 /// The order that a session was made by. It never changes, except that the core gives it a name and a branch.
