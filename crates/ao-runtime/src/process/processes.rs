@@ -167,7 +167,7 @@ impl Processes {
         let _turn = self.shared.turns.take(attempt_dir.key).await;
         match attempt_dir.ending()? {
             Some(EndState::Done) => attempt_dir.empty(),
-            _ => Err(RuntimeError::Failed(format!("`{}` was not ended, so it is not forgotten", process))),
+            _ => Err(RuntimeError::Failed(format!("`{process}` was not ended, so it is not forgotten"))),
         }
     }
 

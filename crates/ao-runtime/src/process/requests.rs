@@ -61,9 +61,9 @@ async fn ask(attempt_dir: &AttemptDir, ask: &ShimRequest, bytes: &[u8]) -> io::R
 
 fn refused(process: &ProcessRef, said: ShimMessage) -> RuntimeError {
     match said {
-        ShimMessage::Failed { why } => RuntimeError::Failed(format!("`{}`: {why}", process)),
+        ShimMessage::Failed { why } => RuntimeError::Failed(format!("`{process}`: {why}")),
         other => {
-            RuntimeError::Failed(format!("`{}` gave an answer that was not asked for: {other:?}", process))
+            RuntimeError::Failed(format!("`{process}` gave an answer that was not asked for: {other:?}"))
         }
     }
 }
@@ -79,5 +79,5 @@ pub(super) fn unreachable(attempt_dir: &AttemptDir, process: &ProcessRef, err: &
         }
         _ => format!("has lost its shim and cannot be spoken to; end it and start it again ({err})"),
     };
-    RuntimeError::Failed(format!("`{}` {why}", process))
+    RuntimeError::Failed(format!("`{process}` {why}"))
 }
