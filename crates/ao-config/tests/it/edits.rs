@@ -1,4 +1,4 @@
-//! A change of one key leaves the rest of a file as it is.
+//! An edit of one key leaves the rest of a file unchanged.
 
 use ao_config::edit::{self, EditError};
 use ao_config::{Layer, LayerKind, load_edited};
@@ -29,7 +29,7 @@ projects:
 power:
 ";
 
-/// The lines that an edit took out and put in.
+/// Returns the lines that an edit removed and added.
 fn difference(before: &str, after: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -242,7 +242,7 @@ fn a_file_is_replaced_whole_with_its_permissions_and_through_its_link() {
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 2, "nothing is left over");
 }
 
-/// Keys of every kind that an example has or has not, with values that fit them.
+/// Generates keys of every kind, present in an example or not, with valid values.
 fn settings() -> impl Strategy<Value = (&'static str, String)> {
     let text = "[ -~]{1,20}"
         .prop_filter("a reference means something", |text| !text.contains('$') && text.trim() == text);
@@ -255,13 +255,13 @@ fn settings() -> impl Strategy<Value = (&'static str, String)> {
         (1..60u32).prop_map(|n| ("lifecycle.stuckAfter", format!("{n}m"))),
         any::<bool>().prop_map(|yes| ("power.preventIdleSleep", yes.to_string())),
         any::<bool>().prop_map(|yes| ("orchestrator.autoAssign", yes.to_string())),
-        // In a template a brace means something.
+        // Braces have a meaning in a template.
         text.clone().prop_map(|text| ("reactions.changes-requested.message", text.replace('{', "("))),
         text.prop_map(|text| ("orchestrator.prompt", text)),
     ]
 }
 
-/// What is at a key in what a file comes to.
+/// Returns the value at a key in the merged configuration.
 fn value_at(text: &str, key: &str) -> serde_json::Value {
     let config =
         serde_json::to_value(read(text).unwrap_or_else(|err| panic!("{err}\n{text}")).config).unwrap();

@@ -1,4 +1,4 @@
-//! The first file of a project.
+//! The first configuration file of a project.
 
 use ao_config::init::{self, InitCheck, InitError, InitValues};
 use ao_config::{Places, parse_str};
@@ -42,7 +42,7 @@ fn checks_that_fit_are_switched_on_or_left_as_a_comment() {
     assert_eq!(commands(&with_checks(true)), expected);
     let off = with_checks(false);
     assert_eq!(commands(&off), []);
-    // As the comment says: without the signs before them, the lines are what they look like.
+    // Without the `# ` before them, the lines are valid, as the comment promises.
     let (before, commented) = off.split_once("# checks:\n").unwrap();
     let uncommented = format!("{before}checks:\n{}", commented.replace("    #   - ", "      - "));
     assert_eq!(commands(&uncommented), expected, "{uncommented}");

@@ -1,4 +1,4 @@
-//! No file is too much for us: it is read, or refused, in no time.
+//! Every file, however large, is read or refused quickly.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 use super::support::{places, wrong_with};
 
-/// Far longer than any of it takes, even on a busy machine, and far shorter than what it defends against.
+/// Far longer than any of it takes, even on a busy machine, and far shorter than without the limits.
 const AT_ONCE: Duration = Duration::from_secs(20);
 
 fn refused(text: &str) -> String {
@@ -50,7 +50,7 @@ fn nesting_has_an_end() {
         let wrong = refused(&text);
         assert!(wrong.contains("nested too deeply"), "{wrong}");
     }
-    // What just fits is read, on a stack as small as that of any thread.
+    // A document at the limit is read, on the smallest stack of any thread.
     let deep = |n| format!("tools: {{ t: {{ a: {}{} }} }}\n", "[".repeat(n), "]".repeat(n));
     assert_eq!(wrong_with(&deep(18)), "nothing");
     refused(&deep(30));
@@ -60,7 +60,7 @@ fn nesting_has_an_end() {
 fn a_huge_file_is_not_even_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = Utf8Path::from_path(folder.path()).unwrap().join("agent-orchestrator.yaml");
-    // Fifty megabytes that take no room on the disk.
+    // A sparse file of fifty megabytes.
     std::fs::File::create(&path).unwrap().set_len(50 << 20).unwrap();
     let start = Instant::now();
     let err =

@@ -1,4 +1,4 @@
-//! Whatever is wrong is shown at its place, with what would be right.
+//! Every mistake is shown at its position, with a correction.
 
 use camino::Utf8Path;
 use insta::assert_snapshot;
@@ -364,7 +364,7 @@ fn several_mistakes_are_told_at_once() {
     ");
 }
 
-/// Everything that is wrong with the agents that a text describes, as people see it.
+/// Returns all mistakes in the agents that a text describes, as displayed.
 fn wrong_tools(text: &str) -> String {
     let loaded = ao_config::parse_str(Utf8Path::new("ao.yaml"), text, &places()).unwrap();
     let wrong: Vec<String> = loaded.wrong_tools().iter().map(|(_, problem)| problem.to_string()).collect();

@@ -1,4 +1,4 @@
-//! Policies: read with a place for every mistake, and two layers put together.
+//! Policies: positions of mistakes, and merging of layers.
 
 use ao_config::policy::{PolicyLayer, in_force, in_short, policy_path, read_cases, read_policy};
 use ao_config::shape::PolicyConfig;
@@ -96,11 +96,11 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
     assert!(wrong("just words\n").contains("has to be a mapping"));
     assert!(wrong(&"# x\n".repeat(400_000)).contains("larger than it may be"));
     assert!(wrong("approvals: 1\nmaxLine: 3\n").contains("did you mean `maxLines`?"));
-    // What looks like a variable of this machine is none.
+    // `${HOME}` is not replaced in a policy.
     assert!(alone("requiredLabels: ['${HOME}']\n").required_labels.contains("${HOME}"));
 }
 
-/// Who may merge can tighten what the user asked for, and cannot loosen it; nor the other way round.
+/// The base branch can tighten what the user configured but not loosen it, and the other way round.
 #[test]
 fn of_two_layers_the_stricter_one_counts_key_by_key() {
     let file = read(
@@ -168,7 +168,7 @@ fn the_schemas_accept_what_is_read() {
     assert!(jsonschema::validator_for(&ao_config::policy_cases_schema()).unwrap().is_valid(&cases));
 }
 
-/// Whatever a page shows can be copied.
+/// Everything on the pages can be copied.
 #[test]
 fn the_pages_about_policies_can_be_relied_on() {
     let pages = [include_str!("../../../../docs/policy.md"), include_str!("../../../../docs/autonomy.md")];

@@ -1,4 +1,4 @@
-//! What can be said of reactions, in all layers, and what is wrong with it.
+//! Reactions in all layers, and mistakes in them.
 
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ agentReactions:
     assert_eq!((of("ui").attempts, of("ui").message.as_deref()), (Some(1), Some("mine")));
 }
 
-/// Nothing of what is configured here is only read.
+/// All settings here have an effect.
 #[test]
 fn a_projects_own_reactions_are_no_warning() {
     let text = "projects: { a: { path: /a, reactions: { ci-failed: { retries: 1 } } } }\n";
@@ -189,7 +189,7 @@ fn an_agent_that_nobody_knows_has_no_reactions() {
     );
 }
 
-/// The page for people is right: what it shows can be written, and it leaves nothing out.
+/// The examples on the page are valid, and it lists everything.
 #[test]
 fn the_page_about_reactions_can_be_relied_on() {
     let page = include_str!("../../../../docs/reactions.md");

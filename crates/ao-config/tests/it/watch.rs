@@ -1,4 +1,4 @@
-//! A change of a file is heard of, however it is made.
+//! Every way to change a file is noticed.
 
 use std::time::Duration;
 
