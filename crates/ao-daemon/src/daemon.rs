@@ -379,8 +379,7 @@ impl Plugged {
             let agent = match self.agents.get(&name) {
                 Some((Some(made_of), agent)) if *made_of == options => agent.clone(),
                 _ => Arc::new(
-                    CommandAgent::new(options.clone(), ground.of(&name))
-                        .map_err(|err| DaemonError::config(err))?,
+                    CommandAgent::new(options.clone(), ground.of(&name)).map_err(DaemonError::config)?,
                 ),
             };
             agents.insert(name, (Some(options), agent));

@@ -204,7 +204,7 @@ impl Engine {
                 Letter::Input(input, answer) => {
                     let from = happened.len();
                     let moment = self.time.moment();
-                    let outcome = self.rules.step(&mut self.state, &moment, input);
+                    let outcome = self.rules.step(&mut self.state, &moment, *input);
                     match &outcome {
                         // The caller gets the refusal; a signal has no caller, so it is logged.
                         Err(refusal) if refusal.is_about_a_signal() => {
@@ -393,7 +393,7 @@ async fn keep_snapshot(store: &dyn EventStore, state: &State, seq: Seq) {
 }
 
 fn wish(input: Input) -> Letter {
-    Letter::Input(input, None)
+    Letter::Input(Box::new(input), None)
 }
 
 fn record(stamped: &Stamped) -> NewRecord {

@@ -26,7 +26,7 @@ type Look = Box<dyn FnOnce(&State, Seq) + Send>;
 
 /// A command in the inbox.
 pub(crate) enum Letter {
-    Input(Input, Option<Answer>),
+    Input(Box<Input>, Option<Answer>),
     View(Look),
     Plug(Box<Slots>),
 }
@@ -43,7 +43,7 @@ impl Handle {
     /// Sends an input and waits until its events are on disk.
     pub async fn ask(&self, input: Input) -> Result<Receipt, AskError> {
         let (answer, answered) = oneshot::channel();
-        self.inbox.send(Letter::Input(input, Some(answer))).await.map_err(|_| AskError::Stopped)?;
+        self.inbox.send(Letter::Input(Box::new(input), Some(answer))).await.map_err(|_| AskError::Stopped)?;
         answered.await.map_err(|_| AskError::Stopped)?
     }
 

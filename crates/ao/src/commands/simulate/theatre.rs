@@ -79,7 +79,7 @@ impl Theatre {
             match self.wish() {
                 None => return self.tell_who_waits(),
                 Some(Wish::Comes(input)) => {
-                    let _ = self.one(input);
+                    let _ = self.one(*input);
                 }
                 Some(Wish::Begins { errand, tries, request }) => self.begin(errand, tries, request),
             }
@@ -170,7 +170,7 @@ impl Theatre {
     /// What comes of the next thing that is wanted.
     fn wish(&self) -> Option<Wish> {
         if let Some(proof) = self.state.live().find_map(proof) {
-            return Some(Wish::Comes(proof));
+            return Some(Wish::Comes(Box::new(proof)));
         }
         scopes(&self.state).iter().flat_map(|scope| wants(&self.state, scope)).find_map(|effect| match effect
         {
@@ -179,9 +179,9 @@ impl Theatre {
                     let request = Box::new(self.crew.request(&self.state, task, agent.as_deref()));
                     Some(Wish::Begins { errand: errand.id, tries: errand.tries, request })
                 }
-                _ => self.done(Effect::RunErrand { errand }).map(Wish::Comes),
+                _ => self.done(Effect::RunErrand { errand }).map(Wish::comes),
             },
-            effect => self.done(effect).map(Wish::Comes),
+            effect => self.done(effect).map(Wish::comes),
         })
     }
 
@@ -270,13 +270,19 @@ impl Theatre {
 
 /// What comes of something that is wanted.
 enum Wish {
-    Comes(Input),
+    Comes(Box<Input>),
     /// A session for a task, and then word of it.
     Begins {
         errand: ErrandId,
         tries: u32,
         request: Box<SpawnRequest>,
     },
+}
+
+impl Wish {
+    fn comes(input: Input) -> Wish {
+        Wish::Comes(Box::new(input))
+    }
 }
 
 /// Every agent takes what it is told.
