@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ao_core::Commit;
 use ao_ports::{CheckRun, CheckSpec, RunFilter, RunState};
-use ao_scm::checks::{Job, Options, Runner};
+use ao_scm::checks::{CheckJob, Options, Runner};
 
 use crate::checks_support::{Bench, check, finished, lives, output, pull, until};
 
@@ -224,7 +224,7 @@ async fn what_is_given_up_is_ended_when_the_last_who_asked_has_given_it_up() {
     assert_eq!(runner.get(&first.id).await.unwrap().state, RunState::Running, "somebody else wants it");
 
     // Alone it is another question, with the same answer as long as that comes.
-    let own = runner.run(Job { ahead: vec![], ..job.clone() }).await.unwrap().remove(0);
+    let own = runner.run(CheckJob { ahead: vec![], ..job.clone() }).await.unwrap().remove(0);
     assert_eq!(own.same_as.as_ref(), Some(&first.id));
     runner.give_up(std::slice::from_ref(&second.id)).await;
     assert_eq!(runner.get(&first.id).await.unwrap().state, RunState::Cancelled);
@@ -267,7 +267,7 @@ async fn who_goes_away_while_it_is_asked_has_given_up_what_was_for_nobody_else()
     let bench = Bench::new();
     let runner = bench.runner().await;
     let alone = bench.job(vec![check("sleep 600")]);
-    let behind = Job { ahead: vec![pull(5)], ..bench.job(vec![check("sleep 601")]) };
+    let behind = CheckJob { ahead: vec![pull(5)], ..bench.job(vec![check("sleep 601")]) };
     for job in [&alone, &behind] {
         tokio::select! {
             biased;
@@ -289,7 +289,7 @@ async fn what_was_tried_with_others_ahead_is_forgotten_before_the_pull_requests_
     let runner = bench.runner_with(Options { keep_runs: 2, ..bench.options() }).await;
     let own = bench.run(&runner, check("true")).await;
     for number in 20..26 {
-        let job = Job { ahead: vec![pull(number)], ..bench.job(vec![check("true")]) };
+        let job = CheckJob { ahead: vec![pull(number)], ..bench.job(vec![check("true")]) };
         bench.run_job(&runner, job).await;
     }
     let runs = listed(&runner, |runs| runs.len() == 3).await;

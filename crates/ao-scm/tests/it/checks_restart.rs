@@ -74,7 +74,7 @@ async fn daemon() {
          echo $$ > {folder}/pid; sleep 600"
     );
     let named = |name: &str| ao_ports::CheckSpec { name: name.into(), ..check(&command) };
-    let job = ao_scm::checks::Job {
+    let job = ao_scm::checks::CheckJob {
         project: ao_core::ProjectId::new("my-app"),
         repository: repository.into(),
         common_dir: format!("{repository}/.git").into(),

@@ -11,7 +11,7 @@ use ao_core::setup::Environment;
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use ao_git::Queues;
 use ao_ports::{Change, CheckRun, CheckSpec, Clock, Records, StoreError};
-use ao_scm::checks::{Job, Options, Runner};
+use ao_scm::checks::{CheckJob, Options, Runner};
 use ao_testkit::MemoryRecords;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
@@ -85,9 +85,9 @@ impl Bench {
     }
 
     /// A job for what is committed now.
-    pub(crate) fn job(&self, checks: Vec<CheckSpec>) -> Job {
+    pub(crate) fn job(&self, checks: Vec<CheckSpec>) -> CheckJob {
         let head = Commit::new(&self.git(&["rev-parse", "HEAD"]));
-        Job {
+        CheckJob {
             project: ProjectId::new("my-app"),
             repository: self.repository(),
             common_dir: self.repository().join(".git"),
@@ -108,7 +108,7 @@ impl Bench {
         self.run_job(runner, self.job(vec![check])).await
     }
 
-    pub(crate) async fn run_job(&self, runner: &Runner, job: Job) -> CheckRun {
+    pub(crate) async fn run_job(&self, runner: &Runner, job: CheckJob) -> CheckRun {
         let begun = runner.run(job).await.unwrap();
         assert_eq!(begun.len(), 1);
         finished(runner, &begun[0].id).await

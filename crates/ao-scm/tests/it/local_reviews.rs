@@ -136,7 +136,7 @@ async fn only_whoever_said_it_and_the_owner_can_edit_a_comment() {
             let told = why(scm.edit_comment(&id, said, &stranger, "ha").await);
             assert!(told.contains("was said by bob") && told.contains(said), "{told}");
         }
-        assert!(why(scm.edit_comment(&id, said, &person("bob"), " ").await).contains("says nothing"));
+        assert!(why(scm.edit_comment(&id, said, &person("bob"), " ").await).contains("must not be empty"));
     }
     for nothing in ["c2", "r2", "t1", "", "1"] {
         let told = scm.edit_comment(&id, nothing, &person("bob"), "ha").await.unwrap_err();

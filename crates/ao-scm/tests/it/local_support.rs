@@ -17,7 +17,7 @@ use ao_ports::{
     MergeOutcome, NewComment, NewPull, NewReview, Records, RunFilter, RunState, Scm, Side, StoreError,
     Strategy, TestOrder, TestOutcome, TrackerError,
 };
-use ao_scm::local::{Checks, Job, LocalScm, Options};
+use ao_scm::local::{CheckJob, CheckService, LocalScm, Options};
 use ao_testkit::MemoryRecords;
 use async_trait::async_trait;
 use tempfile::TempDir;
@@ -382,10 +382,10 @@ impl Memory {
     }
 }
 
-/// Checks that wait to be told how they end, or pass at once.
+/// CheckService that wait to be told how they end, or pass at once.
 pub(crate) struct FakeChecks {
     pub(crate) runs: Mutex<Vec<CheckRun>>,
-    pub(crate) jobs: Mutex<Vec<Job>>,
+    pub(crate) jobs: Mutex<Vec<CheckJob>>,
     /// What becomes of runs when they are ordered, by check; those not named pass.
     pub(crate) fate: Mutex<BTreeMap<String, RunState>>,
     next: AtomicU64,
@@ -448,8 +448,8 @@ fn finish(run: &mut CheckRun, state: RunState) {
 }
 
 #[async_trait]
-impl Checks for FakeChecks {
-    async fn run(&self, job: Job) -> Result<Vec<CheckRun>, TrackerError> {
+impl CheckService for FakeChecks {
+    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, TrackerError> {
         let mut made = vec![];
         for check in &job.checks {
             let mut run = CheckRun {

@@ -31,7 +31,7 @@ async fn a_change_that_cannot_be_measured_is_not_one_that_touches_nothing() {
     assert_eq!(seen.checks[0].state, CheckState::Pending);
     assert!(!desk.checks.heads().contains(&head), "nothing is skipped for it");
     let told = ao_ports::MergeOrder { head: head.clone(), ..tested };
-    assert!(refused(scm.merge(&told).await.unwrap()).contains("cannot be told"));
+    assert!(refused(scm.merge(&told).await.unwrap()).contains("cannot be computed"));
     let shown = scm.show(&id).await.unwrap().updated_at;
     assert_eq!(scm.show(&id).await.unwrap().updated_at, shown, "to try again in vain is no news");
 
