@@ -45,7 +45,7 @@ pub(super) async fn execute(shared: Arc<RunnerState>, execution: Arc<Execution>)
 
 async fn go(shared: &RunnerState, execution: &Execution) {
     let slot = tokio::select! {
-        slot = shared.slots.acquire() => slot.expect("nobody closes it"),
+        slot = shared.slots.acquire() => slot.expect("it is never closed"),
         () = execution.cancelled.cancelled() => return shared.settle(execution, cancelled(), 0).await,
     };
     // The start is recorded while the checkout is made: the checkout does not depend on it.

@@ -138,7 +138,7 @@ impl RunLog {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, LogFile> {
-        self.inner.lock().expect("nobody panics while writing")
+        self.inner.lock().expect("no panic while writing")
     }
 }
 

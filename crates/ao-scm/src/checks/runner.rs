@@ -279,7 +279,7 @@ impl Runner {
             live.stopping = true;
             self.shared.cancel(&mut live, |_| true, leftovers::ENDED).await;
         }
-        let mut tasks = std::mem::take(&mut *self.tasks.lock().expect("nobody panics while starting one"));
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().expect("no panic while a task is started"));
         let all = async { while tasks.join_next().await.is_some() {} };
         // Longer than it takes to kill a stubborn process. The next daemon finds what is left.
         let limit = self.shared.options.grace + Duration::from_secs(30);
@@ -289,7 +289,7 @@ impl Runner {
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.tasks.lock().expect("nobody panics while starting one");
+        let mut tasks = self.tasks.lock().expect("no panic while a task is started");
         // Join finished tasks.
         while let Some(done) = tasks.try_join_next() {
             if let Err(err) = done {

@@ -237,7 +237,7 @@ impl LocalScm {
     }
 
     fn hint(&self, hint: Hint) {
-        let hints = self.hints.read().expect("nobody panics while copying it").clone();
+        let hints = self.hints.read().expect("no panic while it is copied").clone();
         if let Some(hints) = hints {
             hints.hint(hint);
         }

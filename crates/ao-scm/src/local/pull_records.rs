@@ -246,7 +246,7 @@ async fn written(writing: &mut WriteAccess) -> Result<(), LocalError> {
 }
 
 /// Reason why the lock is never poisoned.
-const QUIET: &str = "nobody panics while taking or putting one";
+const QUIET: &str = "no panic while an entry is read or replaced";
 
 fn read<T: DeserializeOwned>(key: &str, text: &str) -> Result<T, LocalError> {
     serde_json::from_str(text).map_err(|err| LocalError::Unreadable { key: key.to_owned(), err })

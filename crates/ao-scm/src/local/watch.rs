@@ -31,11 +31,11 @@ const PATIENCE: Duration = Duration::from_millis(60);
 impl LocalScm {
     /// Follows refs and checks, and sends hints, for as long as it is polled.
     pub(super) async fn follow_refs(&self, hints: Arc<dyn Hints>) {
-        *self.hints.write().expect("nobody panics while copying it") = Some(hints);
+        *self.hints.write().expect("no panic while it is copied") = Some(hints);
         let mut folders = match RefFolders::new(&self.repository.common_dir, self.dirty.clone()) {
             Ok(folders) => folders,
             Err(err) => {
-                warn!(%err, "refs cannot be watched; they are looked at when somebody asks");
+                warn!(%err, "refs cannot be watched; they are read on each request instead");
                 return;
             }
         };
