@@ -15,9 +15,10 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{Clock, EndOrder, Frame, Io, Runtime, StartSpec, ViewOptions, WriteOrder};
+use ao_core::{Attempt, SessionId};
+use ao_ports::{EndOrder, Frame, Io, Runtime, StartSpec, ViewOptions, WriteOrder};
 use ao_runtime::{Options, Processes, Shim};
+use ao_testkit::WallClock;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use tempfile::TempDir;
@@ -185,7 +186,11 @@ impl BenchRuntime {
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
         let options =
             Options { grace: Duration::from_secs(1), ..Options::new(dir.path().join("state"), shim) };
-        BenchRuntime { session: SessionId(nanos), runtime: Processes::new(options, Arc::new(Wall)), dir }
+        BenchRuntime {
+            session: SessionId(nanos),
+            runtime: Processes::new(options, Arc::new(WallClock::default())),
+            dir,
+        }
     }
 
     async fn start(&self, io: Io, script: &str) -> ao_core::session::ProcessRef {
@@ -225,17 +230,5 @@ impl BenchRuntime {
     async fn end(&self) {
         let order = EndOrder { session: self.session, attempt: Attempt(1), process: None };
         self.runtime.end(&order).await.unwrap();
-    }
-}
-
-struct Wall;
-
-impl Clock for Wall {
-    fn now(&self) -> Timestamp {
-        Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64)
-    }
-
-    fn fresh(&self) -> u64 {
-        0
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use ao_config::init::{InitCheck, InitValues};
 use ao_config::{Env, PROJECT_FILES, names};
-use ao_scm::checks::Proposed;
+use ao_scm::checks::ProposedCheck;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{CommandError, Kind};
@@ -36,7 +36,7 @@ pub(crate) struct Initial {
     pub(crate) workspace: String,
     pub(crate) tracker: String,
     /// The checks that the repository's files suggest.
-    pub(crate) checks: Vec<Proposed>,
+    pub(crate) checks: Vec<ProposedCheck>,
     /// Whether they are switched on.
     pub(crate) runs_checks: bool,
     pub(crate) notifiers: Vec<String>,
@@ -176,7 +176,7 @@ impl Initial {
     }
 }
 
-fn to_init(check: &Proposed) -> InitCheck {
+fn to_init(check: &ProposedCheck) -> InitCheck {
     InitCheck { name: check.name.clone(), command: check.command.clone() }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use ao_scm::checks::Proposed;
+use ao_scm::checks::ProposedCheck;
 
 use crate::error::CommandError;
 use crate::show;
@@ -13,16 +13,16 @@ pub(crate) fn can_ask() -> bool {
 }
 
 /// Shows the checks and asks whether they are to run. Enter is a yes; the end of the input is a no.
-pub(crate) fn accepted(checks: &[Proposed]) -> Result<bool, CommandError> {
+pub(crate) fn accepted(checks: &[ProposedCheck]) -> Result<bool, CommandError> {
     let failed = |err: io::Error| CommandError::environment(format!("the terminal cannot be read: {err}"));
     let (mut input, mut output) = (io::stdin().lock(), io::stderr().lock());
     ask(checks, &mut input, &mut output).map_err(failed)
 }
 
-fn ask(checks: &[Proposed], input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
+fn ask(checks: &[ProposedCheck], input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
     writeln!(output, "These checks fit this repository:")?;
-    for Proposed { name, command, because } in checks {
+    for ProposedCheck { name, command, because } in checks {
         let because = show::plain(because);
         writeln!(output, "  {:<width$}  {}   ({because})", show::plain(name), show::plain(command))?;
     }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_asked_for_until_it_is_one() {
-        let check = Proposed {
+        let check = ProposedCheck {
             name: "go-test".into(),
             command: "go test ./...".into(),
             because: "there is a `go.mod`".into(),

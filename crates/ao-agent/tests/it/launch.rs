@@ -209,7 +209,7 @@ fn impossible_options_are_rejected_at_once() {
     let refused = |options: Options| {
         let ground = Ground {
             runtimes: runtimes(&buffers),
-            clock: buffers.clone(),
+            clock: Arc::new(buffers.clock.clone()),
             state: "/nowhere".into(),
             hooks: None,
             environment: Default::default(),
@@ -230,13 +230,13 @@ fn impossible_options_are_rejected_at_once() {
 async fn every_agent_has_a_token_of_its_own_and_only_one_with_hooks_a_place_for_reports() {
     let folder = tempfile::tempdir().unwrap();
     let buffers = Arc::new(Buffers::default());
-    let spool = Arc::new(Spool::open(folder.path(), buffers.clone()).unwrap());
+    let spool = Arc::new(Spool::open(folder.path(), Arc::new(buffers.clock.clone())).unwrap());
     for hooks in [false, true] {
         let options =
             Options { name: "mine".into(), program: "my-agent".into(), hooks, ..Options::default() };
         let ground = Ground {
             runtimes: runtimes(&buffers),
-            clock: buffers.clone(),
+            clock: Arc::new(buffers.clock.clone()),
             state: folder.path().join("agents"),
             hooks: Some(spool.clone()),
             environment: [("AO_DATA_DIR".to_owned(), "/data".to_owned())].into(),

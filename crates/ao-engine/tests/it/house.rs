@@ -1,7 +1,7 @@
 //! A daemon in a temporary folder.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use ao_ports::{
     WriteOutcome,
 };
 use ao_store::Store;
+use ao_testkit::WallClock;
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::sync::watch;
@@ -231,23 +232,7 @@ pub(crate) fn idle(attempt: Attempt) -> Signal {
 }
 
 fn now() -> Timestamp {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
-    Timestamp(since.as_millis() as i64)
-}
-
-#[derive(Default)]
-struct WallClock {
-    drawn: AtomicU64,
-}
-
-impl Clock for WallClock {
-    fn now(&self) -> Timestamp {
-        now()
-    }
-
-    fn fresh(&self) -> u64 {
-        now().0 as u64 * 1_000_000 + self.drawn.fetch_add(1, Ordering::Relaxed)
-    }
+    WallClock::default().now()
 }
 
 #[async_trait]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use ao_api::{
     ChannelTest, Check, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, ImportOrder, Imported,
@@ -20,7 +20,6 @@ use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, Session, S
 use ao_core::setup::Origin;
 use ao_core::{
     Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State, TaskId,
-    Timestamp,
 };
 use ao_daemon::{Host, engine_problem, forge_problem};
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
@@ -29,6 +28,7 @@ use ao_ports::{
     Snapshot, StoreError, TerminalView, Tracker, ViewOptions,
 };
 use ao_server::{App, Auth, Bind, Limits, Listener, Options, Parts, Peer, Running, app, serve};
+use ao_testkit::WallClock;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -101,29 +101,13 @@ impl Lineage for Unrelated {
     }
 }
 
-/// Real time, and numbers in a row.
-#[derive(Default)]
-pub(crate) struct TestClock(AtomicU64);
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        Timestamp(i64::try_from(since.as_millis()).unwrap())
-    }
-
-    fn fresh(&self) -> u64 {
-        // Well apart, so that no id is the beginning of another.
-        0x1000_0000 + self.0.fetch_add(0x0100_0001, Ordering::Relaxed)
-    }
-}
-
 /// A daemon with nothing in it but an engine and the API.
 pub(crate) struct House {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) handle: Handle,
     pub(crate) store: Arc<ao_store::Store>,
     pub(crate) shaky: Arc<Shaky>,
-    pub(crate) clock: Arc<TestClock>,
+    pub(crate) clock: Arc<WallClock>,
     pub(crate) host: Arc<TestHost>,
     pub(crate) auth: Arc<Auth>,
     pub(crate) limits: Limits,
@@ -141,7 +125,7 @@ impl House {
             unreadable: AtomicBool::new(false),
             refused: AtomicU64::new(0),
         });
-        let clock = Arc::new(TestClock::default());
+        let clock = Arc::new(WallClock::default());
         let stop = CancellationToken::new();
         let options = ao_engine::Options::default();
         let opened = Engine::open(

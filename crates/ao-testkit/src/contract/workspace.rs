@@ -1,4 +1,4 @@
-//! The promises of [`ao_ports::Workspace`], for adapters that work with git on a local repository.
+//! The contract of [`ao_ports::Workspace`], for adapters that use git on a local repository.
 //!
 //! Each function gets a repository with one commit on `main`, an identity, and a `.gitignore` that names `target`. It
 //! panics if the promise is broken.
@@ -19,20 +19,20 @@ use ao_ports::{Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, TreeRef, 
 const SESSION: SessionId = SessionId(0x4f);
 const OTHER: SessionId = SessionId(0x50);
 
-/// An adapter and a repository to try it on.
-pub struct Site<'a> {
+/// An adapter and a repository to test it on.
+pub struct WorkspaceSite<'a> {
     pub workspace: &'a dyn Workspace,
     pub repository: &'a Path,
 }
 
-impl std::fmt::Debug for Site<'_> {
+impl std::fmt::Debug for WorkspaceSite<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Site").field("repository", &self.repository).finish_non_exhaustive()
+        f.debug_struct("WorkspaceSite").field("repository", &self.repository).finish_non_exhaustive()
     }
 }
 
 /// A new workspace is on its session's branch, at the base branch's commit, and clean.
-pub async fn a_new_one_is_on_its_branch_at_the_base(site: &Site<'_>) {
+pub async fn a_new_one_is_on_its_branch_at_the_base(site: &WorkspaceSite<'_>) {
     let made = site.create(SESSION, "fix").await;
     assert_eq!(git(made.path.as_ref(), &["branch", "--show-current"]), "agent/fix");
     assert_eq!(made.base, git(site.repository, &["rev-parse", "main"]));
@@ -43,16 +43,16 @@ pub async fn a_new_one_is_on_its_branch_at_the_base(site: &Site<'_>) {
     assert_eq!((facts.ours, facts.main_worktree), (Some(true), Some(false)));
 }
 
-/// Idempotent per session: a second call finds what the first one made, with what was done in it.
-pub async fn a_second_call_finds_what_the_first_one_made(site: &Site<'_>) {
+/// Idempotent per session: a second call returns the workspace of the first one, with the work in it.
+pub async fn a_second_call_finds_what_the_first_one_made(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     fs::write(Path::new(&made.path).join("draft.txt"), "not yet\n").unwrap();
     assert_eq!(site.create(SESSION, "fix").await, made);
     assert_eq!(git(made.path.as_ref(), &["status", "--porcelain"]), "?? draft.txt");
 }
 
-/// A place belongs to one session, and stays as it is if another one asks for it.
-pub async fn another_sessions_place_is_refused(site: &Site<'_>) {
+/// A folder belongs to one session, and is unchanged if another one requests it.
+pub async fn another_sessions_place_is_refused(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     site.workspace.create(OTHER, Attempt(1), &site.plan("fix")).await.unwrap_err();
     let removal = site.workspace.remove(&site.order(OTHER, "fix", Some(&made))).await.unwrap();
@@ -61,8 +61,8 @@ pub async fn another_sessions_place_is_refused(site: &Site<'_>) {
     assert!(Path::new(&made.path).join("fix.txt").exists());
 }
 
-/// Nothing that would be lost is removed, and the reason is said.
-pub async fn what_would_be_lost_keeps_it(site: &Site<'_>) {
+/// A workspace with unsaved work is kept, with the reason.
+pub async fn what_would_be_lost_keeps_it(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     let path = PathBuf::from(&made.path);
     assert_eq!(site.kept(&made).await, [KeepReason::Unpushed]);
@@ -83,8 +83,8 @@ pub async fn what_would_be_lost_keeps_it(site: &Site<'_>) {
     assert_eq!(site.kept(&made).await, [KeepReason::Detached, KeepReason::Unpushed]);
 }
 
-/// A process that works in it keeps it, until it ends.
-pub async fn a_process_inside_keeps_it(site: &Site<'_>) {
+/// A process inside keeps the workspace, until it ends.
+pub async fn a_process_inside_keeps_it(site: &WorkspaceSite<'_>) {
     let made = site.create(SESSION, "fix").await;
     let mut inside = Command::new("cat").current_dir(&made.path).stdin(Stdio::piped()).spawn().unwrap();
     let reasons = site.kept(&made).await;
@@ -95,7 +95,7 @@ pub async fn a_process_inside_keeps_it(site: &Site<'_>) {
 }
 
 /// A process that a runtime has reported keeps it too, and so does a runtime that cannot tell.
-pub async fn a_process_elsewhere_keeps_it(site: &Site<'_>) {
+pub async fn a_process_elsewhere_keeps_it(site: &WorkspaceSite<'_>) {
     let made = site.create(SESSION, "fix").await;
     for (lived_in, kept) in [(Some(true), true), (None, true), (Some(false), false)] {
         let order = RemoveOrder { lived_in, ..site.order(SESSION, "fix", Some(&made)) };
@@ -104,8 +104,8 @@ pub async fn a_process_elsewhere_keeps_it(site: &Site<'_>) {
     }
 }
 
-/// What was merged in another form is merged.
-pub async fn a_squash_merge_keeps_nothing(site: &Site<'_>) {
+/// Work that was squash-merged counts as merged.
+pub async fn a_squash_merge_keeps_nothing(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     fs::write(Path::new(&made.path).join("more.txt"), "more\n").unwrap();
     git(made.path.as_ref(), &["add", "."]);
@@ -116,8 +116,8 @@ pub async fn a_squash_merge_keeps_nothing(site: &Site<'_>) {
     site.removed(&made).await;
 }
 
-/// What may go is gone with its branch, and its last state comes back from the rescue ref.
-pub async fn the_last_state_comes_back(site: &Site<'_>) {
+/// A removed workspace is gone with its branch, and its last state can be restored from the rescue ref.
+pub async fn the_last_state_comes_back(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     let tip = git(made.path.as_ref(), &["rev-parse", "HEAD"]);
     site.land(&made);
@@ -134,8 +134,8 @@ pub async fn the_last_state_comes_back(site: &Site<'_>) {
     assert_eq!(fs::read_to_string(Path::new(&again.path).join("fix.txt")).unwrap(), "fixed\n");
 }
 
-/// To remove what is gone already is a success, twice; and so it is for what never was.
-pub async fn what_is_gone_is_removed_twice(site: &Site<'_>) {
+/// Removing a missing workspace succeeds, twice; also if it never existed.
+pub async fn what_is_gone_is_removed_twice(site: &WorkspaceSite<'_>) {
     let made = site.create(SESSION, "fix").await;
     for _ in 0..2 {
         site.removed(&made).await;
@@ -144,8 +144,8 @@ pub async fn what_is_gone_is_removed_twice(site: &Site<'_>) {
     assert_eq!(site.workspace.remove(&never).await.unwrap(), Removal::Removed { rescue: None });
 }
 
-/// One that nobody told us the place of is found by its session.
-pub async fn it_is_found_by_its_session(site: &Site<'_>) {
+/// A workspace whose path is unknown is found by its session.
+pub async fn it_is_found_by_its_session(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     let order = site.order(SESSION, "fix", None);
     assert_eq!(site.workspace.inspect(&order.tree).await.ours, Some(true));
@@ -158,8 +158,8 @@ pub async fn it_is_found_by_its_session(site: &Site<'_>) {
     assert!(!Path::new(&made.path).exists());
 }
 
-/// The main checkout is never removed, whatever an order says.
-pub async fn the_main_checkout_is_never_removed(site: &Site<'_>) {
+/// The main checkout is never removed, regardless of the order.
+pub async fn the_main_checkout_is_never_removed(site: &WorkspaceSite<'_>) {
     let main = Made { path: site.repository.display().to_string(), base: String::new(), as_found: false };
     let mut order = site.order(SESSION, "fix", Some(&main));
     order.tree.branch = "main".into();
@@ -169,8 +169,8 @@ pub async fn the_main_checkout_is_never_removed(site: &Site<'_>) {
     assert_eq!(git(site.repository, &["status", "--porcelain"]), "");
 }
 
-/// A survey says of each how large it is and whether it could go, and of what is none of ours that it stays.
-pub async fn a_survey_says_what_a_removal_would_do(site: &Site<'_>) {
+/// A survey reports for each workspace its size and whether it could be removed, and that foreign folders stay.
+pub async fn a_survey_says_what_a_removal_would_do(site: &WorkspaceSite<'_>) {
     let made = site.create(SESSION, "fix").await;
     let kept = site.worked(OTHER, "other").await;
     let target = Path::new(&made.path).join("target");
@@ -193,8 +193,8 @@ pub async fn a_survey_says_what_a_removal_would_do(site: &Site<'_>) {
     assert!(target.join("large").exists(), "a survey changes nothing");
 }
 
-/// Cleaning deletes what git ignores and nothing else.
-pub async fn cleaning_takes_only_what_is_ignored(site: &Site<'_>) {
+/// Cleaning deletes ignored files and nothing else.
+pub async fn cleaning_takes_only_what_is_ignored(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     let path = PathBuf::from(&made.path);
     fs::create_dir(path.join("target")).unwrap();
@@ -209,8 +209,8 @@ pub async fn cleaning_takes_only_what_is_ignored(site: &Site<'_>) {
     assert_eq!(site.workspace.clean(&tree).await.unwrap().paths, 0);
 }
 
-/// Rescue refs are forgotten by when they were left.
-pub async fn old_rescues_are_forgotten(site: &Site<'_>) {
+/// Rescue refs are deleted by their age.
+pub async fn old_rescues_are_forgotten(site: &WorkspaceSite<'_>) {
     let made = site.create(SESSION, "fix").await;
     let rescue = site.removed(&made).await.unwrap();
     let repository = site.repository.display().to_string();
@@ -222,8 +222,8 @@ pub async fn old_rescues_are_forgotten(site: &Site<'_>) {
     site.removed(&made).await;
 }
 
-/// Whereabouts are right until the branch or the folder is another one.
-pub async fn whereabouts_tell_when_it_strays(site: &Site<'_>) {
+/// Whereabouts report drift: another branch, or another folder.
+pub async fn whereabouts_tell_when_it_strays(site: &WorkspaceSite<'_>) {
     let made = site.create(SESSION, "fix").await;
     let tree = site.tree(SESSION, "fix", Some(&made));
     let right = site.workspace.whereabouts(&tree).await;
@@ -254,7 +254,7 @@ pub async fn whereabouts_tell_when_it_strays(site: &Site<'_>) {
 
 /// A capture has what is not committed, in a pack that needs nothing but the repository, and changes neither the
 /// workspace nor the repository.
-pub async fn a_capture_is_whole_and_leaves_no_trace(site: &Site<'_>) {
+pub async fn a_capture_is_whole_and_leaves_no_trace(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     let tree = site.tree(SESSION, "fix", Some(&made));
     fs::write(Path::new(&made.path).join("draft.txt"), "not yet\n").unwrap();
@@ -288,7 +288,7 @@ pub async fn a_capture_is_whole_and_leaves_no_trace(site: &Site<'_>) {
 }
 
 /// A rebase moves the branch onto the base, keeps the old one in a rescue ref, and changes nothing on a conflict.
-pub async fn a_rebase_is_whole_or_not_at_all(site: &Site<'_>) {
+pub async fn a_rebase_is_whole_or_not_at_all(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     let path: &Path = made.path.as_ref();
     git(path, &["push", "--quiet"]);
@@ -325,9 +325,9 @@ pub async fn a_rebase_is_whole_or_not_at_all(site: &Site<'_>) {
     assert_eq!(git(path, &["status", "--porcelain"]), "");
 }
 
-/// `git push` without a word more succeeds, with a remote and without one, whatever the branch is called by then; and the
-/// branch is in the repository afterwards.
-pub async fn a_plain_push_succeeds(site: &Site<'_>) {
+/// A plain `git push` succeeds, with a remote and without one, also after the branch was renamed; and the branch is
+/// in the repository afterwards.
+pub async fn a_plain_push_succeeds(site: &WorkspaceSite<'_>) {
     let made = site.create(SESSION, "fix").await;
     let tree: &Path = made.path.as_ref();
     for branch in ["agent/fix", "agent/better"] {
@@ -339,8 +339,8 @@ pub async fn a_plain_push_succeeds(site: &Site<'_>) {
     }
 }
 
-/// What a set-up has left running ends when it is told to, however it was detached; to tell it twice is a success.
-pub async fn what_a_set_up_left_running_ends(site: &Site<'_>) {
+/// Programs that a set-up started are ended on request, even if they are detached; ending them twice succeeds.
+pub async fn what_a_set_up_left_running_ends(site: &WorkspaceSite<'_>) {
     let made = site.create(SESSION, "fix").await;
     let server =
         "mkdir target; (setsid sh -c 'echo $$ > target/pid; exec sleep 1000' </dev/null >/dev/null 2>&1 &)";
@@ -362,7 +362,7 @@ pub async fn what_a_set_up_left_running_ends(site: &Site<'_>) {
     };
     site.workspace.set_up(SESSION, Attempt(1), &plan).await.unwrap();
     let pid = fs::read_to_string(Path::new(&made.path).join("target/pid")).unwrap();
-    // One that has ended and that nobody has waited for yet is still listed.
+    // A zombie is still listed.
     let runs = || {
         let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
         stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
@@ -377,7 +377,7 @@ pub async fn what_a_set_up_left_running_ends(site: &Site<'_>) {
     site.removed(&made).await;
 }
 
-impl Site<'_> {
+impl WorkspaceSite<'_> {
     fn plan(&self, name: &str) -> WorkspacePlan {
         WorkspacePlan {
             project: ProjectId::new("app"),
@@ -416,7 +416,7 @@ impl Site<'_> {
         self.workspace.create(session, Attempt(1), &self.plan(name)).await.unwrap()
     }
 
-    /// A workspace with one commit of its own.
+    /// Creates a workspace with one commit of its own.
     async fn worked(&self, session: SessionId, name: &str) -> Made {
         let made = self.create(session, name).await;
         fs::write(Path::new(&made.path).join("fix.txt"), "fixed\n").unwrap();
@@ -425,7 +425,7 @@ impl Site<'_> {
         made
     }
 
-    /// Brings a workspace's work into `main`.
+    /// Merges a workspace's work into `main`.
     fn land(&self, made: &Made) {
         git(self.repository, &["fetch", "--quiet", &made.path, "HEAD"]);
         git(self.repository, &["merge", "--quiet", "--ff-only", "FETCH_HEAD"]);

@@ -1,4 +1,4 @@
-//! The engine in simulated worlds: many random ones, and some that tell one story each.
+//! The engine in simulated worlds: many random ones, and some with one story each.
 
 mod agents;
 mod budgets;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ao_testkit::contract::workspace::{self as promises, Site};
+use ao_testkit::contract::workspace::{self as promises, WorkspaceSite};
 use ao_workspace::{Clones, Options, Worktrees, provision};
 
 use crate::support::Repo;
@@ -16,7 +16,7 @@ macro_rules! kept {
                 let repository = &repo.path();
                 let logs = tempfile::tempdir().unwrap();
                 let worktrees = super::Worktrees::with(super::options(logs.path()));
-                super::promises::$promise(&super::Site { workspace: &worktrees, repository }).await;
+                super::promises::$promise(&super::WorkspaceSite { workspace: &worktrees, repository }).await;
             })*
         }
 
@@ -28,7 +28,7 @@ macro_rules! kept {
                 let place: super::PathBuf = folder.path().canonicalize().unwrap();
                 let logs = tempfile::tempdir().unwrap();
                 let clones = super::Clones::new(place, super::options(logs.path()));
-                super::promises::$promise(&super::Site { workspace: &clones, repository }).await;
+                super::promises::$promise(&super::WorkspaceSite { workspace: &clones, repository }).await;
             })*
         }
     };

@@ -283,8 +283,8 @@ impl Fleet {
         self.agents().turns(conversation.as_str())
     }
 
-    pub(crate) fn agents(&self) -> scripted::Home {
-        scripted::Home::new(self.path("agents"))
+    pub(crate) fn agents(&self) -> scripted::AgentHome {
+        scripted::AgentHome::new(self.path("agents"))
     }
 
     pub(crate) fn daemon(&self) -> &Daemon {

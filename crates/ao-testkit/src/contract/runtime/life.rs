@@ -1,4 +1,4 @@
-//! Life and death: seen, counted, and never guessed.
+//! Liveness: observed, counted, and never guessed.
 
 use ao_core::Attempt;
 use ao_core::input::Life;
@@ -24,7 +24,7 @@ pub async fn an_exit_is_reported_with_its_code<B: RuntimeBench>(mut story: Story
     story.end().await;
 }
 
-/// Only the program is killed; what holds it may well live on.
+/// Only the program is killed; its shim may live on.
 ///
 /// acceptance: S3
 pub async fn a_killed_program_is_seen<B: RuntimeBench>(mut story: Story<B>) {
@@ -51,7 +51,7 @@ pub async fn an_exit_that_no_daemon_saw_is_counted_with_its_code<B: RuntimeBench
         life: gone,
         folder: None,
     };
-    // Between the end of the program and the record of it nothing is known, and nothing is claimed.
+    // Between the exit and its record the life is unknown, and not reported as anything else.
     until("the record of the exit", async || {
         let census = story.runtime().census().await.expect("a census");
         assert_eq!((census.len(), census[0].session), (1, counted.session));
@@ -74,8 +74,8 @@ pub async fn a_look_tells_work_from_waiting<B: RuntimeBench>(story: Story<B>) {
     story.end().await;
 }
 
-/// A build is many programs, none of which lives long enough to be seen at work twice. Some agents start theirs in a session
-/// of their own.
+/// A build is many short programs, none of which is seen at work twice. Some agents start theirs in a session of
+/// their own.
 ///
 /// acceptance: S4
 pub async fn a_child_that_comes_and_goes_is_work<B: RuntimeBench>(story: Story<B>) {
@@ -86,7 +86,7 @@ pub async fn a_child_that_comes_and_goes_is_work<B: RuntimeBench>(story: Story<B
         spec.session = story.session(number as u64);
         let process = story.runtime().start(&spec).await.expect("it starts");
         story.until_output(&process, "up").await;
-        // Looks that are so far apart that the work of many falls between two of them.
+        // Far enough apart that many programs come and go between two looks.
         let mut busy = 0;
         until("work at three looks in a row", async || {
             tokio::time::sleep(std::time::Duration::from_millis(1200)).await;

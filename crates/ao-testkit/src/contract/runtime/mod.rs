@@ -1,6 +1,6 @@
 //! The contract of [`Runtime`](ao_ports::Runtime): one story for each of its promises.
 //!
-//! An adapter brings a [`RuntimeBench`] and names it once:
+//! An adapter provides a [`RuntimeBench`] and names it once:
 //!
 //! ```ignore
 //! mod pipes {
@@ -8,8 +8,8 @@
 //! }
 //! ```
 //!
-//! A runtime that holds programs in two ways runs the contract twice. What a runtime does not declare in its abilities is
-//! not asked of it; what it declares is asked in full.
+//! A runtime that holds programs in two ways runs the contract twice. A story skips abilities that the runtime does
+//! not declare, and tests declared ones in full.
 
 mod attach;
 mod end;
@@ -31,11 +31,11 @@ pub use output::*;
 pub use reference::*;
 pub use screen::*;
 pub use start::*;
-pub use story::{BOUND, Notebook, RuntimeBench, Story, Wall, lives, until, until_ok};
+pub use story::{BOUND, RuntimeBench, Story, lives, until, until_ok};
 pub use streams::*;
 pub use write::*;
 
-/// Expands to one test for each story, all on benches of their own.
+/// Expands to one test for each story, each on a bench of its own.
 #[macro_export]
 macro_rules! runtime_contract {
     ($bench:expr) => {

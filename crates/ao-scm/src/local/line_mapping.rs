@@ -1,16 +1,17 @@
-//! Where a line of a file is after the file has changed. Pure: hunks in, lines out.
+//! Maps a line of a file to its position after a change. Pure: hunks in, lines out.
 
-/// A place where two versions of a file differ, as `@@ -old,old_count +new,new_count @@` tells it without context.
+/// One difference between two versions of a file, from a header `@@ -old,old_count +new,new_count @@` without
+/// context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hunk {
+pub(super) struct LineHunk {
     /// The first line that is gone; the line before the new ones, if none is.
     pub(super) old: u32,
     pub(super) old_count: u32,
     pub(super) new_count: u32,
 }
 
-/// Where a line is in the new version; `None` if it has changed or is gone.
-pub(super) fn follow(line: u32, hunks: &[Hunk]) -> Option<u32> {
+/// Returns the position of a line in the new version; `None` if it has changed or is gone.
+pub(super) fn follow(line: u32, hunks: &[LineHunk]) -> Option<u32> {
     let mut moved = i64::from(line);
     for hunk in hunks {
         if hunk.old_count > 0 && (hunk.old..hunk.old.saturating_add(hunk.old_count)).contains(&line) {
@@ -23,17 +24,17 @@ pub(super) fn follow(line: u32, hunks: &[Hunk]) -> Option<u32> {
     u32::try_from(moved).ok()
 }
 
-/// The hunks of a diff of one file without context lines.
-pub(super) fn hunks(diff: &str) -> Vec<Hunk> {
+/// Parses the hunks of a diff of one file without context lines.
+pub(super) fn hunks(diff: &str) -> Vec<LineHunk> {
     diff.lines().filter_map(hunk).collect()
 }
 
-/// Reads `@@ -3,2 +4 @@ fn main`. A count that is not told is one.
-fn hunk(line: &str) -> Option<Hunk> {
+/// Parses `@@ -3,2 +4 @@ fn main`. A missing count is one.
+fn hunk(line: &str) -> Option<LineHunk> {
     let mut words = line.strip_prefix("@@ ")?.split(' ');
     let (old, old_count) = range(words.next()?.strip_prefix('-')?)?;
     let (_, new_count) = range(words.next()?.strip_prefix('+')?)?;
-    Some(Hunk { old, old_count, new_count })
+    Some(LineHunk { old, old_count, new_count })
 }
 
 fn range(text: &str) -> Option<(u32, u32)> {
@@ -67,15 +68,15 @@ mod tests {
     }
 
     proptest! {
-        /// Against the plain truth: lines that are kept are found where they are, others are not found.
+        /// Compared with a naive model: kept lines are found at their new position, others are not found.
         #[test]
-        fn what_is_kept_is_found(edits in prop::collection::vec((0u8..4, 0u32..3), 1..40)) {
+        fn kept_lines_are_found(edits in prop::collection::vec((0u8..4, 0u32..3), 1..40)) {
             let (mut old, mut new, mut hunks, mut kept) = (0u32, 0u32, vec![], vec![]);
             for (gone, added) in edits {
                 let gone = u32::from(gone).saturating_sub(1);
                 if gone > 0 || added > 0 {
                     let start = if gone > 0 { old + 1 } else { old };
-                    hunks.push(Hunk { old: start, old_count: gone, new_count: added });
+                    hunks.push(LineHunk { old: start, old_count: gone, new_count: added });
                     kept.extend((0..gone).map(|line| (old + 1 + line, None)));
                     (old, new) = (old + gone, new + added);
                 }

@@ -1,7 +1,8 @@
-//! A branch that is gone may have got another name.
+//! Detection of renamed branches.
 //!
-//! Git carries the log of a branch along when it is renamed, and notes the two names in it. A note alone is not enough: it
-//! may be as old as another branch of that name. So the log has to lead to the branch that has it, and to know the head.
+//! Git moves the reflog of a branch when it is renamed, and notes the two names in it. A note alone is not enough: it
+//! may belong to an earlier branch of that name. So the log must lead to the branch that has it, and contain the
+//! head.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -11,34 +12,34 @@ use ao_core::Commit;
 use ao_git::GitError;
 use camino::Utf8Path;
 
-use super::book::Entry;
+use super::pull_records::PullEntry;
 use super::record::PullRecord;
-use super::repository::{Refs, Repository};
+use super::repository::{BranchRefs, LocalRepository};
 
-/// How much of the end of a branch's log is read.
+/// The most bytes that are read from the end of a reflog.
 const LARGEST: u64 = 256 * 1024;
 
-/// Branches of this kind are made for reviewers, and are no work of their own.
+/// Prefix of branches for reviewers, which carry no work of their own.
 const REVIEWS: &str = "review/";
 
-/// What the names of branches are found out from.
-pub(super) struct Names<'a> {
-    pub(super) repository: &'a Repository,
-    pub(super) refs: &'a Refs,
-    /// As they were at the last look, if there was one.
-    pub(super) before: Option<&'a Refs>,
-    /// As they were before that. Git lists branches one by one, so that a look in the middle of a renaming may have seen
-    /// both names.
-    pub(super) earlier: Option<&'a Refs>,
+/// The state in which renames are searched.
+pub(super) struct BranchRenames<'a> {
+    pub(super) repository: &'a LocalRepository,
+    pub(super) refs: &'a BranchRefs,
+    /// The refs as of the last look, if there was one.
+    pub(super) before: Option<&'a BranchRefs>,
+    /// The refs as of the look before. Git lists branches one by one, so a look in the middle of a rename may have
+    /// seen both names.
+    pub(super) earlier: Option<&'a BranchRefs>,
     pub(super) default_branch: &'a str,
 }
 
-impl Names<'_> {
-    /// The new names of branches of pull requests, by the old ones: each the branch whose log says so, or else the only
-    /// new one on the very same commit.
+impl BranchRenames<'_> {
+    /// Returns the new names of pull requests' branches, by the old ones: each the branch whose reflog proves it, or
+    /// else the only new branch on the very same commit.
     pub(super) async fn find<'e>(
         &self,
-        open: impl Iterator<Item = &'e Entry> + Clone,
+        open: impl Iterator<Item = &'e PullEntry> + Clone,
     ) -> Result<BTreeMap<String, String>, GitError> {
         let is_gone =
             |pull: &PullRecord| pull.head_repo.is_none() && self.refs.head(&pull.head_branch, None).is_none();
@@ -47,14 +48,15 @@ impl Names<'_> {
         if gone.is_empty() {
             return Ok(BTreeMap::new());
         }
-        // Nobody's work is taken for another's, and what others start from is nobody's work.
+        // Branches of other pull requests and bases are never the new name.
         let heads =
             pulls.clone().filter(|pull| pull.head_repo.is_none()).map(|pull| pull.head_branch.as_str());
         let taken: BTreeSet<&str> = heads
             .chain(pulls.clone().map(|pull| pull.base_branch.as_str()))
             .chain([self.default_branch])
             .collect();
-        let has = |refs: Option<&Refs>, name: &str| refs.is_some_and(|refs| refs.heads.contains_key(name));
+        let has =
+            |refs: Option<&BranchRefs>, name: &str| refs.is_some_and(|refs| refs.heads.contains_key(name));
         let is_new = |name: &str| !(has(self.before, name) && has(self.earlier, name));
         let is_free = |name: &str| !taken.contains(name) && !name.starts_with(REVIEWS) && is_new(name);
         let free: Vec<String> = self.refs.heads.keys().filter(|name| is_free(name)).cloned().collect();
@@ -68,8 +70,8 @@ impl Names<'_> {
         Ok(names)
     }
 
-    /// The logs that speak of new names, each read once.
-    async fn logs(&self, free: Vec<String>) -> Vec<(String, Vec<Line>)> {
+    /// Reads the reflogs that contain a rename, each once.
+    async fn logs(&self, free: Vec<String>) -> Vec<(String, Vec<ReflogLine>)> {
         let dir = self.repository.common_dir.join("logs/refs/heads");
         let read = move || {
             let logs = free.into_iter().map(|name| (lines(&end_of(&dir.join(&name))), name));
@@ -77,18 +79,18 @@ impl Names<'_> {
                 .map(|(lines, name)| (name, lines))
                 .collect()
         };
-        // Without them the commits tell, if anything does.
+        // Without them only commits can prove a rename.
         tokio::task::spawn_blocking(read).await.unwrap_or_default()
     }
 
     async fn by_log(
         &self,
         pull: &PullRecord,
-        logs: &[(String, Vec<Line>)],
+        logs: &[(String, Vec<ReflogLine>)],
     ) -> Result<Option<String>, GitError> {
         for (name, lines) in logs {
             let Some(place) = leads(lines, &pull.head_branch, name) else { continue };
-            let knows = |line: &Line| line.old == pull.head || line.new == pull.head;
+            let knows = |line: &ReflogLine| line.old == pull.head || line.new == pull.head;
             if lines[..=place].iter().any(knows)
                 || (self.repository.has(&lines[place].new).await?
                     && self.repository.is_ancestor(&pull.head, &lines[place].new).await?)
@@ -99,7 +101,7 @@ impl Names<'_> {
         Ok(None)
     }
 
-    /// Only what has come since the last look: a branch that was there is there for another reason.
+    /// Only branches that are new since the last look: an older one exists for another reason.
     fn by_commit(&self, pull: &PullRecord, free: &[String]) -> Option<String> {
         let before = &self.before?.heads;
         let is_it =
@@ -112,19 +114,19 @@ impl Names<'_> {
     }
 }
 
-/// A move of a branch.
+/// One entry of a reflog.
 #[derive(Debug, PartialEq, Eq)]
-struct Line {
+struct ReflogLine {
     old: Commit,
     new: Commit,
-    /// From which name to which.
+    /// The old and the new name.
     renamed: Option<(String, String)>,
 }
 
-/// The last line in which a branch of one name begins to become that of another, by as many steps as it takes: names come
-/// and go.
-fn leads(lines: &[Line], from: &str, to: &str) -> Option<usize> {
-    let becomes = |name: &str, line: &Line| {
+/// Returns the last entry in which a branch of one name starts to become the other, in any number of steps: names
+/// come and go.
+fn leads(lines: &[ReflogLine], from: &str, to: &str) -> Option<usize> {
+    let becomes = |name: &str, line: &ReflogLine| {
         line.renamed.as_ref().filter(|(old, _)| old == name).map(|(_, new)| new.clone())
     };
     let end = |place: usize| {
@@ -134,20 +136,20 @@ fn leads(lines: &[Line], from: &str, to: &str) -> Option<usize> {
     (0..lines.len()).rev().find(|place| end(*place).is_some_and(|end| end == to))
 }
 
-/// Reads `old new who <address> time zone\tBranch: renamed refs/heads/a to refs/heads/b`.
-fn lines(log: &str) -> Vec<Line> {
+/// Parses `old new who <address> time zone\tBranch: renamed refs/heads/a to refs/heads/b`.
+fn lines(log: &str) -> Vec<ReflogLine> {
     let line = |text: &str| {
         let (move_, why) = text.split_once('\t').unwrap_or((text, ""));
         let mut words = move_.split(' ');
         let (old, new) = (Commit::new(words.next()?), Commit::new(words.next()?));
         let names = why.strip_prefix("Branch: renamed refs/heads/");
         let renamed = names.and_then(|names| names.split_once(" to refs/heads/"));
-        Some(Line { old, new, renamed: renamed.map(|(old, new)| (old.to_owned(), new.to_owned())) })
+        Some(ReflogLine { old, new, renamed: renamed.map(|(old, new)| (old.to_owned(), new.to_owned())) })
     };
     log.lines().filter_map(line).collect()
 }
 
-/// Empty where git keeps it otherwise.
+/// Returns the end of a file; empty where git stores reflogs differently.
 fn end_of(path: &Utf8Path) -> String {
     let read = || {
         let mut file = File::open(path)?;

@@ -1,14 +1,14 @@
-//! A person at a terminal of their own, with a program in it: a client of tmux, say.
+//! A person at a terminal of their own, with a program in it, such as a client of tmux.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-/// Somebody who types into a program on a terminal of 100 columns and 30 rows, which `script` makes.
+/// Types into a program on a terminal of 100 columns and 30 rows, which `script` provides.
 #[derive(Debug)]
-pub struct Person(Child);
+pub struct TerminalUser(Child);
 
-impl Person {
-    pub fn runs(words: &[String]) -> Person {
+impl TerminalUser {
+    pub fn runs(words: &[String]) -> TerminalUser {
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
         let command = format!("stty cols 100 rows 30; exec {}", quoted.join(" "));
         let child = Command::new("script")
@@ -20,10 +20,10 @@ impl Person {
             .stderr(Stdio::null())
             .spawn()
             .expect("`script` is there; it is in bsdutils");
-        Person(child)
+        TerminalUser(child)
     }
 
-    /// Whether their program has ended.
+    /// Returns true if the program has ended.
     pub fn has_gone(&mut self) -> bool {
         self.0.try_wait().expect("it can be asked").is_some()
     }
@@ -38,7 +38,7 @@ impl Person {
     }
 }
 
-impl Drop for Person {
+impl Drop for TerminalUser {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -1,4 +1,4 @@
-//! What people read: lists, one pull request with everything, and its diff.
+//! Read models: lists, one pull request in detail, and its diff.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use ao_core::pull::PullState;
 use ao_core::{Commit, PullId, Timestamp};
 use ao_ports::{CommitSeen, PullDetail, PullFilter, PullFilterState, PullRow, ThreadDetail, TrackerError};
 
-use super::book::Entry;
+use super::pull_records::PullEntry;
 use super::record::{PullRecord, ThreadRecord};
 use super::{LocalError, LocalScm};
 
-/// How many commits of a pull request are shown, the newest of them.
+/// The most commits of a pull request that are shown, the newest of them.
 const COMMITS: usize = 250;
 
 impl LocalScm {
@@ -19,13 +19,13 @@ impl LocalScm {
         let wanted = |pull: &PullRecord| is_wanted(pull, filter);
         let mut rows: Vec<PullRow> = vec![];
         if matches!(filter.state, PullFilterState::Open | PullFilterState::All) {
-            let open = self.book.open();
+            let open = self.pulls.open();
             let newest = open.iter().rev().filter(|entry| wanted(&entry.pull)).take(filter.limit);
             rows.extend(newest.map(|entry| self.row(&entry.pull)));
         }
         if filter.state != PullFilterState::Open {
-            // Numbers tell which is newer, so of each kind no more than the limit can be wanted.
-            let done = self.book.done(filter.limit, wanted).await?;
+            // Higher numbers are newer, so at most `limit` of each kind are needed.
+            let done = self.pulls.done(filter.limit, wanted).await?;
             rows.extend(done.iter().map(|pull| self.row(pull)));
         }
         rows.sort_by_key(|row| std::cmp::Reverse(row.pull.number));
@@ -85,14 +85,15 @@ impl LocalScm {
         let head = &entry.pull.head;
         if !entry.pull.is_open() && !self.repository.has(head).await? {
             let why = format!(
-                "the commits of {pull} are no longer in the repository; `keepRescues` says how long they are kept after a merge"
+                "the commits of {pull} are no longer in the repository; `keepRescues` sets how long they are kept after a merge"
             );
             return Err(TrackerError::refused(why).into());
         }
         Ok(self.repository.diff(fork(&entry)?, head, limit).await?)
     }
 
-    /// What was looked at, and not what has become of it since: where the change begins belongs to this head and base.
+    /// Returns the diff of this head and base, and fails if the pull request has moved on: its fork point belongs to
+    /// them.
     pub(super) async fn diff_of_commits(
         &self,
         pull: &PullId,
@@ -122,8 +123,8 @@ impl LocalScm {
         Ok(words)
     }
 
-    async fn commits_of(&self, entry: &Entry) -> Result<Vec<CommitSeen>, LocalError> {
-        // Those of a change that was merged long ago are not kept.
+    async fn commits_of(&self, entry: &PullEntry) -> Result<Vec<CommitSeen>, LocalError> {
+        // Commits of a change that was merged long ago are not kept.
         if !entry.pull.is_open() && !self.repository.has(&entry.pull.head).await? {
             return Ok(vec![]);
         }
@@ -133,14 +134,14 @@ impl LocalScm {
         let base = format!("^{}", entry.pull.base);
         let mut args =
             vec!["log", "-z", "--format=%H%x00%s%x00%an%x00%ct", "--no-show-signature", &count, head, &not];
-        // What has come in from the base is not its own; once merged, all of it is in the base.
+        // Commits that came from the base are not its own; once merged, all of them are in the base.
         if entry.pull.is_open() {
             args.push(&base);
         }
         args.push("--");
-        let told = self.repository.git.read(&args).await?;
+        let output = self.repository.git.read(&args).await?;
         let mut commits: Vec<CommitSeen> =
-            told.split('\0').collect::<Vec<_>>().chunks(4).filter_map(commit_seen).collect();
+            output.split('\0').collect::<Vec<_>>().chunks(4).filter_map(commit_seen).collect();
         commits.reverse();
         Ok(commits)
     }
@@ -188,8 +189,8 @@ fn thread_detail(thread: &ThreadRecord) -> ThreadDetail {
     }
 }
 
-/// Where the change of a pull request begins.
-fn fork(entry: &Entry) -> Result<&Commit, TrackerError> {
+/// Returns the fork point of a pull request.
+fn fork(entry: &PullEntry) -> Result<&Commit, TrackerError> {
     entry.pull.fork.as_ref().ok_or_else(|| {
         TrackerError::refused(format!(
             "`{}` and `{}` have no commit in common, so there is no difference to show",

@@ -1,12 +1,12 @@
-//! Taking the branch of a merged pull request away.
+//! Deletion of the branch of a merged pull request.
 
 use super::LocalError;
 use super::record::PullRecord;
-use super::repository::Repository;
+use super::repository::LocalRepository;
 
-impl Repository {
-    /// Takes the branch away, or says why it is left: only one of our own that nobody has in hand, and that has nothing but what
-    /// was merged.
+impl LocalRepository {
+    /// Deletes the branch, or returns why it stays. Deletes only a local branch that is not checked out and has
+    /// nothing but what was merged.
     pub(super) async fn delete_branch(
         &self,
         pull: &PullRecord,
@@ -20,7 +20,7 @@ impl Repository {
             return Ok(Err(format!("it is at `{remote}`, and what is there is not ours to take away")));
         }
         let name = format!("refs/heads/{branch}");
-        // Whatever becomes of the branch, what was merged stays.
+        // Keep the merged commit reachable without the branch.
         self.pin(&[(format!("{}/head", pull.number), &pull.head)]).await?;
         let _turn = self.turn().await;
         match self.git.commit(&name).await? {
@@ -31,7 +31,7 @@ impl Repository {
         if let Some(held) = self.held(branch).await? {
             return Ok(Err(format!("it is {held}")));
         }
-        // With the old value: a commit that comes this moment keeps it alive.
+        // With the old value, so that a concurrent commit keeps the branch.
         let input = format!("delete {name} {}\n", pull.head);
         self.git.write_with(&["update-ref", "--stdin"], Some(&input)).await?;
         Ok(Ok(()))

@@ -1,8 +1,8 @@
-//! What changes come to on top of a base and of each other, and what has come to a base since a change began.
+//! Merges changes on top of a base and of each other, and lists what a base has gained since a change began.
 //!
 //! ```text
 //!  base ── one ── two ── three      each as it would land; tested at its end
-//!           └ landed as it is: those behind it still stand on it
+//!           └ landed as it is: those behind it are still based on it
 //! ```
 
 use std::collections::HashMap;
@@ -12,140 +12,140 @@ use ao_core::queue::Part;
 use ao_core::{Commit, PullId};
 use ao_ports::Strategy;
 
-use super::record::{Fresh, PullRecord};
-use super::repository::Repository;
-use super::tree::{Merged, Pair};
+use super::merge_tree::{CommitPair, TreeMerge};
+use super::record::{FreshMerge, PullRecord};
+use super::repository::LocalRepository;
 use super::{LocalError, LocalScm};
 
-/// How many commits are told, and how much of what they changed.
+/// The most commits that are listed, and the most bytes of their diff.
 const COMMITS: usize = 20;
 const DIFF: usize = 4 * 1024;
-/// So many are remembered. A few lanes of a few dozen each are under way at once.
+/// The most merges that are cached. A few lanes of a few dozen each are in progress at once.
 const REMEMBERED: usize = 1000;
 
-/// What became of merging several, one after another.
-pub(super) enum Grown {
+/// The outcome of merging several pull requests in order.
+pub(super) enum ChainOutcome {
     To(Commit),
-    /// One of them conflicts with what was there then.
+    /// One of them conflicts with the result so far.
     Stuck {
         pull: PullId,
         files: Vec<String>,
     },
 }
 
-/// What one change comes to on top of a commit.
+/// The outcome of merging one change onto a commit.
 #[derive(Debug, Clone)]
-pub(super) enum Onto {
+pub(super) enum MergeOnto {
     Made {
         tree: String,
-        /// What would land, or why it cannot land like this.
+        /// The commit that would land, or the reason why it cannot.
         commit: Result<Commit, String>,
     },
     Conflict(Vec<String>),
 }
 
-/// What was made already. It is landed as it was tested, and what was tested on top of it need not be made again.
+/// Cache of merges. A tested merge lands unchanged, and merges on top of it need not be made again.
 #[derive(Debug, Default)]
-pub(super) struct Makings(Mutex<Kept>);
+pub(super) struct MergeCache(Mutex<CachedMerges>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    all: HashMap<Making, Onto>,
-    /// What each squashed commit stands on.
+struct CachedMerges {
+    all: HashMap<MergeKey, MergeOnto>,
+    /// The parent of each squashed commit.
     below: HashMap<Commit, Commit>,
 }
 
-/// Everything that decides what is made.
+/// All inputs of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Making {
+struct MergeKey {
     number: u64,
-    pair: Pair,
+    pair: CommitPair,
     strategy: Strategy,
     title: String,
     body: String,
 }
 
-impl Makings {
-    /// Forgets them all. Nobody refers to what was made before it lands, so that git may have taken it away.
+impl MergeCache {
+    /// Clears the cache. No ref reaches these commits before they land, so git may have pruned them.
     pub(super) fn forget(&self) {
-        *self.kept() = Kept::default();
+        *self.kept() = CachedMerges::default();
     }
 
-    /// Whether one gets from a commit to another by squashed commits alone that were made here.
+    /// Returns true if squashed commits made here lead from one commit to the other.
     pub(super) fn leads(&self, from: &Commit, to: &Commit) -> bool {
         let kept = self.kept();
-        // None stands on itself, so that this comes to an end.
+        // No commit is its own ancestor, so this ends.
         std::iter::successors(Some(to), |at| kept.below.get(*at)).any(|at| at == from)
     }
 
-    fn known(&self, making: &Making) -> Option<Onto> {
+    fn known(&self, making: &MergeKey) -> Option<MergeOnto> {
         self.kept().all.get(making).cloned()
     }
 
-    fn keep(&self, making: Making, onto: Onto) {
+    fn keep(&self, making: MergeKey, onto: MergeOnto) {
         let mut kept = self.kept();
         if kept.all.len() >= REMEMBERED {
-            *kept = Kept::default();
+            *kept = CachedMerges::default();
         }
-        if let (Strategy::Squash, Onto::Made { commit: Ok(commit), .. }) = (making.strategy, &onto) {
+        if let (Strategy::Squash, MergeOnto::Made { commit: Ok(commit), .. }) = (making.strategy, &onto) {
             kept.below.insert(commit.clone(), making.pair.base.clone());
         }
         kept.all.insert(making, onto);
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, CachedMerges> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl LocalScm {
-    /// Puts these onto a base, in order, each as it would land, without moving anything.
+    /// Merges pull requests onto a base, in order, each as it would land, without moving any ref.
     pub(super) async fn grown(
         &self,
         base: &Commit,
         parts: &[Part],
         strategy: Strategy,
-    ) -> Result<Grown, LocalError> {
+    ) -> Result<ChainOutcome, LocalError> {
         let mut at = base.clone();
         for Part { pull, head } in parts {
             let entry = self.entry(pull).await?;
             at = match self.onto(&entry.pull, head, &at, strategy).await? {
-                Onto::Made { tree, commit } => {
+                MergeOnto::Made { tree, commit } => {
                     self.to_check(&entry.pull, head, &at, tree, commit).await?.commit
                 }
-                Onto::Conflict(files) => return Ok(Grown::Stuck { pull: pull.clone(), files }),
+                MergeOnto::Conflict(files) => return Ok(ChainOutcome::Stuck { pull: pull.clone(), files }),
             };
         }
-        Ok(Grown::To(at))
+        Ok(ChainOutcome::To(at))
     }
 
-    /// Makes what would land of one change on top of a commit.
+    /// Merges one change onto a commit, as it would land.
     pub(super) async fn onto(
         &self,
         pull: &PullRecord,
         head: &Commit,
         at: &Commit,
         strategy: Strategy,
-    ) -> Result<Onto, LocalError> {
-        let pair = Pair::at(pull, head, at);
+    ) -> Result<MergeOnto, LocalError> {
+        let pair = CommitPair::at(pull, head, at);
         let (title, body) = (pull.title.clone(), pull.body.clone());
-        let making = Making { number: pull.number, pair, strategy, title, body };
-        if let Some(known) = self.makings.known(&making) {
+        let making = MergeKey { number: pull.number, pair, strategy, title, body };
+        if let Some(known) = self.merge_cache.known(&making) {
             return Ok(known);
         }
         let onto = match self.repository.merge(&making.pair).await? {
-            Merged::Tree(tree) => {
+            TreeMerge::Tree(tree) => {
                 let on = PullRecord { head: head.clone(), base: at.clone(), ..pull.clone() };
                 let commit = self.repository.make(&self.id(pull.number), &on, &tree, strategy).await?;
-                Onto::Made { tree, commit }
+                MergeOnto::Made { tree, commit }
             }
-            Merged::Conflict(files) => Onto::Conflict(files),
+            TreeMerge::Conflict(files) => MergeOnto::Conflict(files),
         };
-        self.makings.keep(making, onto.clone());
+        self.merge_cache.keep(making, onto.clone());
         Ok(onto)
     }
 
-    /// What is checked out to be tested: what would land, or, if it cannot land like this, a plain merge.
+    /// Returns the commit to test: the one that would land, or a plain merge if it cannot land like this.
     pub(super) async fn to_check(
         &self,
         pull: &PullRecord,
@@ -153,18 +153,18 @@ impl LocalScm {
         base: &Commit,
         tree: String,
         commit: Result<Commit, String>,
-    ) -> Result<Fresh, LocalError> {
+    ) -> Result<FreshMerge, LocalError> {
         let commit = match commit {
             Ok(commit) => commit,
             Err(_) => self.merged_commit(pull, head, base, &tree).await?,
         };
-        Ok(Fresh { tree, commit })
+        Ok(FreshMerge { tree, commit })
     }
 }
 
-impl Repository {
-    /// The commits that a base has and a head has not, and what they change. Empty if that cannot be told: it is a help,
-    /// and no more.
+impl LocalRepository {
+    /// Returns the commits that a base has and a head has not, with their diff. Empty on an error: it is only
+    /// additional information.
     pub(super) async fn between(&self, head: &Commit, base: &Commit) -> String {
         let (most, not) = (format!("-{COMMITS}"), format!("^{head}"));
         let args =

@@ -1,4 +1,4 @@
-//! Checks of pull requests: when they are started, and on what.
+//! Checks of pull requests: when they start, and on which commit.
 
 use std::sync::atomic::Ordering;
 
@@ -7,18 +7,18 @@ use ao_core::{Commit, PullId};
 use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, RunState, TrackerError};
 use tracing::warn;
 
-use super::book::{Entry, Writing};
-use super::checks::Job;
-use super::record::{Fresh, PullRecord};
-use super::tree::{Merged, Pair};
+use super::check_service::CheckJob;
+use super::merge_tree::{CommitPair, TreeMerge};
+use super::pull_records::{PullEntry, WriteAccess};
+use super::record::{FreshMerge, PullRecord};
 use super::{LocalError, LocalScm};
 
 impl LocalScm {
-    /// Starts the checks of heads that are new. What conflicts has nothing to check yet.
+    /// Starts the checks of new heads. A pull request with conflicts has nothing to check yet.
     pub(super) async fn start_checks(
         &self,
-        writing: &mut Writing,
-        entries: Vec<Entry>,
+        writing: &mut WriteAccess,
+        entries: Vec<PullEntry>,
     ) -> Result<(), LocalError> {
         let all = &self.options.checks;
         let mut started = vec![];
@@ -37,15 +37,18 @@ impl LocalScm {
         Ok(())
     }
 
-    /// Starts what is due, whoever was to start it: a request may be given up by its caller at any moment.
-    pub(super) async fn start_due_checks(&self, writing: &mut Writing) -> Result<(), LocalError> {
-        let open = self.book.open();
-        let due: Vec<Entry> =
-            open.iter().filter(|entry| self.is_due(&entry.pull)).map(|entry| Entry::clone(entry)).collect();
+    /// Starts all checks that are due. The request that should have started them may have been dropped.
+    pub(super) async fn start_due_checks(&self, writing: &mut WriteAccess) -> Result<(), LocalError> {
+        let open = self.pulls.open();
+        let due: Vec<PullEntry> = open
+            .iter()
+            .filter(|entry| self.is_due(&entry.pull))
+            .map(|entry| PullEntry::clone(entry))
+            .collect();
         self.start_checks(writing, due).await
     }
 
-    /// Whether there are checks to be started on its head.
+    /// Returns true if checks have to be started on its head.
     pub(super) fn is_due(&self, pull: &PullRecord) -> bool {
         !self.options.checks.is_empty()
             && pull.is_open()
@@ -53,9 +56,10 @@ impl LocalScm {
             && pull.checked.as_ref() != Some(&pull.head)
     }
 
-    /// After a start: what was ended with the last daemon, what it did not come to, and checks that are new.
+    /// After a start of the daemon: starts checks that were cancelled with the last daemon, were never started, or
+    /// are new.
     pub(super) async fn start_missing_checks(&self) {
-        for entry in self.book.open() {
+        for entry in self.pulls.open() {
             let runs = self.runs_of(&entry.pull).await.unwrap_or_else(|err| {
                 warn!(pull = entry.pull.number, %err, "what was checked could not be read");
                 vec![]
@@ -67,8 +71,8 @@ impl LocalScm {
         }
     }
 
-    /// Whether checks were started. Whoever wants it can have them run again, so that the rest goes on without.
-    async fn start(&self, pull: &PullRecord, fresh: Option<Fresh>, checks: Vec<CheckSpec>) -> bool {
+    /// Returns true if checks were started. A failure is only logged, because checks can be run again on request.
+    async fn start(&self, pull: &PullRecord, fresh: Option<FreshMerge>, checks: Vec<CheckSpec>) -> bool {
         if checks.is_empty() || !pull.is_open() || pull.mergeable != Mergeable::Clean {
             return false;
         }
@@ -82,16 +86,16 @@ impl LocalScm {
         started.inspect_err(|err| warn!(pull = pull.number, %err, "checks could not be started")).is_ok()
     }
 
-    /// Has checks run on a pull request as it would land.
+    /// Runs checks on the merge result of a pull request.
     async fn check_pull(
         &self,
         pull: &PullRecord,
         checks: Vec<CheckSpec>,
         again: bool,
     ) -> Result<Vec<CheckRun>, LocalError> {
-        let tree = match self.repository.merge(&Pair::of(pull)).await? {
-            Merged::Tree(tree) => tree,
-            Merged::Conflict(files) => {
+        let tree = match self.repository.merge(&CommitPair::of(pull)).await? {
+            TreeMerge::Tree(tree) => tree,
+            TreeMerge::Conflict(files) => {
                 let why = format!(
                     "it conflicts with `{}` in {}; there is nothing to check before that is settled",
                     pull.base_branch,
@@ -104,7 +108,7 @@ impl LocalScm {
         Ok(self.checks.run(job).await?)
     }
 
-    /// An order for the checks of a pull request, with a commit that has the tree which would land.
+    /// Returns a job for the checks of a pull request, with a commit that has the tree of the merge result.
     pub(super) async fn job(
         &self,
         pull: &PullRecord,
@@ -113,9 +117,9 @@ impl LocalScm {
         tree: String,
         checks: Vec<CheckSpec>,
         again: bool,
-    ) -> Result<Job, LocalError> {
+    ) -> Result<CheckJob, LocalError> {
         let commit = self.merged_commit(pull, head, base, &tree).await?;
-        Ok(self.job_on(pull, head, base, Fresh { tree, commit }, checks, again))
+        Ok(self.job_on(pull, head, base, FreshMerge { tree, commit }, checks, again))
     }
 
     pub(super) fn job_on(
@@ -123,11 +127,11 @@ impl LocalScm {
         pull: &PullRecord,
         head: &Commit,
         base: &Commit,
-        Fresh { tree, commit }: Fresh,
+        FreshMerge { tree, commit }: FreshMerge,
         checks: Vec<CheckSpec>,
         again: bool,
-    ) -> Job {
-        Job {
+    ) -> CheckJob {
+        CheckJob {
             project: self.options.project.clone(),
             repository: self.repository.root.clone(),
             common_dir: self.repository.common_dir.clone(),
@@ -143,7 +147,7 @@ impl LocalScm {
         }
     }
 
-    /// A commit with the tree that would land. The same things give the same commit, so nothing is made twice.
+    /// Creates a commit with the merged tree. The same inputs give the same commit, so nothing is made twice.
     pub(super) async fn merged_commit(
         &self,
         pull: &PullRecord,
@@ -161,7 +165,7 @@ impl LocalScm {
         Ok(Commit::new(&git.write_with(&args, Some(&message)).await?))
     }
 
-    /// Runs what somebody wants to be run.
+    /// Runs checks on request.
     pub(super) async fn run_checks(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, LocalError> {
         let checks = self.named(&order.checks)?;
         let revision = match &order.what {
@@ -181,7 +185,7 @@ impl LocalScm {
         };
         let head = git.commit(&short).await.ok().flatten().ok_or_else(unknown)?;
         let tree = git.read(&["rev-parse", "--verify", &format!("{head}^{{tree}}")]).await?;
-        let job = Job {
+        let job = CheckJob {
             project: self.options.project.clone(),
             repository: self.repository.root.clone(),
             common_dir: self.repository.common_dir.clone(),
@@ -217,7 +221,7 @@ impl LocalScm {
         Ok(())
     }
 
-    /// The checks of these names; all, if there are none.
+    /// Returns the checks of these names; all, if there are no names.
     fn named(&self, names: &[String]) -> Result<Vec<CheckSpec>, TrackerError> {
         let all = &self.options.checks;
         if all.is_empty() {

@@ -1,37 +1,37 @@
-//! What the readers found, kept within bounds, and made into a failure at the end.
+//! Collects what the readers find, within bounds, and makes a failure of it at the end.
 //!
-//! Every find has a weight. Items are those of the greatest weight there is: an uncaught exception in the log is the
-//! failure if nothing else is, and somebody's log line if a test failed.
+//! Every entry has a weight. Only entries of the greatest weight are reported: an uncaught exception is the failure
+//! if there is nothing else, and a mere log line if a test failed.
 
 use std::collections::hash_map::{Entry as Slot, HashMap};
 use std::collections::{BTreeSet, VecDeque};
 
 use ao_ports::{Failure, FailureKind};
 
-pub(super) use super::entry::{Entry, Family, Place};
-use super::window::Seen;
+pub(super) use super::entry::{FailureEntry, FailureFamily, SourceLocation};
+use super::window::LogLine;
 use super::{Options, excerpt, signature, text};
 
-/// So many finds are kept with their lines; of the others only what the signature and the count need.
+/// The most entries that are kept with their lines; of others only the count and a part of the signature.
 const KEPT: usize = 200;
-/// So many finds are told from one another; after that they are only counted.
+/// The most entries that are distinguished; further ones are only counted.
 const KNOWN: usize = 20_000;
-/// A step is named by so many bytes at most.
+/// The most bytes of the name of a step.
 const STEP: usize = 200;
 
-/// Finds of one weight.
+/// Entries of one weight.
 #[derive(Default)]
-pub(super) struct Pile {
-    entries: Vec<Option<Entry>>,
-    /// Where each known one is among the entries, if it was kept.
+pub(super) struct FailureSet {
+    entries: Vec<Option<FailureEntry>>,
+    /// Index of each known entry, if it was kept.
     known: HashMap<u64, Option<u32>>,
-    /// What the signature needs of those that were not kept.
+    /// Signatures of the entries that were not kept.
     others: BTreeSet<u64>,
     uncounted: u32,
 }
 
-impl Pile {
-    fn add(&mut self, entry: Entry) {
+impl FailureSet {
+    fn add(&mut self, entry: FailureEntry) {
         match self.known.entry(entry.key()) {
             Slot::Occupied(slot) => {
                 if let Some(at) = *slot.get()
@@ -52,13 +52,13 @@ impl Pile {
         }
     }
 
-    fn remove(&mut self, entry: &Entry) {
+    fn remove(&mut self, entry: &FailureEntry) {
         if let Some(Some(at)) = self.known.get(&entry.key()) {
             self.entries[*at as usize] = None;
         }
     }
 
-    fn kept(&self) -> impl Iterator<Item = &Entry> {
+    fn kept(&self) -> impl Iterator<Item = &FailureEntry> {
         self.entries.iter().flatten()
     }
 
@@ -70,7 +70,8 @@ impl Pile {
         self.kept().count() as u32 + self.uncounted
     }
 
-    /// With their messages if all are kept; without, where the messages of those that came too late are not known.
+    /// Returns the signature: with messages if all entries are kept, else without, because the messages of the others
+    /// are unknown.
     fn signature(&self) -> String {
         if self.uncounted == 0 {
             return signature::of_parts(self.kept().map(signature::long).collect());
@@ -81,45 +82,45 @@ impl Pile {
     }
 }
 
-/// A line that may matter if nothing better is found, with what was around it.
+/// A line that may matter if nothing better is found, with its context.
 #[derive(Debug, Clone)]
-pub(super) struct Hint {
+pub(super) struct HintLine {
     pub line: String,
-    pub around: Vec<Seen>,
-    /// It says outright that it is an error.
+    pub around: Vec<LogLine>,
+    /// True if it explicitly reports an error.
     pub outright: bool,
 }
 
 /// The end of the log: readable lines, the last one last.
-pub(super) type Tail = Vec<Seen>;
+pub(super) type LogTail = Vec<LogLine>;
 
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FailureCollector {
     roots: Vec<String>,
-    /// A test failed, or a compiler says so.
-    certain: Pile,
-    /// Something went wrong; whether that is why the check failed is not known.
-    likely: Pile,
-    /// What was said of tests that may have failed, until it is known whether they did.
-    details: Vec<Entry>,
-    summaries: Vec<Entry>,
+    /// Failed tests and compiler errors.
+    certain: FailureSet,
+    /// Problems that may or may not be why the check failed.
+    likely: FailureSet,
+    /// Output of tests that may have failed, until their result is known.
+    details: Vec<FailureEntry>,
+    summaries: Vec<FailureEntry>,
     /// The last lines that may matter.
-    pub hints: VecDeque<Hint>,
-    /// The step that the output is at.
+    pub hints: VecDeque<HintLine>,
+    /// The current step of the output.
     pub at_step: Option<String>,
-    /// The step that the output was at when something failed.
+    /// The step in which the first failure occurred.
     failed_step: Option<String>,
-    /// A step by the words of the tool that ran it, and how much that is worth.
+    /// The failed step as named by the tool that ran it, with a priority.
     named_step: Option<(u8, String)>,
 }
 
-impl Found {
-    pub(super) fn new(options: &Options) -> Found {
-        Found { roots: options.roots.clone(), ..Found::default() }
+impl FailureCollector {
+    pub(super) fn new(options: &Options) -> FailureCollector {
+        FailureCollector { roots: options.roots.clone(), ..FailureCollector::default() }
     }
 
-    /// A find that is certain to be why the check failed.
-    pub(super) fn certain(&mut self, entry: Entry) {
+    /// Adds a certain cause of the failure.
+    pub(super) fn certain(&mut self, entry: FailureEntry) {
         if self.certain.known.len() >= KNOWN {
             self.certain.uncounted += 1;
             return;
@@ -129,8 +130,8 @@ impl Found {
         self.certain.add(entry);
     }
 
-    /// A find that may be why.
-    pub(super) fn likely(&mut self, entry: Entry) {
+    /// Adds a likely cause.
+    pub(super) fn likely(&mut self, entry: FailureEntry) {
         if self.likely.known.len() >= KNOWN {
             self.likely.uncounted += 1;
             return;
@@ -139,42 +140,42 @@ impl Found {
         self.likely.add(entry);
     }
 
-    /// What was said of a test, whether or not it failed.
-    pub(super) fn detail(&mut self, entry: Entry) {
+    /// Adds output of a test, regardless of its result.
+    pub(super) fn detail(&mut self, entry: FailureEntry) {
         if self.details.len() < 2 * KEPT {
             let entry = entry.tidy(&self.roots);
             self.details.push(entry);
         }
     }
 
-    /// What a summary said of a test: only worth something if nobody says more.
-    pub(super) fn summary(&mut self, entry: Entry) {
+    /// Adds a line of a summary, which is used only if there is no other output of the test.
+    pub(super) fn summary(&mut self, entry: FailureEntry) {
         if self.summaries.len() < 2 * KEPT {
             let entry = entry.tidy(&self.roots);
             self.summaries.push(entry);
         }
     }
 
-    /// It failed first and passed in the end.
-    pub(super) fn passed(&mut self, entry: &Entry) {
+    /// Removes a test that failed first and passed in the end.
+    pub(super) fn passed(&mut self, entry: &FailureEntry) {
         self.certain.remove(entry);
     }
 
-    /// The step that the output is at now has failed.
+    /// Marks the current step as failed.
     pub(super) fn step_failed(&mut self) {
         if self.failed_step.is_none() {
             self.failed_step.clone_from(&self.at_step);
         }
     }
 
-    /// A tool names the step that failed. Of two that are worth the same, the first one counts: it is the innermost.
+    /// Records the failed step as named by a tool. Of equal priorities the first one counts: it is the innermost.
     pub(super) fn name_step(&mut self, worth: u8, step: &str) {
         if self.named_step.as_ref().is_none_or(|(known, _)| *known < worth) {
             self.named_step = Some((worth, text::shorten(step.trim(), STEP).into_owned()));
         }
     }
 
-    pub(super) fn finish(mut self, tail: &Tail, options: &Options) -> Failure {
+    pub(super) fn finish(mut self, tail: &LogTail, options: &Options) -> Failure {
         self.settle();
         let step = self.failed_step.take().or(self.named_step.take().map(|(_, step)| step));
         let pile = [&self.certain, &self.likely].into_iter().find(|pile| !pile.is_empty());
@@ -183,8 +184,8 @@ impl Found {
             let step = step.or_else(|| last_command(tail));
             return Failure { signature, step, excerpt, items: Vec::new(), count: 0 };
         };
-        let mut entries: Vec<&Entry> = pile.kept().collect();
-        // What does not compile is the reason for what follows.
+        let mut entries: Vec<&FailureEntry> = pile.kept().collect();
+        // Compiler errors cause what follows, so they come first.
         entries.sort_by_key(|entry| entry.kind != FailureKind::Error);
         Failure {
             signature: pile.signature(),
@@ -195,19 +196,19 @@ impl Found {
         }
     }
 
-    /// Puts what was said of tests to those that failed.
+    /// Assigns the collected output to the tests that failed.
     fn settle(&mut self) {
-        let mut named: HashMap<(Family, String), Vec<usize>> = HashMap::new();
+        let mut named: HashMap<(FailureFamily, String), Vec<usize>> = HashMap::new();
         for (at, entry) in self.certain.entries.iter().enumerate() {
             if let Some(entry) = entry {
                 named.entry((entry.family, plain_name(entry))).or_default().push(at);
             }
         }
-        let families: Vec<Family> = self.certain.kept().map(|entry| entry.family).collect();
+        let families: Vec<FailureFamily> = self.certain.kept().map(|entry| entry.family).collect();
         let details = std::mem::take(&mut self.details);
         for detail in details.into_iter().chain(std::mem::take(&mut self.summaries)) {
             let Some(places) = named.get(&(detail.family, plain_name(&detail))) else {
-                // Where it is known which tests failed, those that nobody names have passed.
+                // If the failed tests are known, a test that is not listed has passed.
                 match detail.kind {
                     _ if families.contains(&detail.family) => {}
                     FailureKind::Test => self.certain.add(detail),
@@ -228,17 +229,17 @@ impl Found {
         self.drop_parents();
     }
 
-    /// A test that failed only because one inside it did says nothing of its own.
+    /// Drops tests that failed only because a subtest did.
     fn drop_parents(&mut self) {
         let names: Vec<(String, String)> = self
             .certain
             .kept()
-            .filter(|entry| entry.family == Family::Go)
+            .filter(|entry| entry.family == FailureFamily::Go)
             .filter_map(|entry| Some((entry.scope.clone(), entry.name.clone()?)))
             .collect();
         for slot in &mut self.certain.entries {
             let Some(entry) = slot else { continue };
-            if entry.family != Family::Go || !entry.lines.is_empty() {
+            if entry.family != FailureFamily::Go || !entry.lines.is_empty() {
                 continue;
             }
             let parent = format!("{}/", entry.name.as_deref().unwrap_or_default());
@@ -249,19 +250,19 @@ impl Found {
     }
 }
 
-/// Reports and summaries of the same tool join the parts of a name in two ways.
-fn plain_name(entry: &Entry) -> String {
+/// Returns the name in one notation: reports and summaries of the same tool join its parts differently.
+fn plain_name(entry: &FailureEntry) -> String {
     entry.name.as_deref().unwrap_or_default().replace("::", ".")
 }
 
-/// Whether what was said is about this one, where there are more of the same name.
-fn fits(entry: &Entry, detail: &Entry) -> bool {
-    let path = |entry: &Entry| entry.place.as_ref().map(|place| place.path.clone());
+/// Returns true if this output belongs to the entry, where several have the same name.
+fn fits(entry: &FailureEntry, detail: &FailureEntry) -> bool {
+    let path = |entry: &FailureEntry| entry.place.as_ref().map(|place| place.path.clone());
     if detail.scope.is_empty() { path(entry) == path(detail) } else { entry.scope == detail.scope }
 }
 
-/// The last command that a shell showed before it ran it.
-fn last_command(tail: &Tail) -> Option<String> {
+/// Returns the last command that a shell traced.
+fn last_command(tail: &LogTail) -> Option<String> {
     let shown = |line: &&str| line.starts_with("+ ") || line.starts_with("++ ");
     let command = tail.iter().rev().map(|seen| seen.line.as_str()).find(shown)?;
     Some(text::shorten(command.trim_start_matches('+').trim(), STEP).into_owned())

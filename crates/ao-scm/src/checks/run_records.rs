@@ -1,11 +1,11 @@
-//! Runs as they are kept, and how they are found again.
+//! The stored runs, and the indexes to find them by.
 //!
 //! ```text
 //!  run/<id>                 the run
-//!  live/<id>                it is not over; a new daemon looks here for what the last one left
+//!  live/<id>                the run is not over; a new daemon finds here what the previous one left
 //!  project/<project>/<no>   the runs of a project, newest first
-//!  group/<group>/<no>       those of a pull request, or of a project's branches, newest first
-//!  ask/<digest>             the newest run for this check of this commit of this pull request, with the same ahead
+//!  group/<group>/<no>       the runs of a pull request, or of a project's branches, newest first
+//!  ask/<digest>             the newest run for this check, commit, pull request and list of pull requests ahead
 //!  key/<digest>             the newest result for this tree, command and environment
 //!  log/<execution>/<id>     the runs that share a log
 //! ```
@@ -18,29 +18,29 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::RunnerError;
-use super::log::Shape;
-use super::options::Job;
+use super::log::LogCut;
+use super::options::CheckJob;
 
 const SHELF: &str = "checks";
 const PAGE: usize = 200;
 
-/// A run with what we have to know of it besides.
+/// A run with the data that is stored beside it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Stored {
+pub(super) struct StoredRun {
     pub(super) run: CheckRun,
     /// Larger for newer ones.
     pub(super) order: u64,
-    /// What its result speaks of.
+    /// Digest of the tree, command and environment that the result is valid for.
     pub(super) key: String,
-    /// What was asked for.
+    /// Digest of the request.
     pub(super) ask: String,
-    /// Whose log it is, if there is one.
+    /// The execution whose log this run uses, if any.
     pub(super) execution: Option<String>,
-    pub(super) shape: Shape,
+    pub(super) shape: LogCut,
 }
 
-impl Stored {
-    /// Whether the same tree and command would say the same again.
+impl StoredRun {
+    /// Returns true if the same tree and command would give the same result again.
     pub(super) fn is_result(&self) -> bool {
         matches!(self.run.state, RunState::Passed | RunState::Failed)
     }
@@ -50,40 +50,40 @@ impl Stored {
     }
 }
 
-/// The shelf.
-pub(super) struct Book {
+/// Reads and writes runs in the daemon's records.
+pub(super) struct RunRecords {
     records: Arc<dyn Records>,
 }
 
-impl Book {
-    pub(super) fn new(records: Arc<dyn Records>) -> Book {
-        Book { records }
+impl RunRecords {
+    pub(super) fn new(records: Arc<dyn Records>) -> RunRecords {
+        RunRecords { records }
     }
 
-    pub(super) async fn get(&self, id: &str) -> Result<Option<Stored>, RunnerError> {
+    pub(super) async fn get(&self, id: &str) -> Result<Option<StoredRun>, RunnerError> {
         let Some(body) = self.records.get(SHELF, &format!("run/{id}")).await? else { return Ok(None) };
         let read = serde_json::from_str(&body);
         read.map(Some).map_err(|err| RunnerError::Unreadable { id: id.to_owned(), err })
     }
 
-    /// The newest run that was asked for in the same words.
-    pub(super) async fn by_ask(&self, ask: &str) -> Result<Option<Stored>, RunnerError> {
+    /// Returns the newest run for the same request.
+    pub(super) async fn by_ask(&self, ask: &str) -> Result<Option<StoredRun>, RunnerError> {
         self.pointed(&format!("ask/{ask}")).await
     }
 
-    /// The newest result for the same tree and command.
-    pub(super) async fn by_key(&self, key: &str) -> Result<Option<Stored>, RunnerError> {
+    /// Returns the newest result for the same tree and command.
+    pub(super) async fn by_key(&self, key: &str) -> Result<Option<StoredRun>, RunnerError> {
         self.pointed(&format!("key/{key}")).await
     }
 
-    async fn pointed(&self, key: &str) -> Result<Option<Stored>, RunnerError> {
+    async fn pointed(&self, key: &str) -> Result<Option<StoredRun>, RunnerError> {
         match self.records.get(SHELF, key).await? {
             Some(body) => self.get(&pointer(&body)).await,
             None => Ok(None),
         }
     }
 
-    /// The ids of a project's runs, newest first, behind a key that was returned with the page before.
+    /// Returns the ids of a project's runs, newest first, after a key that was returned with the previous page.
     pub(super) async fn page(
         &self,
         project: &str,
@@ -98,12 +98,12 @@ impl Book {
         Ok(listed.into_iter().map(|(key, body)| (key, pointer(&body))).collect())
     }
 
-    /// The ids of the runs of a group, newest first, a page of them behind the first `skip`.
+    /// Returns a page of the ids of a group's runs, newest first, after the first `skip`.
     pub(super) async fn group(&self, group: &str, skip: usize) -> Result<Vec<String>, RunnerError> {
         self.ids(&format!("group/{group}/"), skip).await
     }
 
-    /// The same of a project.
+    /// Returns the same for a project.
     pub(super) async fn of_project(
         &self,
         project: &ProjectId,
@@ -117,25 +117,25 @@ impl Book {
         Ok(listed.into_iter().map(|(_, body)| pointer(&body)).collect())
     }
 
-    /// The ids of the runs that are not over.
+    /// Returns the ids of the runs that are not over.
     pub(super) async fn live(&self) -> Result<Vec<String>, RunnerError> {
         let listed = self.records.list(SHELF, "live/", None, usize::MAX >> 1).await?;
         Ok(listed.iter().filter_map(|(key, _)| key.strip_prefix("live/")).map(str::to_owned).collect())
     }
 
-    /// Whether any run still has the log of an execution.
+    /// Returns true if any run still uses the log of an execution.
     pub(super) async fn has_log(&self, execution: &str) -> Result<bool, RunnerError> {
         Ok(!self.records.list(SHELF, &format!("log/{execution}/"), None, 1).await?.is_empty())
     }
 
-    /// What has to change for a run to be forgotten.
-    pub(super) async fn forget(&self, stored: &Stored) -> Result<Vec<Change>, RunnerError> {
+    /// Returns the changes that delete a run.
+    pub(super) async fn forget(&self, stored: &StoredRun) -> Result<Vec<Change>, RunnerError> {
         let id = &stored.run.id;
         let mut keys = vec![format!("run/{id}"), format!("live/{id}")];
         keys.extend(places(stored));
         keys.extend(stored.execution.iter().map(|execution| format!("log/{execution}/{id}")));
         for key in [format!("ask/{}", stored.ask), format!("key/{}", stored.key)] {
-            // A newer one may stand there by now.
+            // Keep a pointer that has moved on to a newer run.
             if self.records.get(SHELF, &key).await?.is_some_and(|body| pointer(&body) == *id) {
                 keys.push(key);
             }
@@ -151,8 +151,8 @@ impl Book {
     }
 }
 
-/// What has to change for a new run to be known.
-pub(super) fn enter(stored: &Stored) -> Vec<Change> {
+/// Returns the changes that add a new run.
+pub(super) fn enter(stored: &StoredRun) -> Vec<Change> {
     let point = |key: String| Change::put(SHELF, key, pointer_to(&stored.run.id));
     let mut changes = update(stored);
     changes.extend(places(stored).into_iter().map(point));
@@ -165,14 +165,14 @@ pub(super) fn enter(stored: &Stored) -> Vec<Change> {
     changes
 }
 
-/// What has to change for a run to stand where it stands now.
-pub(super) fn update(stored: &Stored) -> Vec<Change> {
+/// Returns the changes that store the current state of a run.
+pub(super) fn update(stored: &StoredRun) -> Vec<Change> {
     let body = serde_json::to_string(stored).expect("text and numbers only");
     vec![Change::put(SHELF, format!("run/{}", stored.run.id), body)]
 }
 
-/// What has to change for a run to be over.
-pub(super) fn end(stored: &Stored) -> Vec<Change> {
+/// Returns the changes that end a run.
+pub(super) fn end(stored: &StoredRun) -> Vec<Change> {
     let mut changes = update(stored);
     changes.push(Change::remove(SHELF, format!("live/{}", stored.run.id)));
     if stored.is_result() && stored.run.same_as.is_none() {
@@ -181,18 +181,19 @@ pub(super) fn end(stored: &Stored) -> Vec<Change> {
     changes
 }
 
-/// What a result speaks of. Not the values that are passed on and not the secrets: those may change and mean the same, and
-/// have no place in a key. The name is a part of it, because a command can ask for it.
-pub(super) fn key(job: &Job, spec: &CheckSpec) -> String {
+/// Returns the digest that a result is valid for. Leaves out values that are passed through, and secrets: they may
+/// change without changing the meaning, and must not end up in a key. Includes the name of the check, because the
+/// command can read it.
+pub(super) fn key(job: &CheckJob, spec: &CheckSpec) -> String {
     let environment = serde_json::to_string(&spec.environment).expect("text only");
     let timeout = spec.timeout.as_millis().to_string();
     digest(&[job.project.as_str(), &job.tree, &spec.name, &spec.command, &timeout, &environment])
 }
 
-/// What was asked for: a result, for a commit of a pull request, if it touches some paths. The paths say whether there is
-/// anything to run and nothing of the result, so they are no part of the key. What is tried with others ahead is never the
-/// pull request's own run, also if it is the same tree on the same base: the one can be given up and the other not.
-pub(super) fn ask(job: &Job, spec: &CheckSpec, key: &str) -> String {
+/// Returns the digest of a request: a check for a commit of a pull request, if it touches some paths. The paths
+/// decide whether the check runs and not how it ends, so they are not part of the key. A speculative run is never the
+/// pull request's own run, even for the same tree on the same base: it can be cancelled on its own.
+pub(super) fn ask(job: &CheckJob, spec: &CheckSpec, key: &str) -> String {
     let paths = serde_json::to_string(&spec.paths).expect("text only");
     let pull = job.pull.as_ref().map(ToString::to_string).unwrap_or_default();
     let base = job.base.as_ref().map_or("", |base| base.as_str());
@@ -206,7 +207,7 @@ pub(super) fn ask(job: &Job, spec: &CheckSpec, key: &str) -> String {
 fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
-        // With its length, so that no two lists of parts look the same.
+        // With the length, so that no two lists of parts give the same digest.
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part.as_bytes());
     }
@@ -217,8 +218,8 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn places(stored: &Stored) -> [String; 2] {
-    // Keys are ordered upwards, and the newest is to be the first.
+fn places(stored: &StoredRun) -> [String; 2] {
+    // Keys sort in ascending order, and the newest run comes first.
     let number = !stored.order;
     [
         format!("project/{}/{number:016x}", stored.run.project),

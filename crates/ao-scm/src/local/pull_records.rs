@@ -1,11 +1,11 @@
-//! Where pull requests are kept: in the daemon's records, and those that are open in memory too, so that to read them costs
-//! neither a process nor a wait.
+//! Storage of pull requests: in the daemon's records, and open ones in memory too, so that reading them needs neither
+//! a process nor a wait.
 //!
 //! ```text
 //!  {project}/counter                      the number of the next one
-//!  {project}/open/0000000007              what is open
-//!  {project}/done/9999999992              what is merged or closed, the newest first
-//!  {project}/threads/0000000007/000001    what is said
+//!  {project}/open/0000000007              open pull requests
+//!  {project}/done/9999999992              merged and closed ones, the newest first
+//!  {project}/threads/0000000007/000001    review threads
 //! ```
 
 use std::collections::BTreeMap;
@@ -20,95 +20,99 @@ use tokio::task::JoinHandle;
 
 use super::LocalError;
 use super::record::{PullRecord, ThreadRecord};
-use super::repository::Refs;
+use super::repository::BranchRefs;
 
 const SHELF: &str = "pulls";
 
-/// How many records are asked for at once.
+/// Number of records per page.
 const PAGE: usize = 500;
 
-/// The number of those that count as done just now.
+/// Number of merged and closed pull requests that count as recent.
 const NEW: usize = 100;
 
-/// Numbers have ten digits in keys; those of what is done are counted down from here, because the newest are asked for.
+/// Numbers have ten digits in keys; those of done pull requests count down from here, because the newest are read
+/// first.
 const LAST: u64 = 9_999_999_999;
 
-/// A pull request with what is said on it.
+/// A pull request with its threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct PullEntry {
     pub(super) pull: PullRecord,
     pub(super) threads: BTreeMap<u32, ThreadRecord>,
 }
 
-/// The right to change something, and what only who changes something needs.
+/// The exclusive right to change something, with the state that only writers need.
 #[derive(Debug, Default)]
-pub(super) struct Writing {
+pub(super) struct WriteAccess {
     pub(super) next: u64,
-    /// The refs as they were at the last look.
-    pub(super) refs: Option<Refs>,
-    /// The refs as they were before that.
-    pub(super) earlier: Option<Refs>,
-    /// What is being written, which goes on when whoever wants it written goes away.
+    /// The refs as of the last look.
+    pub(super) refs: Option<BranchRefs>,
+    /// The refs as of the look before that.
+    pub(super) earlier: Option<BranchRefs>,
+    /// The write in progress, which continues even if the caller that started it is dropped.
     saving: Option<JoinHandle<Result<u64, StoreError>>>,
 }
 
-pub(super) struct Book {
+pub(super) struct PullRecords {
     project: ProjectId,
     records: Arc<dyn Records>,
-    /// One who reads and then writes at a time. Readers do not wait for it.
-    writing: Mutex<Writing>,
-    /// Held only to take or to put something.
-    open: Arc<RwLock<BTreeMap<u64, Arc<Entry>>>>,
+    /// One writer at a time. Readers do not wait for it.
+    writing: Mutex<WriteAccess>,
+    /// Locked only to copy or replace an entry.
+    open: Arc<RwLock<BTreeMap<u64, Arc<PullEntry>>>>,
 }
 
-impl Book {
-    /// The daemon's records, for what is kept beside pull requests.
+impl PullRecords {
+    /// Returns the daemon's records, for data that is stored beside pull requests.
     pub(super) fn records(&self) -> &dyn Records {
         &*self.records
     }
 
-    pub(super) async fn load(project: ProjectId, records: Arc<dyn Records>) -> Result<Book, LocalError> {
-        let book = Book { project, records, writing: Mutex::default(), open: Arc::default() };
-        let next = match book.records.get(SHELF, &book.key("counter")).await? {
-            Some(text) => read(&book.key("counter"), &text)?,
+    pub(super) async fn load(
+        project: ProjectId,
+        records: Arc<dyn Records>,
+    ) -> Result<PullRecords, LocalError> {
+        let pulls = PullRecords { project, records, writing: Mutex::default(), open: Arc::default() };
+        let next = match pulls.records.get(SHELF, &pulls.key("counter")).await? {
+            Some(text) => read(&pulls.key("counter"), &text)?,
             None => 1,
         };
-        book.writing.lock().await.next = next;
-        let prefix = book.key("open/");
+        pulls.writing.lock().await.next = next;
+        let prefix = pulls.key("open/");
         let mut after: Option<String> = None;
         loop {
-            let page = book.records.list(SHELF, &prefix, after.as_deref(), PAGE).await?;
+            let page = pulls.records.list(SHELF, &prefix, after.as_deref(), PAGE).await?;
             for (key, text) in &page {
                 let pull: PullRecord = read(key, text)?;
-                let entry = book.with_threads(pull).await?;
-                book.open.write().expect(QUIET).insert(entry.pull.number, Arc::new(entry));
+                let entry = pulls.with_threads(pull).await?;
+                pulls.open.write().expect(QUIET).insert(entry.pull.number, Arc::new(entry));
             }
             if page.len() < PAGE {
-                return Ok(book);
+                return Ok(pulls);
             }
             after = page.last().map(|(key, _)| key.clone());
         }
     }
 
     /// Waits for the right to change something.
-    pub(super) async fn writing(&self) -> MutexGuard<'_, Writing> {
+    pub(super) async fn writing(&self) -> MutexGuard<'_, WriteAccess> {
         let mut writing = self.writing.lock().await;
-        // Whoever asked for it has gone, and hears nothing of how it ended.
+        // The caller of the previous write has gone, so its result is of no interest.
         written(&mut writing).await.ok();
         writing
     }
 
-    /// All that are open, the oldest first.
-    pub(super) fn open(&self) -> Vec<Arc<Entry>> {
+    /// Returns all open ones, the oldest first.
+    pub(super) fn open(&self) -> Vec<Arc<PullEntry>> {
         self.open.read().expect(QUIET).values().cloned().collect()
     }
 
-    /// One as it is now, if it is open.
-    pub(super) fn open_one(&self, number: u64) -> Option<Arc<Entry>> {
+    /// Returns the current state of one, if it is open.
+    pub(super) fn open_one(&self, number: u64) -> Option<Arc<PullEntry>> {
         self.open.read().expect(QUIET).get(&number).cloned()
     }
 
-    pub(super) async fn find(&self, number: u64) -> Result<Option<Arc<Entry>>, LocalError> {
+    pub(super) async fn find(&self, number: u64) -> Result<Option<Arc<PullEntry>>, LocalError> {
         let open = self.open_one(number);
         if open.is_some() {
             return Ok(open);
@@ -120,7 +124,7 @@ impl Book {
         }
     }
 
-    /// The newest of those that are done and wanted, without what is said on them.
+    /// Returns the newest done ones that match, without their threads.
     pub(super) async fn done(
         &self,
         limit: usize,
@@ -144,7 +148,7 @@ impl Book {
         Ok(found)
     }
 
-    /// The newest of those that are done and wanted, among the last of them.
+    /// Returns the newest recent one that is done and matches.
     pub(super) async fn newly_done(
         &self,
         wanted: impl Fn(&PullRecord) -> bool,
@@ -158,8 +162,12 @@ impl Book {
         Ok(None)
     }
 
-    /// Keeps these as they are now, all or none. Records and memory agree even if the caller goes away meanwhile.
-    pub(super) async fn save(&self, writing: &mut Writing, entries: Vec<Entry>) -> Result<(), LocalError> {
+    /// Saves entries, all or none. Records and memory agree even if the caller is dropped meanwhile.
+    pub(super) async fn save(
+        &self,
+        writing: &mut WriteAccess,
+        entries: Vec<PullEntry>,
+    ) -> Result<(), LocalError> {
         let mut changes = vec![];
         let mut next = writing.next;
         for entry in &entries {
@@ -195,7 +203,7 @@ impl Book {
         written(writing).await
     }
 
-    async fn with_threads(&self, pull: PullRecord) -> Result<Entry, LocalError> {
+    async fn with_threads(&self, pull: PullRecord) -> Result<PullEntry, LocalError> {
         let mut threads = BTreeMap::new();
         if pull.threads > 0 {
             let prefix = self.threads_key(pull.number);
@@ -204,7 +212,7 @@ impl Book {
                 threads.insert(thread.number, thread);
             }
         }
-        Ok(Entry { pull, threads })
+        Ok(PullEntry { pull, threads })
     }
 
     fn key(&self, rest: &str) -> String {
@@ -224,12 +232,12 @@ impl Book {
     }
 }
 
-/// Waits until what is being written is written.
-async fn written(writing: &mut Writing) -> Result<(), LocalError> {
+/// Waits for the write in progress.
+async fn written(writing: &mut WriteAccess) -> Result<(), LocalError> {
     let Some(saving) = &mut writing.saving else { return Ok(()) };
     let saved = saving.await;
     writing.saving = None;
-    // It ends by itself unless everything ends, or with a panic, which is the caller's too.
+    // The task ends on its own, at shutdown, or by a panic, which is passed on to the caller.
     writing.next = saved.map_err(|err| match err.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
         Err(err) => StoreError::Failed { path: "records".to_owned(), detail: err.to_string() },
@@ -237,8 +245,8 @@ async fn written(writing: &mut Writing) -> Result<(), LocalError> {
     Ok(())
 }
 
-/// Why the lock is never poisoned.
-const QUIET: &str = "nobody panics while taking or putting one";
+/// Reason why the lock is never poisoned.
+const QUIET: &str = "no panic while an entry is read or replaced";
 
 fn read<T: DeserializeOwned>(key: &str, text: &str) -> Result<T, LocalError> {
     serde_json::from_str(text).map_err(|err| LocalError::Unreadable { key: key.to_owned(), err })

@@ -1,4 +1,4 @@
-//! What runs checks, as far as pull requests need to know it.
+//! The interface to the check runner, as far as pull requests need it.
 
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::TrackerError;
@@ -6,38 +6,38 @@ use ao_ports::{CheckRun, LogPart, RunFilter};
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 
-pub use crate::checks::Job;
+pub use crate::checks::CheckJob;
 use crate::checks::{Runner, RunnerError};
 
-/// Runs checks and keeps what came of them.
+/// Runs checks and keeps their results.
 #[async_trait]
-pub trait Checks: Send + Sync {
-    /// Has checks run, and returns their runs at once.
-    async fn run(&self, job: Job) -> Result<Vec<CheckRun>, TrackerError>;
+pub trait CheckService: Send + Sync {
+    /// Starts checks, and returns their runs at once.
+    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, TrackerError>;
 
-    /// Waits until these runs are over. Can be dropped then; they go on.
+    /// Waits until these runs are over. Can be dropped; the runs go on.
     async fn finished(&self, runs: &[String]) -> Result<Vec<CheckRun>, TrackerError>;
 
-    /// Ends the runs of a pull request, but those of this head.
+    /// Cancels the runs of a pull request, except those of this head.
     async fn cancel(&self, pull: &PullId, keep_head: Option<&Commit>);
 
-    /// Takes back that somebody has asked for these runs: what nobody else has asked for is ended.
+    /// Withdraws a request for these runs; runs without another request are cancelled.
     async fn give_up(&self, runs: &[String]);
 
     async fn get(&self, run: &str) -> Result<Option<CheckRun>, TrackerError>;
 
-    /// Runs of a project, the newest first.
+    /// Returns runs of a project, the newest first.
     async fn runs(&self, project: &ProjectId, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError>;
 
     async fn log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, TrackerError>;
 
-    /// Every run whenever something about it changes.
+    /// Subscribes to every change of a run.
     fn subscribe(&self) -> broadcast::Receiver<CheckRun>;
 }
 
 #[async_trait]
-impl Checks for Runner {
-    async fn run(&self, job: Job) -> Result<Vec<CheckRun>, TrackerError> {
+impl CheckService for Runner {
+    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, TrackerError> {
         Ok(Runner::run(self, job).await?)
     }
 
@@ -77,7 +77,7 @@ impl From<RunnerError> for TrackerError {
             RunnerError::LogGone { .. } | RunnerError::NotAnObject { .. } => {
                 TrackerError::refused(err.to_string())
             }
-            err => TrackerError::Failed(super::told(&err)),
+            err => TrackerError::Failed(super::error_chain(&err)),
         }
     }
 }

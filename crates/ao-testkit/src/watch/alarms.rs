@@ -1,5 +1,5 @@
-//! Nobody is woken for what is chance or the base's fault, and no problem is left without a next step. Judged by books of
-//! their own, and not by what the core remembers.
+//! No alarm for a flaky check or a failing base, and a next step for every problem. Judged by separate records, and
+//! not by the state of the core.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,28 +10,28 @@ use ao_core::pull::{CheckState, PullEvent};
 use ao_core::{ProjectId, PullId, State};
 
 use super::Invariant::*;
-use crate::universe::Inner;
+use crate::universe::UniverseState;
 
-/// What the log says of checks, and of who was doubted.
+/// Check results and doubts, by the log.
 #[derive(Debug, Default)]
-pub(crate) struct Alarms {
-    checks: BTreeMap<(PullId, String), Reports>,
-    /// The signature with which a project's base fails a check. A base that fails otherwise explains nothing.
+pub(crate) struct AlarmLedger {
+    checks: BTreeMap<(PullId, String), CheckReports>,
+    /// Signature of a base's failure, by project and check. A base that fails differently explains nothing.
     red: BTreeMap<(ProjectId, String), String>,
-    /// The problems that were run again before they were believed.
+    /// The problems that were confirmed by a rerun.
     doubted: BTreeSet<IncidentKey>,
 }
 
-/// What a check has said of the present head.
+/// The results of a check for the current head.
 #[derive(Debug, Default)]
-struct Reports {
+struct CheckReports {
     failed: u32,
     run: Option<String>,
     passed: bool,
     ended: bool,
 }
 
-pub(super) fn pull(inner: &mut Inner, id: &PullId, event: &PullEvent) {
+pub(super) fn pull(inner: &mut UniverseState, id: &PullId, event: &PullEvent) {
     let alarms = &mut inner.log.ledger.alarms;
     match event {
         PullEvent::HeadMoved { .. } => {
@@ -57,7 +57,7 @@ pub(super) fn pull(inner: &mut Inner, id: &PullId, event: &PullEvent) {
     }
 }
 
-pub(super) fn project(inner: &mut Inner, id: &ProjectId, event: &ProjectEvent) {
+pub(super) fn project(inner: &mut UniverseState, id: &ProjectId, event: &ProjectEvent) {
     let red = &mut inner.log.ledger.alarms.red;
     if let ProjectEvent::BaseFound { check, verdict, .. } = event {
         match verdict {
@@ -67,7 +67,7 @@ pub(super) fn project(inner: &mut Inner, id: &ProjectId, event: &ProjectEvent) {
     }
 }
 
-pub(super) fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
+pub(super) fn incident(inner: &mut UniverseState, key: &IncidentKey, event: &IncidentEvent) {
     let (Subject::Pull(pull), ProblemId::Check { check, signature }) = (&key.subject, &key.problem) else {
         return;
     };
@@ -88,30 +88,30 @@ pub(super) fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEve
             let passed = reports.is_some_and(|reports| reports.passed);
             let sure = reports.is_some_and(|reports| reports.failed > 1) || alarms.doubted.contains(key);
             let reruns = inner.log.shadow.reaction(&key.kind, &key.subject).rerun > 0;
-            inner.must(!red, NoFalseAlarm, || format!("woken while the base is red: {key}"));
-            inner.must(!passed, NoFalseAlarm, || format!("woken though it has passed since: {key}"));
-            inner.must(sure || !reruns, NoFalseAlarm, || format!("woken for what may be chance: {key}"));
+            inner.must(!red, NoFalseAlarm, || format!("alarm while the base is red: {key}"));
+            inner.must(!passed, NoFalseAlarm, || format!("alarm though it has passed since: {key}"));
+            inner.must(sure || !reruns, NoFalseAlarm, || format!("alarm for what may be flaky: {key}"));
         }
         _ => {}
     }
 }
 
-/// Whether every problem that somebody may still help with has a time at which the next one is asked, or is held.
-pub(super) fn no_dead_ends(inner: &mut Inner, state: &State) {
+/// Checks that every problem that can still be handled has a due time, or is held.
+pub(super) fn no_dead_ends(inner: &mut UniverseState, state: &State) {
     let stuck = state.incidents.values().find(|incident| !goes_on(incident));
     if let Some(stuck) = stuck {
-        inner.broken(NoDeadEnds, format!("nothing will ever come of it: {stuck:?}"));
+        inner.broken(NoDeadEnds, format!("no next step: {stuck:?}"));
     }
 }
 
-/// Whether something is bound to happen to a problem.
+/// Returns true if something is bound to happen to a problem.
 pub(super) fn goes_on(incident: &Incident) -> bool {
     incident.due.is_some()
         || waits(incident)
         || matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody)
 }
 
-/// Whether it waits for the base, or for whoever was answered.
+/// Returns true if it waits for the base, or for a reply to its answer.
 pub(super) fn waits(incident: &Incident) -> bool {
     incident.doubt == Some(Doubt::BaseRed {})
         || (incident.level == EscalationLevel::Agent

@@ -1,4 +1,4 @@
-//! What is forgotten in time: old runs, and logs of which there is too much.
+//! Retention: deletes old runs, and logs beyond the size limit.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,26 +10,26 @@ use camino::Utf8Path;
 use tracing::{debug, warn};
 
 use super::error::RunnerError;
-use super::live::Desk;
+use super::live::RunnerState;
 
-/// Forgets the runs of a group but the newest `keep`, and those of its newest commit.
-pub(super) async fn prune(desk: Arc<Desk>, group: String, keep: usize) {
-    if let Err(err) = prune_group(&desk, &group, keep).await {
+/// Deletes the runs of a group except the newest `keep` and those of its newest commit.
+pub(super) async fn prune(shared: Arc<RunnerState>, group: String, keep: usize) {
+    if let Err(err) = prune_group(&shared, &group, keep).await {
         warn!(%err, group, "old runs of checks could not be forgotten");
     }
 }
 
-/// Forgets the oldest runs of a project that has too many.
-pub(super) async fn prune_project(desk: Arc<Desk>, project: ProjectId) {
-    let keep = desk.options.keep_project_runs;
+/// Deletes the oldest runs of a project that has too many.
+pub(super) async fn prune_project(shared: Arc<RunnerState>, project: ProjectId) {
+    let keep = shared.options.keep_project_runs;
     let pruned = async {
-        // A page at a time, and not for ever: what is under way stays.
-        let (mut ids, mut before) = (desk.book.of_project(&project, keep).await?, vec![]);
+        // One page at a time. Live runs stay, so stop when a pass changes nothing.
+        let (mut ids, mut before) = (shared.records.of_project(&project, keep).await?, vec![]);
         while ids.len() > keep && ids != before {
             for id in &ids[keep..] {
-                forget(&desk, id, None).await?;
+                forget(&shared, id, None).await?;
             }
-            before = std::mem::replace(&mut ids, desk.book.of_project(&project, keep).await?);
+            before = std::mem::replace(&mut ids, shared.records.of_project(&project, keep).await?);
         }
         Ok::<(), RunnerError>(())
     };
@@ -38,66 +38,66 @@ pub(super) async fn prune_project(desk: Arc<Desk>, project: ProjectId) {
     }
 }
 
-async fn prune_group(desk: &Desk, group: &str, keep: usize) -> Result<(), RunnerError> {
-    let ids = desk.book.group(group, keep).await?;
+async fn prune_group(shared: &RunnerState, group: &str, keep: usize) -> Result<(), RunnerError> {
+    let ids = shared.records.group(group, keep).await?;
     if ids.len() <= keep {
         return Ok(());
     }
-    // Of the commit that matters now, nothing is forgotten, however many checks there are; but what was tried with others
-    // ahead may have been tried any number of times.
+    // Keep all runs of the newest commit, however many checks there are, except speculative ones, which have no
+    // bound.
     let newest = match ids.first() {
-        Some(id) => desk.book.get(id).await?.map(|stored| stored.run.head),
+        Some(id) => shared.records.get(id).await?.map(|stored| stored.run.head),
         None => None,
     };
     for id in &ids[keep..] {
-        forget(desk, id, newest.as_ref()).await?;
+        forget(shared, id, newest.as_ref()).await?;
     }
     Ok(())
 }
 
-/// Forgets a run that is over, unless it is of a commit that matters.
-async fn forget(desk: &Desk, id: &str, matters: Option<&Commit>) -> Result<(), RunnerError> {
-    // Held, so that nobody takes a result over that is just being forgotten.
-    let live = desk.live.lock().await;
-    let Some(stored) = desk.book.get(id).await? else { return Ok(()) };
+/// Deletes a run that is over, unless it belongs to the commit to keep.
+async fn forget(shared: &RunnerState, id: &str, matters: Option<&Commit>) -> Result<(), RunnerError> {
+    // Locked, so that no new run takes over a result that is being deleted.
+    let live = shared.live.lock().await;
+    let Some(stored) = shared.records.get(id).await? else { return Ok(()) };
     let matters = Some(&stored.run.head) == matters && stored.run.ahead.is_empty();
     if live.runs.contains_key(id) || !stored.run.state.is_over() || matters {
         return Ok(());
     }
-    let changes = desk.book.forget(&stored).await?;
-    desk.book.change(changes).await?;
+    let changes = shared.records.forget(&stored).await?;
+    shared.records.change(changes).await?;
     if let Some(execution) = &stored.execution
         && !live.executions.contains_key(execution)
-        && !desk.book.has_log(execution).await?
+        && !shared.records.has_log(execution).await?
     {
         // There may never have been one.
-        fs::remove_file(desk.options.log(execution)).ok();
+        fs::remove_file(shared.options.log(execution)).ok();
     }
     debug!(run = id, "forgotten");
     Ok(())
 }
 
-/// A log has got its last line. If all of them together are too large, the oldest go, and their runs stay.
-pub(super) async fn log_grown(desk: &Desk, log: &Utf8Path) {
+/// Adds a finished log to the total. If the total exceeds the limit, deletes the oldest logs; their runs stay.
+pub(super) async fn log_grown(shared: &RunnerState, log: &Utf8Path) {
     let size = fs::metadata(log).map_or(0, |metadata| metadata.len());
     {
-        let mut live = desk.live.lock().await;
+        let mut live = shared.live.lock().await;
         live.logs += size;
-        if live.logs <= desk.options.logs_limit {
+        if live.logs <= shared.options.logs_limit {
             return;
         }
     }
     let under_way: HashSet<_> =
-        desk.live.lock().await.executions.keys().map(|id| desk.options.log(id)).collect();
-    let (folder, limit) = (desk.options.logs(), desk.options.logs_limit);
+        shared.live.lock().await.executions.keys().map(|id| shared.options.log(id)).collect();
+    let (folder, limit) = (shared.options.logs(), shared.options.logs_limit);
     let sweeping = tokio::task::spawn_blocking(move || sweep(&folder, limit, &under_way));
     match sweeping.await.map_err(std::io::Error::other).and_then(|swept| swept) {
-        Ok(left) => desk.live.lock().await.logs = left,
+        Ok(left) => shared.live.lock().await.logs = left,
         Err(err) => warn!(%err, "old logs of checks could not be removed"),
     }
 }
 
-/// How many bytes all logs have together.
+/// Returns the total size of all logs.
 pub(super) fn size_of_logs(folder: &Utf8Path) -> std::io::Result<u64> {
     let mut size = 0;
     for entry in fs::read_dir(folder)? {
@@ -106,7 +106,7 @@ pub(super) fn size_of_logs(folder: &Utf8Path) -> std::io::Result<u64> {
     Ok(size)
 }
 
-/// Removes the oldest logs until a quarter is free again, and says how much is left.
+/// Deletes the oldest logs until a quarter of the limit is free, and returns the remaining size.
 fn sweep(folder: &Utf8Path, limit: u64, under_way: &HashSet<camino::Utf8PathBuf>) -> std::io::Result<u64> {
     let mut logs = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,5 +1,5 @@
-//! What people and agents may write: titles, texts, labels and names of branches. Bounded, and without what would do harm
-//! in a commit message or on a screen.
+//! Validation of text from people and agents: titles, bodies, labels and names of branches. Bounds them, and refuses
+//! what would do harm in a commit message or on a screen.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ const TEXT: usize = 64 * 1024;
 const LABEL: usize = 64;
 const LABELS: usize = 32;
 
-/// A title: one line, without blanks around it.
+/// Returns a title as one line, without blanks around it.
 pub(super) fn title(text: &str) -> Result<String, TrackerError> {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
     let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
@@ -23,7 +23,7 @@ pub(super) fn title(text: &str) -> Result<String, TrackerError> {
     })
 }
 
-/// A text of several lines. One that is too long is refused and not cut, because its author can do that better.
+/// Returns a body of several lines. One that is too long is refused and not cut: its author can shorten it better.
 pub(super) fn body(text: &str) -> Result<String, TrackerError> {
     if text.len() > TEXT {
         let why = format!("the text has {} bytes, and {TEXT} are the most; shorten it", text.len());
@@ -53,7 +53,7 @@ pub(super) fn labels(labels: &BTreeSet<String>) -> Result<BTreeSet<String>, Trac
     Ok(labels)
 }
 
-/// The name of a branch, without `refs/heads/`.
+/// Returns the name of a branch, without `refs/heads/`.
 pub(super) fn branch(name: &str) -> Result<&str, TrackerError> {
     let short = name.strip_prefix("refs/heads/").unwrap_or(name);
     let bad = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
@@ -63,7 +63,7 @@ pub(super) fn branch(name: &str) -> Result<&str, TrackerError> {
     Ok(short)
 }
 
-/// The path of a file in the repository.
+/// Returns the path of a file in the repository.
 pub(super) fn path(path: &str) -> Result<&str, TrackerError> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let odd = |part: &str| part.is_empty() || part == "." || part == "..";
@@ -75,7 +75,7 @@ pub(super) fn path(path: &str) -> Result<&str, TrackerError> {
     Ok(path)
 }
 
-/// Those of the names that look most like this one.
+/// Returns the names that are most similar to this one.
 pub(super) fn alike<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     let mut alike: Vec<(f64, &str)> = names
         .map(|other| (strsim::jaro_winkler(name, other), other.as_str()))

@@ -1,4 +1,4 @@
-//! The rules, with somebody who looks over their shoulder.
+//! The rules, with checks around every step.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use ao_core::{Effect, Input, Moment, Refusal, Scope, SessionId, Stamped, State};
 use ao_engine::Rules;
 
 use super::Invariant;
-use super::alarm::no_dead_ends;
-use crate::trace::Line;
-use crate::universe::{Inner, Universe};
+use super::alarms::no_dead_ends;
+use crate::trace::TraceLine;
+use crate::universe::{SimUniverse, UniverseState};
 
-/// So many inputs without time passing: something feeds itself.
+/// Number of inputs without time passing that counts as a loop.
 const AT_ONCE: u32 = 4000;
 
-pub(crate) struct Watched {
-    pub(crate) universe: Arc<Universe>,
+pub(crate) struct WatchedRules {
+    pub(crate) universe: Arc<SimUniverse>,
     pub(crate) rules: Arc<dyn Rules>,
 }
 
-impl Rules for Watched {
+impl Rules for WatchedRules {
     fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
         let tick = input == Input::Tick;
         let was_due = tick && state.next_due().is_some_and(|due| due <= moment.at);
@@ -30,18 +30,18 @@ impl Rules for Watched {
         let at_once = inner.pace();
         if at_once > AT_ONCE {
             inner.broken(Invariant::TimeMoves, format!("{at_once} inputs, and no time passes"));
-            // Whatever is watched for: it will not come about in a world that stands still.
+            // Nothing more can be observed in a world that stands still.
             inner.halt();
         }
         if was_due && outcome.as_ref().is_ok_and(Vec::is_empty) {
-            inner.broken(Invariant::TimeMoves, "something was due, and nothing came of it".into());
+            inner.broken(Invariant::TimeMoves, "something was due, and nothing happened".into());
         }
         no_dead_ends(&mut inner, state);
         if let Some(input) = traced {
             match &outcome {
                 Ok(events) if tick && events.is_empty() => {}
-                Ok(events) => inner.note(|| Line::Step(input, events.clone())),
-                Err(refusal) => inner.note(|| Line::Refused(input, refusal.to_string())),
+                Ok(events) => inner.note(|| TraceLine::Step(input, events.clone())),
+                Err(refusal) => inner.note(|| TraceLine::Refused(input, refusal.to_string())),
             }
         }
         outcome
@@ -62,11 +62,11 @@ impl Rules for Watched {
     }
 }
 
-/// The engine asks what a session wants right after it has written down what happened to it.
-fn session(inner: &mut Inner, state: &State, id: SessionId) {
+/// Checks a session. The engine asks what a session wants right after it has recorded what happened to it.
+fn session(inner: &mut UniverseState, state: &State, id: SessionId) {
     let (ours, logged) = (state.sessions.get(&id), inner.log.shadow.sessions.get(&id));
     if ours != logged {
-        let what = format!("the engine has {ours:?}, and the log says {logged:?}");
+        let what = format!("the engine has {ours:?}, and the log has {logged:?}");
         inner.broken(Invariant::LogReplays, what);
     }
     let Some(session) = ours else { return };
@@ -82,13 +82,13 @@ fn session(inner: &mut Inner, state: &State, id: SessionId) {
         inner.broken(Invariant::MessagesKept, what);
     }
     let status = session.status(inner.wall());
-    inner.must(!status.reason.is_empty(), Invariant::Understandable, || {
-        format!("{id} is {:?} for no reason", status.word)
+    inner.must(!status.reason.is_empty(), Invariant::ReasonsShown, || {
+        format!("{id} is {:?} without a reason", status.word)
     });
 }
 
-impl fmt::Debug for Watched {
+impl fmt::Debug for WatchedRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watched").finish_non_exhaustive()
+        f.debug_struct("WatchedRules").finish_non_exhaustive()
     }
 }

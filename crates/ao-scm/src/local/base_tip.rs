@@ -1,4 +1,4 @@
-//! Where heads and bases are, by what refs say.
+//! The tips of heads and bases, by the refs.
 
 use std::collections::BTreeMap;
 
@@ -6,36 +6,36 @@ use ao_core::Commit;
 use ao_git::{GitError, TipSource};
 
 use super::record::PullRecord;
-use super::repository::{Refs, Repository};
+use super::repository::{BranchRefs, LocalRepository};
 
 /// The tip of a base branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tip {
+pub(super) struct BaseTip {
     pub(super) commit: Commit,
-    /// The remote that has it; none if the branch here has everything.
+    /// The remote that has it; absent if the local branch is not behind.
     pub(super) remote: Option<String>,
 }
 
-/// The tips of base branches, each found once.
+/// The tips of base branches, each looked up once.
 #[derive(Debug, Default)]
-pub(super) struct Tips(BTreeMap<String, Option<Tip>>);
+pub(super) struct BaseTips(BTreeMap<String, Option<BaseTip>>);
 
-impl Tips {
-    /// The one of the branch here and at origin that everybody here goes by.
+impl BaseTips {
+    /// Returns the tip of a base branch: of the local branch and origin's, the one that all of ao uses.
     pub(super) async fn of(
         &mut self,
-        repository: &Repository,
-        refs: &Refs,
+        repository: &LocalRepository,
+        refs: &BranchRefs,
         branch: &str,
-    ) -> Result<Option<Tip>, GitError> {
+    ) -> Result<Option<BaseTip>, GitError> {
         if let Some(known) = self.0.get(branch) {
             return Ok(known.clone());
         }
         let (here, there) = (refs.heads.get(branch), refs.remotes.get(&format!("origin/{branch}")));
         let tip = match repository.git.base_of(here.map(Commit::as_str), there.map(Commit::as_str)).await? {
-            Some(TipSource::Here) => here.map(|commit| Tip { commit: commit.clone(), remote: None }),
+            Some(TipSource::Here) => here.map(|commit| BaseTip { commit: commit.clone(), remote: None }),
             Some(TipSource::Origin) => {
-                there.map(|commit| Tip { commit: commit.clone(), remote: Some("origin".to_owned()) })
+                there.map(|commit| BaseTip { commit: commit.clone(), remote: Some("origin".to_owned()) })
             }
             None => None,
         };
@@ -44,8 +44,8 @@ impl Tips {
     }
 }
 
-impl Repository {
-    /// Whether a branch of a pull request is elsewhere than it was last seen, as far as git's files tell.
+impl LocalRepository {
+    /// Returns true if a branch of a pull request has moved since the last look, as far as git's files show.
     pub(super) fn has_moved(&self, pull: &PullRecord) -> bool {
         let is_elsewhere = |name: String, known: &Commit| {
             let found = ao_git::refs::find(self.common_dir.as_std_path(), &name).flatten();
@@ -60,8 +60,8 @@ impl Repository {
     }
 }
 
-impl Refs {
-    /// Where a pull request's branch is: here, or else at its remote.
+impl BranchRefs {
+    /// Returns the head of a pull request's branch: the local one, or that of its remote.
     pub(super) fn head(&self, branch: &str, remote: Option<&str>) -> Option<&Commit> {
         match remote {
             Some(remote) => self.remotes.get(&format!("{remote}/{branch}")),

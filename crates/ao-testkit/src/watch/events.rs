@@ -1,4 +1,4 @@
-//! What must hold of each event that is written down, judged against the state just before it.
+//! Invariants of each event, checked against the state just before it.
 
 use ao_core::errand::ErrandEvent;
 use ao_core::event::{AccountEvent, HostEvent};
@@ -9,12 +9,12 @@ use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Role, Session, Se
 use ao_core::{Event, SessionId, Stamped, Timestamp};
 
 use super::Invariant::{self, *};
-use super::ledger::{Notice, Patience, Place, Told};
-use super::{alarm, queue};
-use crate::universe::Inner;
+use super::ledger::{IncidentCounts, MessagePlace, NoticeProgress, RetryCounts};
+use super::{alarms, queue};
+use crate::universe::UniverseState;
 
-/// Enters an event into the books, before the shadow follows it.
-pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
+/// Records an event in the ledger, before it is applied to the shadow.
+pub(crate) fn committed(inner: &mut UniverseState, stamped: &Stamped) {
     match &stamped.event {
         Event::Session(id, event) => {
             if let SessionEvent::DeliveryFailed { delivery, .. } = event {
@@ -27,16 +27,17 @@ pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
         }
         Event::Incident(key, event) => {
             incident(inner, key, event);
-            alarm::incident(inner, key, event);
+            alarms::incident(inner, key, event);
         }
-        Event::Pull(id, event) => alarm::pull(inner, id, event),
-        Event::Project(id, event) => alarm::project(inner, id, event),
+        Event::Pull(id, event) => alarms::pull(inner, id, event),
+        Event::Project(id, event) => alarms::project(inner, id, event),
         Event::Errand(id, ErrandEvent::Wanted { .. }) => {
             inner.log.ledger.errands.insert(*id);
         }
         Event::Notice(_, NoticeEvent::Raised { notice }) => {
-            let before = inner.log.ledger.notices.insert(notice.key.clone(), Notice::Raised { retries: 0 });
-            inner.must(before.is_none(), PersonsTold, || format!("`{}` is raised twice", notice.key));
+            let before =
+                inner.log.ledger.notices.insert(notice.key.clone(), NoticeProgress::Raised { retries: 0 });
+            inner.must(before.is_none(), PersonsNotified, || format!("`{}` is raised twice", notice.key));
         }
         Event::Notice(id, event) => {
             if let Some(key) = inner.log.shadow.notices.get(id).map(|notice| notice.key.clone()) {
@@ -57,17 +58,17 @@ pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
     }
 }
 
-/// Looks at what a whole commit has left, once the shadow has followed it: what follows from a cause is in the same commit.
-pub(crate) fn commit_over(inner: &mut Inner) {
-    for (key, by) in std::mem::take(&mut inner.log.ledger.unheard) {
+/// Checks the state after a whole commit: consequences are in the same commit as their cause.
+pub(crate) fn commit_over(inner: &mut UniverseState) {
+    for (key, by) in std::mem::take(&mut inner.log.ledger.given_up_news) {
         let known = inner.log.shadow.incidents.get(&key);
         let left = known.is_some_and(|incident| incident.level == by && incident.absent.is_none());
-        inner.must(!left, NobodyDeaf, || format!("news was given up, and nobody else is told: {key}"));
+        inner.must(!left, NewsEscalated, || format!("news was given up and not escalated: {key}"));
     }
 }
 
-/// Notes the problems whose news is given up with a delivery.
-fn give_up(inner: &mut Inner, id: SessionId, delivery: u32) {
+/// Records the problems whose news is given up with a delivery.
+fn give_up(inner: &mut UniverseState, id: SessionId, delivery: u32) {
     let Some(session) = inner.log.shadow.sessions.get(&id) else { return };
     let by = if session.spec.role == Role::Orchestrator {
         EscalationLevel::Orchestrator
@@ -79,10 +80,10 @@ fn give_up(inner: &mut Inner, id: SessionId, delivery: u32) {
         MessageKind::News { incident } => Some((incident.clone(), by)),
         _ => None,
     });
-    inner.log.ledger.unheard.extend(news.collect::<Vec<_>>());
+    inner.log.ledger.given_up_news.extend(news.collect::<Vec<_>>());
 }
 
-fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp) {
+fn session(inner: &mut UniverseState, id: SessionId, event: &SessionEvent, at: Timestamp) {
     use SessionEvent as E;
     if let E::Queued { spec } = event {
         return appears(inner, id, spec);
@@ -96,14 +97,18 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
             broken.push((invariant, format!("{what} ({id}, {event:?})")));
         }
     };
-    // A spent budget, a person's pause, a provider's limit: each means no further turn.
+    // A spent budget, a person's pause, a provider's limit: each forbids a further turn.
     let held = !session.holds.is_empty();
     if matches!(event, E::Admitted { .. } | E::Launching { .. } | E::DeliveryStarted { .. }) {
         must(!overspent(inner, session, at), BudgetHolds, "a start or a turn though a budget is spent");
-        must(!refused(inner, session, at), LimitsHeeded, "a start or a turn on an account that is refused");
+        must(
+            !refused(inner, session, at),
+            LimitsRespected,
+            "a start or a turn on an account that is refused",
+        );
     }
     if *event == (E::Released { kind: HoldKind::Account }) {
-        must(!overtakes(inner, session, at), LimitsHeeded, "one goes on before another that was first");
+        must(!overtakes(inner, session, at), LimitsRespected, "one goes on before another that was first");
     }
     let patience = inner.log.ledger.patience.entry(id).or_default();
     match event {
@@ -131,7 +136,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
                 .sessions
                 .values()
                 .any(|other| other.id != id && other.workspace.path() == Some(path));
-            must(!twin, Unique, "the path belongs to another session");
+            must(!twin, UniqueOwner, "the path belongs to another session");
         }
         E::WorkspaceFailed { again_at: Some(_), .. } => {
             must(session.workspace.tries + 1 < settings.setup_tries, RetriesBounded, "set up too often");
@@ -141,7 +146,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
             let twin = inner.log.shadow.sessions.values().any(|other| {
                 other.launch.conversation.as_ref() == Some(conversation) && (other.id != id || !*resume)
             });
-            must(!twin, Unique, "the conversation is not a new one, and not its own");
+            must(!twin, UniqueOwner, "the conversation is not a new one, and not its own");
             patience.launches += 1;
             let most = 2 + settings.restarts + settings.delivery_tries;
             must(patience.launches <= most, RetriesBounded, "launched again and again to no avail");
@@ -156,7 +161,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
             if let Phase::Running { since, .. } = session.phase
                 && at.since(since) >= settings.stable_run
             {
-                *patience = Patience::default();
+                *patience = RetryCounts::default();
             }
         }
         E::Retrying { .. } => {
@@ -169,7 +174,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
                 patience.launches = 0;
             }
             must(alone(inner, session), OneSessionPerTask, "its task has another session");
-            must(own_branch(inner, session), Unique, "its branch belongs to another session");
+            must(own_branch(inner, session), UniqueOwner, "its branch belongs to another session");
         }
         E::DeliveryStarted { .. } | E::DeliveryRetried { .. } => {
             must(!held, BudgetHolds, "a turn though it is held");
@@ -177,14 +182,14 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
                 E::DeliveryStarted { delivery } => delivery.interrupt,
                 _ => session.outbox.current.as_ref().is_some_and(|current| current.interrupt),
             };
-            if let Err(rude) = polite(session, interrupt, at, settings.human_quiet) {
-                must(false, NoRudeTyping, rude);
+            if let Err(reason) = may_type(session, interrupt, at, settings.human_quiet) {
+                must(false, NoIntrusiveTyping, reason);
             }
             let tries = match event {
                 E::DeliveryStarted { delivery } => delivery.tries,
                 _ => session.outbox.current.as_ref().map_or(0, |current| current.tries),
             };
-            // A try that was put off before anything was typed does not count; one of them can be the last.
+            // An attempt that was postponed before anything was typed does not count; one of them can be the last.
             must(tries <= settings.delivery_tries, RetriesBounded, "delivered too often");
         }
         E::Accepted { .. } | E::Released { .. } => patience.launches = 0,
@@ -209,9 +214,9 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
     }
 }
 
-/// Whether a budget that bounds a session was spent before this moment. In the very moment that it is, those whom it
-/// concerns are held one after the other.
-fn overspent(inner: &Inner, session: &Session, at: Timestamp) -> bool {
+/// Returns true if a budget of a session was spent before this time. At that very time, the sessions that it bounds
+/// are held one after the other.
+fn overspent(inner: &UniverseState, session: &Session, at: Timestamp) -> bool {
     let shadow = &inner.log.shadow;
     let caps = shadow
         .budgets_of(session)
@@ -220,16 +225,16 @@ fn overspent(inner: &Inner, session: &Session, at: Timestamp) -> bool {
     caps.into_iter().any(|cap| cap.since < at)
 }
 
-/// Whether a provider refused its account before this moment and still does.
-fn refused(inner: &Inner, session: &Session, at: Timestamp) -> bool {
+/// Returns true if a provider refused its account before this time and still does.
+fn refused(inner: &UniverseState, session: &Session, at: Timestamp) -> bool {
     let since = inner.log.ledger.refused.get(session.account());
     inner.log.shadow.accounts.contains_key(session.account()) && since.is_some_and(|since| *since < at)
 }
 
-/// Whether it goes on after a limit though another waits that was to go before it.
-fn overtakes(inner: &Inner, session: &Session, at: Timestamp) -> bool {
+/// Returns true if it resumes after a limit while another waits that has precedence.
+fn overtakes(inner: &UniverseState, session: &Session, at: Timestamp) -> bool {
     let shadow = &inner.log.shadow;
-    // Only of those that go on when their time comes: others were ended, or wait for a person.
+    // Only sessions that resume automatically: others were ended, or wait for a person.
     let by_itself = |session: &Session| {
         let project =
             shadow.projects.get(&session.spec.project).and_then(|project| project.config.auto_resume);
@@ -250,7 +255,7 @@ fn overtakes(inner: &Inner, session: &Session, at: Timestamp) -> bool {
         })
 }
 
-fn appears(inner: &mut Inner, id: SessionId, spec: &ao_core::session::SessionSpec) {
+fn appears(inner: &mut UniverseState, id: SessionId, spec: &ao_core::session::SessionSpec) {
     let shadow = &inner.log.shadow;
     let taken = spec.task.is_some()
         && shadow.sessions.values().any(|other| other.is_live() && other.spec.task == spec.task);
@@ -259,11 +264,11 @@ fn appears(inner: &mut Inner, id: SessionId, spec: &ao_core::session::SessionSpe
         holds_branch(other) && other.spec.project == spec.project && other.spec.branch == spec.branch
     });
     inner.must(!taken, OneSessionPerTask, || format!("{id} is a second session of {:?}", spec.task));
-    inner.must(!named, Unique, || format!("{id} is a second `{}`", spec.name));
-    inner.must(!branched, Unique, || format!("{id} is a second session on `{}`", spec.branch));
+    inner.must(!named, UniqueOwner, || format!("{id} is a second `{}`", spec.name));
+    inner.must(!branched, UniqueOwner, || format!("{id} is a second session on `{}`", spec.branch));
 }
 
-fn alone(inner: &Inner, session: &Session) -> bool {
+fn alone(inner: &UniverseState, session: &Session) -> bool {
     session.spec.task.is_none()
         || !inner
             .log
@@ -273,7 +278,7 @@ fn alone(inner: &Inner, session: &Session) -> bool {
             .any(|other| other.id != session.id && other.is_live() && other.spec.task == session.spec.task)
 }
 
-fn own_branch(inner: &Inner, session: &Session) -> bool {
+fn own_branch(inner: &UniverseState, session: &Session) -> bool {
     !inner.log.shadow.sessions.values().any(|other| {
         other.id != session.id
             && holds_branch(other)
@@ -285,8 +290,8 @@ fn holds_branch(session: &Session) -> bool {
     session.is_live() || session.workspace.may_exist()
 }
 
-/// Whether now is a time to speak.
-fn polite(
+/// Returns an error unless typing is allowed now.
+fn may_type(
     session: &Session,
     interrupt: bool,
     at: Timestamp,
@@ -307,39 +312,39 @@ fn polite(
     }
 }
 
-/// Moves messages from place to place, and says what is wrong with that.
-fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(Invariant, String)> {
+/// Moves messages to their new state, and returns an invalid transition.
+fn messages(inner: &mut UniverseState, id: SessionId, event: &SessionEvent) -> Option<(Invariant, String)> {
     use SessionEvent as E;
     let book = inner.log.ledger.messages.entry(id).or_default();
     let wrong = |what: String| Some((MessagesKept, format!("{what} ({id})")));
     match event {
         E::MessageQueued { message, replaces } => {
-            if book.insert(message.no, Place::Waiting).is_some() {
+            if book.insert(message.no, MessagePlace::Waiting).is_some() {
                 return wrong(format!("message {} is queued twice", message.no));
             }
             if let Some(no) = replaces
-                && book.insert(*no, Place::Withdrawn) != Some(Place::Waiting)
+                && book.insert(*no, MessagePlace::Withdrawn) != Some(MessagePlace::Waiting)
             {
                 return wrong(format!("message {no} is replaced, though it does not wait"));
             }
         }
         E::MessageWithdrawn { no, .. } => {
-            let before = book.insert(*no, Place::Withdrawn);
-            return (before != Some(Place::Waiting))
+            let before = book.insert(*no, MessagePlace::Withdrawn);
+            return (before != Some(MessagePlace::Waiting))
                 .then(|| wrong(format!("message {no} is withdrawn, though it does not wait")))?;
         }
         E::Launching { delivery: Some(delivery), .. } | E::DeliveryStarted { delivery } => {
             return set_out(inner, id, delivery);
         }
         E::ConversationGone { .. } => {
-            for place in book.values_mut().filter(|place| matches!(place, Place::UnderWay(_))) {
-                *place = Place::Waiting;
+            for place in book.values_mut().filter(|place| matches!(place, MessagePlace::UnderWay(_))) {
+                *place = MessagePlace::Waiting;
             }
         }
         E::Accepted { delivery, .. } => {
             let mut any = false;
-            for place in book.values_mut().filter(|place| **place == Place::UnderWay(*delivery)) {
-                *place = Place::Accepted;
+            for place in book.values_mut().filter(|place| **place == MessagePlace::UnderWay(*delivery)) {
+                *place = MessagePlace::Accepted;
                 any = true;
             }
             if !any {
@@ -353,20 +358,20 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
         }
         E::TakenAfterAll { messages, .. } => {
             for no in messages {
-                if book.insert(*no, Place::Accepted) != Some(Place::Failed) {
+                if book.insert(*no, MessagePlace::Accepted) != Some(MessagePlace::Failed) {
                     return wrong(format!("message {no} is taken after all, though it was not given up"));
                 }
             }
         }
         E::DeliveryFailed { delivery, .. } => {
-            for place in book.values_mut().filter(|place| **place == Place::UnderWay(*delivery)) {
-                *place = Place::Failed;
+            for place in book.values_mut().filter(|place| **place == MessagePlace::UnderWay(*delivery)) {
+                *place = MessagePlace::Failed;
             }
         }
         E::MessagesDropped { .. } => {
             for place in book.values_mut() {
-                if matches!(place, Place::Waiting | Place::UnderWay(_)) {
-                    *place = Place::Failed;
+                if matches!(place, MessagePlace::Waiting | MessagePlace::UnderWay(_)) {
+                    *place = MessagePlace::Failed;
                 }
             }
         }
@@ -378,70 +383,72 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
     None
 }
 
-fn set_out(inner: &mut Inner, id: SessionId, delivery: &Delivery) -> Option<(Invariant, String)> {
+fn set_out(inner: &mut UniverseState, id: SessionId, delivery: &Delivery) -> Option<(Invariant, String)> {
     inner.log.ledger.deliveries.insert((id, delivery.no));
     let book = inner.log.ledger.messages.entry(id).or_default();
     for message in &delivery.messages {
-        match book.insert(message.no, Place::UnderWay(delivery.no)) {
-            Some(Place::Waiting) => {}
-            Some(Place::UnderWay(before)) if before == delivery.no => {}
+        match book.insert(message.no, MessagePlace::UnderWay(delivery.no)) {
+            Some(MessagePlace::Waiting) => {}
+            Some(MessagePlace::UnderWay(before)) if before == delivery.no => {}
             before => {
                 let what = format!("message {} sets out, but was {before:?} ({id})", message.no);
                 return Some((MessagesKept, what));
             }
         }
     }
-    // An interrupt goes ahead of what only waits for its proof.
+    // An interrupt overtakes a delivery that only waits for its proof.
     let other = !delivery.interrupt
-        && book.values().any(|place| matches!(place, Place::UnderWay(no) if *no != delivery.no));
+        && book.values().any(|place| matches!(place, MessagePlace::UnderWay(no) if *no != delivery.no));
     other.then(|| (MessagesKept, format!("delivery {} pushes another one aside ({id})", delivery.no)))
 }
 
-fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
-    let told = inner.log.ledger.problems.entry(key.clone()).or_default();
+fn incident(inner: &mut UniverseState, key: &IncidentKey, event: &IncidentEvent) {
+    let counts = inner.log.ledger.problems.entry(key.clone()).or_default();
     match event {
-        IncidentEvent::Opened { .. } => *told = Told::default(),
+        IncidentEvent::Opened { .. } => *counts = IncidentCounts::default(),
         IncidentEvent::Closed {} => {
             inner.log.ledger.problems.remove(key);
         }
         IncidentEvent::Acted { .. } => {
-            told.acted += 1;
-            let (acted, most) = (told.acted, inner.log.shadow.reaction(&key.kind, &key.subject).attempts);
+            counts.acted += 1;
+            let (acted, most) = (counts.acted, inner.log.shadow.reaction(&key.kind, &key.subject).attempts);
             inner.must(acted <= most, RetriesBounded, || format!("acted {acted} times of {most}: {key}"));
         }
         IncidentEvent::Unsaid {} | IncidentEvent::Failed { instead: true, .. } => {
-            told.acted = told.acted.saturating_sub(1);
+            counts.acted = counts.acted.saturating_sub(1);
         }
         IncidentEvent::Escalated { to: EscalationLevel::Person, .. } => {
-            told.persons += 1;
-            let persons = told.persons;
-            inner.must(persons == 1, EscalatedOnce, || format!("a person is told {persons} times: {key}"));
+            counts.persons += 1;
+            let persons = counts.persons;
+            inner
+                .must(persons == 1, EscalatedOnce, || format!("a person is notified {persons} times: {key}"));
         }
         _ => {}
     }
 }
 
-fn notice(inner: &mut Inner, key: &str, event: &NoticeEvent) {
+fn notice(inner: &mut UniverseState, key: &str, event: &NoticeEvent) {
     let most = inner.log.shadow.settings.notice_tries;
-    // What nobody has heard and was taken back may be raised again, should its problem come back.
-    if matches!(event, NoticeEvent::Withdrawn { .. }) && !inner.outside.told.contains_key(key) {
+    // A notice that was withdrawn before it reached a person may be raised again.
+    if matches!(event, NoticeEvent::Withdrawn { .. }) && !inner.outside.notified.contains_key(key) {
         inner.log.ledger.notices.remove(key);
         return;
     }
     let Some(known) = inner.log.ledger.notices.get_mut(key) else { return };
     match (event, *known) {
-        (NoticeEvent::Retried { .. }, Notice::Raised { retries }) => {
-            *known = Notice::Raised { retries: retries + 1 };
-            inner.must(retries + 1 < most, RetriesBounded, || format!("`{key}` is told too often"));
+        (NoticeEvent::Retried { .. }, NoticeProgress::Raised { retries }) => {
+            *known = NoticeProgress::Raised { retries: retries + 1 };
+            inner.must(retries + 1 < most, RetriesBounded, || format!("`{key}` is sent too often"));
         }
         (NoticeEvent::Sent {}, _) => {
-            *known = Notice::Sent;
-            let told = inner.outside.told.contains_key(key);
-            inner.must(told, PersonsTold, || format!("`{key}` counts as sent, and nobody was told"));
+            *known = NoticeProgress::Sent;
+            let notified = inner.outside.notified.contains_key(key);
+            inner
+                .must(notified, PersonsNotified, || format!("`{key}` counts as sent, and reached no person"));
         }
-        (NoticeEvent::GivenUp { .. }, Notice::Raised { retries }) => {
-            *known = Notice::GivenUp;
-            inner.must(retries + 1 >= most, PersonsTold, || format!("`{key}` is given up too early"));
+        (NoticeEvent::GivenUp { .. }, NoticeProgress::Raised { retries }) => {
+            *known = NoticeProgress::GivenUp;
+            inner.must(retries + 1 >= most, PersonsNotified, || format!("`{key}` is given up too early"));
         }
         _ => {}
     }

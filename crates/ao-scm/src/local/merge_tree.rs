@@ -1,4 +1,4 @@
-//! What merging would give, without a checkout.
+//! Merges without a checkout, by `git merge-tree`.
 
 use ao_core::Commit;
 use ao_core::pull::Mergeable;
@@ -6,36 +6,36 @@ use ao_git::GitError;
 use tracing::warn;
 
 use super::record::PullRecord;
-use super::repository::Repository;
+use super::repository::LocalRepository;
 
-/// How many merges one git is asked for. All of them fit into its pipe, so nobody waits for somebody who waits for him.
+/// The most merges per git process. So many fit into its pipe, so neither side blocks on a full one.
 const BATCH: usize = 300;
 
 /// Two commits to be merged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Pair {
+pub(super) struct CommitPair {
     pub(super) base: Commit,
     pub(super) head: Commit,
-    /// Where they parted, if git is not to find out: what was squashed into the base is known to us only.
+    /// The fork point, unless git can find it: a squash into the base is known to us only.
     pub(super) fork: Option<Commit>,
 }
 
-/// What merging gives.
+/// The outcome of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Merged {
+pub(super) enum TreeMerge {
     Tree(String),
     Conflict(Vec<String>),
 }
 
-impl Pair {
-    pub(super) fn of(pull: &PullRecord) -> Pair {
-        Pair::at(pull, &pull.head, &pull.base)
+impl CommitPair {
+    pub(super) fn of(pull: &PullRecord) -> CommitPair {
+        CommitPair::at(pull, &pull.head, &pull.base)
     }
 
-    /// The same pull request at other commits.
-    pub(super) fn at(pull: &PullRecord, head: &Commit, base: &Commit) -> Pair {
+    /// Returns the pair for the same pull request at other commits.
+    pub(super) fn at(pull: &PullRecord, head: &Commit, base: &Commit) -> CommitPair {
         let fork = pull.fork.clone().filter(|_| pull.since.is_some() && *head == pull.head);
-        Pair { base: base.clone(), head: head.clone(), fork }
+        CommitPair { base: base.clone(), head: head.clone(), fork }
     }
 
     fn line(&self) -> String {
@@ -46,33 +46,33 @@ impl Pair {
     }
 }
 
-impl Merged {
+impl TreeMerge {
     pub(super) fn mergeable(self) -> Mergeable {
         match self {
-            Merged::Tree(_) => Mergeable::Clean,
-            Merged::Conflict(files) => Mergeable::Conflict { files },
+            TreeMerge::Tree(_) => Mergeable::Clean,
+            TreeMerge::Conflict(files) => Mergeable::Conflict { files },
         }
     }
 }
 
-impl Repository {
-    pub(super) async fn merge(&self, pair: &Pair) -> Result<Merged, GitError> {
+impl LocalRepository {
+    pub(super) async fn merge(&self, pair: &CommitPair) -> Result<TreeMerge, GitError> {
         let merged = self.merge_batch(std::slice::from_ref(pair)).await?;
         merged.into_iter().next().ok_or_else(|| GitError::Failed {
             command: "merge-tree".to_owned(),
             dir: self.git.dir().to_owned(),
-            stderr: "it said nothing".to_owned(),
+            stderr: "it printed nothing".to_owned(),
         })
     }
 
-    /// Many merges in as few processes as can be. What cannot be told is `None`.
-    pub(super) async fn merge_all(&self, pairs: &[Pair]) -> Vec<Option<Merged>> {
+    /// Merges many pairs in as few processes as possible. A merge that fails is `None`.
+    pub(super) async fn merge_all(&self, pairs: &[CommitPair]) -> Vec<Option<TreeMerge>> {
         let mut all = Vec::with_capacity(pairs.len());
-        let same_base = |one: &Pair, other: &Pair| one.base == other.base;
+        let same_base = |one: &CommitPair, other: &CommitPair| one.base == other.base;
         for pairs in pairs.chunk_by(same_base).flat_map(|pairs| pairs.chunks(BATCH)) {
             match self.merge_batch(pairs).await {
                 Ok(merged) => all.extend(merged.into_iter().map(Some)),
-                // One of them spoils it for the rest, so each is asked for alone.
+                // One bad pair fails the whole batch, so retry each alone.
                 Err(err) if pairs.len() > 1 => {
                     warn!(%err, "merges could not be tried together");
                     for pair in pairs {
@@ -88,11 +88,11 @@ impl Repository {
         all
     }
 
-    /// Merges pairs with the same base, by the attributes of that: what the head says of how to merge counts once it is
-    /// merged. Neither the repository's settings nor `info/attributes` have a part in it.
-    async fn merge_batch(&self, pairs: &[Pair]) -> Result<Vec<Merged>, GitError> {
+    /// Merges pairs with the same base, by the attributes of that base: the attributes of a head count once it is
+    /// merged. Neither the repository's settings nor `info/attributes` have an effect.
+    async fn merge_batch(&self, pairs: &[CommitPair]) -> Result<Vec<TreeMerge>, GitError> {
         let Some(base) = pairs.first().map(|pair| &pair.base) else { return Ok(vec![]) };
-        let input: String = pairs.iter().map(Pair::line).collect();
+        let input: String = pairs.iter().map(CommitPair::line).collect();
         let args = [
             "merge-tree",
             "--write-tree",
@@ -109,15 +109,16 @@ impl Repository {
             false => Err(GitError::Failed {
                 command: args.join(" "),
                 dir: self.git.dir().to_owned(),
-                stderr: format!("it told {} of {} merges", merged.len(), pairs.len()),
+                stderr: format!("it output {} of {} merges", merged.len(), pairs.len()),
             }),
         }
     }
 }
 
-/// Each merge is `1` or `0`, its tree, the files in conflict, and nothing, each ended by a zero byte.
-fn parse(told: &str) -> Vec<Merged> {
-    let mut fields = told.split('\0');
+/// Parses the merges: each is `1` or `0`, its tree, the files in conflict, and an empty field, each ended by a zero
+/// byte.
+fn parse(output: &str) -> Vec<TreeMerge> {
+    let mut fields = output.split('\0');
     let mut all = vec![];
     while let (Some(status @ ("0" | "1")), Some(tree)) = (fields.next(), fields.next()) {
         let mut files: Vec<String> =
@@ -125,8 +126,8 @@ fn parse(told: &str) -> Vec<Merged> {
         files.sort();
         files.dedup();
         all.push(match status {
-            "1" => Merged::Tree(tree.to_owned()),
-            _ => Merged::Conflict(files),
+            "1" => TreeMerge::Tree(tree.to_owned()),
+            _ => TreeMerge::Conflict(files),
         });
     }
     all
@@ -137,10 +138,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_merges_are_told_one_after_another() {
-        let told = "0\0aaa\0f\0dir/g h\0\x001\0bbb\0\x001\0ccc\0\0";
-        let conflict = Merged::Conflict(vec!["dir/g h".into(), "f".into()]);
-        assert_eq!(parse(told), [conflict, Merged::Tree("bbb".into()), Merged::Tree("ccc".into())]);
+    fn several_merges_are_parsed_from_one_output() {
+        let output = "0\0aaa\0f\0dir/g h\0\x001\0bbb\0\x001\0ccc\0\0";
+        let conflict = TreeMerge::Conflict(vec!["dir/g h".into(), "f".into()]);
+        assert_eq!(parse(output), [conflict, TreeMerge::Tree("bbb".into()), TreeMerge::Tree("ccc".into())]);
         assert_eq!(parse(""), []);
     }
 }

@@ -1,5 +1,5 @@
-//! What is derived from head and base, computed anew when one of them has moved: where the change begins, how large it is,
-//! whether it merges, where its threads are.
+//! Recomputes the derived data of a pull request when its head or base has moved: fork point, size, mergeability, and
+//! the positions of threads.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,86 +9,87 @@ use ao_git::GitError;
 use tracing::warn;
 
 use super::LocalScm;
-use super::book::Entry;
-use super::record::{Fresh, PullRecord};
-use super::repository::Repository;
-use super::train::Makings;
-use super::tree::{Merged, Pair};
+use super::merge_chain::MergeCache;
+use super::merge_tree::{CommitPair, TreeMerge};
+use super::pull_records::PullEntry;
+use super::record::{FreshMerge, PullRecord};
+use super::repository::LocalRepository;
 
 /// A pull request whose record has its new head and base already.
 #[derive(Debug, Clone)]
-pub(super) struct Moved {
-    pub(super) entry: Entry,
-    pub(super) what: What,
+pub(super) struct MovedPull {
+    pub(super) entry: PullEntry,
+    pub(super) what: MoveKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum MoveKind {
     /// The head, and perhaps the base too.
     Head,
     /// The base is another branch.
     Target,
-    /// Only the tip of the base, which was here before.
+    /// Only the tip of the base has moved, from this commit.
     Base { before: Commit },
 }
 
 impl LocalScm {
-    /// Brings what is derived up to date. What cannot be told of one is left unknown, and the others have theirs.
-    pub(super) async fn renew(&self, moved: Vec<Moved>) -> Vec<Entry> {
-        // A merge whose beginning git finds by itself need not wait for what else is asked.
+    /// Recomputes the derived data. A failure leaves one pull request unknown and does not affect the others.
+    pub(super) async fn renew(&self, moved: Vec<MovedPull>) -> Vec<PullEntry> {
+        // A merge whose fork point git finds by itself does not wait for the measurements.
         let (judged, mut entries) = tokio::join!(self.judge(&moved), self.measure(&moved));
-        let Judged { heads, mut merged, mut fresh } = judged;
-        let late: Vec<&Entry> =
+        let HeadFacts { heads, mut merged, mut fresh } = judged;
+        let late: Vec<&PullEntry> =
             entries.iter().filter(|entry| !merged.contains_key(&entry.pull.number)).collect();
-        let pairs: Vec<Pair> = late.iter().map(|entry| Pair::of(&entry.pull)).collect();
+        let pairs: Vec<CommitPair> = late.iter().map(|entry| CommitPair::of(&entry.pull)).collect();
         let late: Vec<u64> = late.iter().map(|entry| entry.pull.number).collect();
         merged.extend(late.into_iter().zip(self.repository.merge_all(&pairs).await));
-        for Entry { pull, .. } in &mut entries {
-            told_of(pull, &heads);
+        for PullEntry { pull, .. } in &mut entries {
+            set_head_commit(pull, &heads);
             pull.fresh = fresh.remove(&pull.number);
             let merged = merged.remove(&pull.number).flatten();
             let merged = merged.filter(|_| !pull.unmeasured);
-            pull.mergeable = merged.map_or(Mergeable::Unknown, Merged::mergeable);
+            pull.mergeable = merged.map_or(Mergeable::Unknown, TreeMerge::mergeable);
             pull.updated_at = self.now();
         }
         entries
     }
 
-    /// Finds out whose the new heads are, and what merging gives where git finds the beginning by itself.
-    async fn judge(&self, moved: &[Moved]) -> Judged {
+    /// Reads the commits of the new heads, and merges where git finds the fork point by itself.
+    async fn judge(&self, moved: &[MovedPull]) -> HeadFacts {
         let pulls = || moved.iter().map(|moved| &moved.entry.pull).filter(|pull| pull.since.is_none());
-        let pairs: Vec<Pair> = pulls().map(Pair::of).collect();
-        let (heads, merged) = tokio::join!(self.repository.told(moved), self.repository.merge_all(&pairs));
+        let pairs: Vec<CommitPair> = pulls().map(CommitPair::of).collect();
+        let (heads, merged) =
+            tokio::join!(self.repository.head_commits(moved), self.repository.merge_all(&pairs));
         let heads = heads.unwrap_or_else(|err| {
-            warn!(%err, "what new commits say of themselves could not be read");
+            warn!(%err, "the commits of new heads could not be read");
             HashMap::new()
         });
-        let merged: HashMap<u64, Option<Merged>> = pulls().map(|pull| pull.number).zip(merged).collect();
+        let merged: HashMap<u64, Option<TreeMerge>> = pulls().map(|pull| pull.number).zip(merged).collect();
         let mut fresh = HashMap::new();
-        // Checks wait for these commits, so they are made while the rest is measured.
-        let wanted = |moved: &&Moved| moved.what == What::Head && !self.options.checks.is_empty();
-        for Moved { entry, .. } in moved.iter().filter(wanted) {
+        // Checks wait for these commits, so they are made concurrently with the measurements.
+        let wanted = |moved: &&MovedPull| moved.what == MoveKind::Head && !self.options.checks.is_empty();
+        for MovedPull { entry, .. } in moved.iter().filter(wanted) {
             let mut pull = entry.pull.clone();
-            told_of(&mut pull, &heads);
-            if let Some(Some(Merged::Tree(tree))) = merged.get(&pull.number)
+            set_head_commit(&mut pull, &heads);
+            if let Some(Some(TreeMerge::Tree(tree))) = merged.get(&pull.number)
                 && let Ok(commit) = self.merged_commit(&pull, &pull.head, &pull.base, tree).await
             {
-                fresh.insert(pull.number, Fresh { tree: tree.clone(), commit });
+                fresh.insert(pull.number, FreshMerge { tree: tree.clone(), commit });
             }
         }
-        Judged { heads, merged, fresh }
+        HeadFacts { heads, merged, fresh }
     }
 
-    /// Finds where changes begin and what they touch, and brings threads to where their lines are.
-    async fn measure(&self, moved: &[Moved]) -> Vec<Entry> {
+    /// Finds fork points and touched files, and moves threads to the new positions of their lines.
+    async fn measure(&self, moved: &[MovedPull]) -> Vec<PullEntry> {
         let repository = &self.repository;
-        let joined = repository.joined(moved, &self.makings).await;
+        let joined = repository.joined(moved, &self.merge_cache).await;
         let mut entries = Vec::with_capacity(moved.len());
-        for Moved { entry, what } in moved {
+        for MovedPull { entry, what } in moved {
             let mut entry = entry.clone();
             let pull = &mut entry.pull;
             let stays = match what {
-                What::Base { before } => {
+                MoveKind::Base { before } => {
                     let joined = joined.get(&(before.clone(), pull.base.clone()));
                     let is_known = pull.since.is_none() && !pull.unmeasured;
                     is_known && joined.is_some_and(|joined| !joined.contains(&pull.number))
@@ -100,10 +101,10 @@ impl LocalScm {
                 let begun = repository.begin(pull).await;
                 pull.unmeasured = begun.is_err();
                 if let Err(err) = begun {
-                    warn!(pull = pull.number, %err, "what a pull request changes could not be told");
+                    warn!(pull = pull.number, %err, "the change of a pull request could not be measured");
                     pull.size = ChangeSize::default();
                 }
-                if *what == What::Head || pull.fork != fork {
+                if *what == MoveKind::Head || pull.fork != fork {
                     repository.carry_threads(&mut entry).await;
                 }
             }
@@ -113,33 +114,33 @@ impl LocalScm {
     }
 }
 
-/// What is known of some pull requests, the last two by their numbers.
-struct Judged {
-    heads: HashMap<Commit, Told>,
-    merged: HashMap<u64, Option<Merged>>,
-    fresh: HashMap<u64, Fresh>,
+/// Results for some pull requests; `merged` and `fresh` are keyed by number.
+struct HeadFacts {
+    heads: HashMap<Commit, HeadCommit>,
+    merged: HashMap<u64, Option<TreeMerge>>,
+    fresh: HashMap<u64, FreshMerge>,
 }
 
-/// What a commit says of itself.
+/// Author, time and title of a commit.
 #[derive(Debug, Clone)]
-struct Told {
+struct HeadCommit {
     author: String,
     at: i64,
     title: String,
 }
 
-/// How much of a commit's first line is kept.
+/// The most characters of a commit's subject that are kept.
 const TITLE: usize = 300;
 
-fn told_of(pull: &mut PullRecord, heads: &HashMap<Commit, Told>) {
-    if let Some(told) = heads.get(&pull.head) {
-        (pull.head_author, pull.head_at) = (Some(told.author.clone()), told.at);
-        pull.head_title = Some(told.title.clone());
+fn set_head_commit(pull: &mut PullRecord, heads: &HashMap<Commit, HeadCommit>) {
+    if let Some(commit) = heads.get(&pull.head) {
+        (pull.head_author, pull.head_at) = (Some(commit.author.clone()), commit.at);
+        pull.head_title = Some(commit.title.clone());
     }
 }
 
-impl Repository {
-    /// Finds where the change begins, and measures it.
+impl LocalRepository {
+    /// Finds the fork point, and measures the change.
     async fn begin(&self, pull: &mut PullRecord) -> Result<(), GitError> {
         if pull.since.is_none() {
             let size = self.size_since_parting(&pull.base, &pull.head);
@@ -154,7 +155,7 @@ impl Repository {
         if let Some(since) = &pull.since {
             let own = self.merge_base(since, &pull.head).await?;
             fork = match (fork, own) {
-                // Once the branch has been brought onto the new base, what it stood on before tells nothing any more.
+                // Once the branch was rebased onto the new base, the commit it was stacked on is of no use any more.
                 (Some(fork), Some(own)) if !self.is_ancestor(&fork, &own).await? => {
                     pull.since = None;
                     Some(fork)
@@ -170,14 +171,14 @@ impl Repository {
         Ok(())
     }
 
-    /// What the heads that are new say of themselves.
-    async fn told(&self, moved: &[Moved]) -> Result<HashMap<Commit, Told>, GitError> {
+    /// Reads author, time and title of the new heads.
+    async fn head_commits(&self, moved: &[MovedPull]) -> Result<HashMap<Commit, HeadCommit>, GitError> {
         let heads: BTreeSet<&str> = moved
             .iter()
-            .filter(|moved| moved.what == What::Head)
+            .filter(|moved| moved.what == MoveKind::Head)
             .map(|moved| moved.entry.pull.head.as_str())
             .collect();
-        let mut told_of_heads = HashMap::new();
+        let mut commits = HashMap::new();
         for heads in heads.into_iter().collect::<Vec<_>>().chunks(500) {
             let args = [
                 "log",
@@ -187,31 +188,35 @@ impl Repository {
                 "--no-show-signature",
                 "--stdin",
             ];
-            let told = self.git.read_with(&args, &(heads.join("\n") + "\n")).await?;
-            for fields in told.split('\0').collect::<Vec<_>>().chunks(4) {
+            let output = self.git.read_with(&args, &(heads.join("\n") + "\n")).await?;
+            for fields in output.split('\0').collect::<Vec<_>>().chunks(4) {
                 if let [commit, author, at, title] = fields {
                     let at = at.trim().parse().unwrap_or(0);
                     let title = ao_core::text::sanitise(title).chars().take(TITLE).collect();
-                    let told = Told { author: (*author).to_owned(), at, title };
-                    told_of_heads.insert(Commit::new(commit.trim()), told);
+                    let head = HeadCommit { author: (*author).to_owned(), at, title };
+                    commits.insert(Commit::new(commit.trim()), head);
                 }
             }
         }
-        Ok(told_of_heads)
+        Ok(commits)
     }
 
-    /// For each move of a base from one commit to another, the pull requests whose heads have something that the base has
-    /// got by it. Only those can begin somewhere else now. A move that is missing tells nothing.
-    async fn joined(&self, all: &[Moved], makings: &Makings) -> HashMap<(Commit, Commit), BTreeSet<u64>> {
+    /// Returns, for each move of a base, the pull requests whose heads contain a commit that the base gained. Only
+    /// those can have another fork point now. A move without an entry is unknown.
+    async fn joined(
+        &self,
+        all: &[MovedPull],
+        merge_cache: &MergeCache,
+    ) -> HashMap<(Commit, Commit), BTreeSet<u64>> {
         let mut joined = HashMap::new();
         for moved in all {
-            let What::Base { before } = &moved.what else { continue };
+            let MoveKind::Base { before } = &moved.what else { continue };
             let step = (before.clone(), moved.entry.pull.base.clone());
             if joined.contains_key(&step) {
                 continue;
             }
-            // A commit that we have just made is in nobody's head.
-            if makings.leads(&step.0, &step.1) {
+            // No head contains a commit that was just made here.
+            if merge_cache.leads(&step.0, &step.1) {
                 joined.insert(step, BTreeSet::new());
                 continue;
             }
@@ -219,13 +224,13 @@ impl Repository {
             match self.have_part_in(&step.0, &step.1, &numbers).await {
                 Ok(Some(numbers)) => drop(joined.insert(step, numbers)),
                 Ok(None) => {}
-                Err(err) => warn!(%err, "what a base has got could not be told"),
+                Err(err) => warn!(%err, "the new commits of a base could not be listed"),
             }
         }
         joined
     }
 
-    /// `None` if that is quicker found out one by one.
+    /// Returns `None` if a lookup one by one is faster.
     async fn have_part_in(
         &self,
         before: &Commit,
@@ -235,14 +240,14 @@ impl Repository {
         const MOST: usize = 1000;
         let range = format!("{before}..{now}");
         let count = format!("--max-count={MOST}");
-        let told = self.git.read(&["rev-list", "--parents", &count, &range, "--"]).await?;
-        let commits: Vec<Vec<&str>> = told.lines().map(|line| line.split(' ').collect()).collect();
-        // A base that was set back, or put elsewhere, has not come from there.
+        let output = self.git.read(&["rev-list", "--parents", &count, &range, "--"]).await?;
+        let commits: Vec<Vec<&str>> = output.lines().map(|line| line.split(' ').collect()).collect();
+        // A base that was reset or replaced does not descend from there.
         if !commits.iter().flat_map(|commit| commit.iter().skip(1)).any(|parent| *parent == before.as_str()) {
             return Ok(None);
         }
         let new: BTreeSet<&str> = commits.iter().filter_map(|commit| commit.first().copied()).collect();
-        // Whoever has one of the new commits has one of the first of them.
+        // A head that has any of the new commits has one of the first of them.
         let firsts: Vec<&str> = commits
             .iter()
             .filter(|commit| !commit.iter().skip(1).any(|parent| new.contains(parent)))
@@ -255,7 +260,7 @@ impl Repository {
         self.heads_that(&contains, numbers).await.map(Some)
     }
 
-    /// Those of the pull requests whose pinned heads `git for-each-ref` tells under these conditions.
+    /// Returns the pull requests whose pinned heads `git for-each-ref` lists under these conditions.
     pub(super) async fn heads_that(
         &self,
         conditions: &[String],
