@@ -41,10 +41,10 @@ use tokio_util::sync::CancellationToken;
 use crate::errands::Errander;
 use crate::error::{CommandError, Kind};
 use crate::forecast::Forecasts;
-use crate::forge::{self, Forges, Wanted};
+use crate::forge::{Forges, Wanted};
 use crate::host::secrets::{self, Discreet, DiscreetRecords};
 use crate::power::Bus;
-use crate::{chores, ui};
+use crate::{chores, forge, ui};
 
 /// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
 pub const SHIM: &str = "shim";

@@ -15,9 +15,9 @@ use ao_ports::StoreError;
 use ao_store::ExportError;
 use camino::Utf8PathBuf;
 
-use crate::background;
-use crate::clone::CloneError;
-use crate::git_url::HasSecret;
+use crate::client::daemon_process;
+use crate::git::clone::CloneError;
+use crate::git::url::HasSecret;
 use crate::repository::RepositoryError;
 use crate::ui;
 
@@ -242,11 +242,11 @@ impl From<ClientError> for CommandError {
                 };
                 CommandError::new(Kind::NoDaemon, err).hint(hint)
             }
-            ClientError::Strange(_) => CommandError::new(Kind::OtherVersion, err)
+            ClientError::Unexpected(_) => CommandError::new(Kind::OtherVersion, err)
                 .hint("`ao start` replaces a daemon of another version; agents go on meanwhile"),
             ClientError::Hung { pid, waited, .. } => hung(pid, waited, &err),
             ClientError::Broken(_) => CommandError::environment(err),
-            ClientError::BadCall { .. } => CommandError::new(Kind::User, err),
+            ClientError::BadRequest { .. } => CommandError::new(Kind::User, err),
         }
     }
 }
@@ -258,7 +258,7 @@ fn hung(pid: Option<u32>, waited: Duration, err: &ClientError) -> CommandError {
             .hint("`ao doctor` looks for what is wrong");
     };
     let waited = waited.as_secs();
-    let (doing, first) = match background::state_of(pid) {
+    let (doing, first) = match daemon_process::state_of(pid) {
         Some('T' | 't') => ("is suspended", Some(format!("`kill -CONT {pid}` lets it go on"))),
         Some('D') => ("waits for the disk", None),
         _ => ("is running", None),

@@ -3,52 +3,30 @@
 //! The program is what most people use. Those who embed it in a program of their own begin with [`Orchestrator`] and
 //! [`run_as_helper`]; `docs/embedding.md` tells how. All else is public only so that it can be tried from tests.
 
-mod background;
-mod branch;
-mod calls;
-mod change;
 mod chores;
-mod cli;
+pub mod cli;
+mod client;
 pub mod clock;
-pub mod clone;
 mod combination;
 mod commands;
-mod complete;
-mod context;
+mod config;
 pub mod daemon;
-pub mod desktop;
 mod errands;
 pub mod error;
 mod findings;
-mod follow;
 mod forecast;
 mod forge;
-pub mod git_url;
-mod help;
+pub mod git;
 pub mod host;
-mod initial;
 mod known_agents;
-mod logs;
-mod offer;
 pub mod orchestrator;
-mod other_names;
-#[cfg(feature = "otlp")]
-mod otlp;
-mod pager;
-mod paths;
 pub mod power;
 mod program;
-pub mod reference;
-mod repeat;
 pub mod repository;
 pub mod service;
-mod settings;
 pub mod show;
-mod span;
-mod strange;
-mod typed;
+pub mod system;
 mod ui;
-mod which_project;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

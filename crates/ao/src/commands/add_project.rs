@@ -5,11 +5,12 @@ use ao_config::{Layer, LayerKind, Loaded, edit};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::change::{Change, tell_daemon};
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::edit::{Change, tell_daemon};
+use crate::config::{initial_config, settings};
 use crate::error::{CommandError, Kind};
 use crate::repository::Repository;
-use crate::{calls, initial, settings, ui};
+use crate::ui;
 
 /// Add a repository as a project
 ///
@@ -29,7 +30,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let repository = cx.wait_for(async { Ok(Repository::at(&args.path).await?) })?;
-    let Some(own) = initial::existing(&repository.root) else {
+    let Some(own) = initial_config::existing(&repository.root) else {
         let change = match Change::of_found_file(cx)? {
             Some(change) => change,
             None => Change::of_user_file(cx)?,
@@ -179,8 +180,8 @@ fn said(text: &str, name: &str, changed: bool, change: &Change, cx: &Context) ->
 fn is_looked_after(name: &str, cx: &Context) -> Result<bool, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        match calls::projects(&client).await {
-            Ok(projects) => Ok(projects.iter().any(|project| project.id == name)),
+        match client.projects().await {
+            Ok(projects) => Ok(projects.projects.iter().any(|project| project.id == name)),
             Err(err) if err.is_absence() => Ok(true),
             Err(err) => Err(err.into()),
         }

@@ -1,9 +1,9 @@
 //! `ao advise`: what matters now, and why.
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// Say what matters now and why, the most pressing first
 ///
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let mut list = cx.wait_for(async { Ok(calls::advice(&client, args.project.as_deref()).await?) })?;
+    let mut list = cx.wait_for(async { Ok(client.advice(args.project.as_deref()).await?) })?;
     list.advice.truncate(args.limit.unwrap_or(usize::MAX));
     if cx.json() {
         return Ok(ui::json(&list)?);

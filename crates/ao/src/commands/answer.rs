@@ -3,10 +3,12 @@
 use ao_api::Session;
 
 use super::told_state;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
 use crate::error::{CommandError, Kind};
 use crate::show::plain;
-use crate::{calls, complete, ui};
+use crate::ui;
 
 /// A question that replaced another one within so many seconds cannot have been read by whoever answers without its number.
 const UNREAD_SECONDS: i64 = 2;
@@ -23,7 +25,7 @@ const UNREAD_SECONDS: i64 = 2;
   ao answer my-app-3 2   the second choice, of what it asks now")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: String,
     /// `yes`, `no`, the number of a choice, or a text, as the dialog takes it
     #[arg(allow_hyphen_values = true)]
@@ -38,9 +40,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         let question = match args.question {
             Some(number) => number,
-            None => open_question(&calls::session(&client, &args.session).await?, cx)?,
+            None => open_question(&find_session(&client, &args.session).await?, cx)?,
         };
-        told_state(&calls::answer(&client, &args.session, question, &args.answer).await?, cx)
+        told_state(&client.answer(&args.session, question, &args.answer).await?, cx)
     })
 }
 

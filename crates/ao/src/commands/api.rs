@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Read, Write};
 
 use ao_api::client::{Client, ClientError, Method};
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 
 /// Call the daemon's HTTP interface, signed in as you

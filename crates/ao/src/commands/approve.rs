@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{Client, ClientError, ItemName};
 use ao_api::{MergeWish, NewReview, Pull};
 use tokio::time::sleep;
 
 use super::pr::{Which, pinned, refused};
-use crate::calls::forge::{self, Named};
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::client::retry::{self, Tries};
 use crate::error::CommandError;
-use crate::repeat::{self, Tries};
 use crate::{show, ui};
 
 /// Between two looks at whether its checks are over.
@@ -37,12 +36,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let pull = forge::pull(&client, args.which.named(project.as_deref())).await?.value.pull;
+        let pull = client.pull(args.which.named(project.as_deref())).await?.pull;
         let head = pinned(args.head.as_deref(), &pull.head);
-        let (key, verdict) = (Some(repeat::key()), "approve".to_owned());
+        let (key, verdict) = (Some(retry::key()), "approve".to_owned());
         let review = NewReview { verdict, head: Some(head.clone()), key, ..NewReview::default() };
-        let named = Named::whole(&pull.id);
-        Tries::default().call(async || forge::review(&client, named, &review).await).await?;
+        let named = ItemName::from(&pull.id);
+        Tries::default().call(async || client.review_pull(named, &review).await).await?;
         let landed = landed(&client, &pull, head).await?;
         if cx.json() {
             return Ok(ui::json(&landed)?);
@@ -58,16 +57,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 /// Merges it, once its checks are over if they run: a base that has just moved is no reason to type it again. Where approved
 /// changes are merged unasked, the approval may have done so before we come to it.
 async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, CommandError> {
-    let named = Named::whole(&pull.id);
+    let named = ItemName::from(&pull.id);
     let wish = MergeWish { head: Some(head), ..MergeWish::default() };
     let mut told = false;
     loop {
-        let err = match forge::merge(client, named, &wish).await {
+        let err = match client.merge_pull(named, &wish).reply().await {
             Ok(done) => return Ok(done.value.pull.pull),
             Err(err @ ClientError::Refused(_)) => err,
             Err(err) => return Err(err.into()),
         };
-        let now = forge::pull(client, named).await?.value.pull;
+        let now = client.pull(named).await?.pull;
         match (now.state.as_str(), now.checks.as_str()) {
             ("merged", _) => return Ok(now),
             ("open", "pending") => {}

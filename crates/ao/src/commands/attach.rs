@@ -10,9 +10,11 @@ use std::io::IsTerminal;
 
 use self::keys::Keys;
 use self::room::{Left, Room};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
 use crate::error::{CommandError, Kind};
-use crate::{calls, complete, ui};
+use crate::ui;
 
 /// Look into the terminal of a session, and take it over
 ///
@@ -26,7 +28,7 @@ use crate::{calls, complete, ui};
   ao attach my-app-3 --detach-keys ctrl-p,ctrl-q")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: String,
     /// Only look: nothing that is typed reaches the agent, and its terminal keeps its size
     #[arg(long, short)]
@@ -43,7 +45,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
     let client = cx.client()?;
     let (name, left) = cx.wait_for(async {
-        let session = calls::session(&client, &args.session).await?;
+        let session = find_session(&client, &args.session).await?;
         let name = session.name.clone();
         let mut room = Room::enter(client, session, args.read_only, args.detach_keys.clone()).await?;
         let left = room.stay().await;

@@ -7,10 +7,11 @@ use ao_api::client::ClientError;
 
 use super::new::How;
 use super::spawn;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_of_issue;
 use crate::error::{CommandError, Kind};
-use crate::which_project::project_of_issue;
-use crate::{calls, complete, ui};
+use crate::ui;
 
 /// Start a session for each of several issues
 ///
@@ -25,7 +26,7 @@ pub(crate) struct Args {
     #[arg(required = true)]
     issues: Vec<String>,
     /// The project they belong to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     #[command(flatten)]
     how: How,
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                 issue: Some(issue.clone()),
                 ..args.how.wish()
             };
-            match calls::spawn(&client, &wish).await {
+            match client.spawn(&wish).await {
                 Ok(spawned) if cx.json() => ui::json(&spawned)?,
                 Ok(spawned) => ui::line(format_args!("{issue} → {}", spawn::told(&spawned)))?,
                 Err(ClientError::Refused(problem)) => {

@@ -1,9 +1,9 @@
 //! `ao budget`: what is spent of what.
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// Show what is spent of each budget, and which accounts a provider refuses
 ///
@@ -19,7 +19,7 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let budgets = cx.wait_for(async { Ok(calls::budgets(&client).await?) })?;
+    let budgets = cx.wait_for(async { Ok(client.budgets().await?) })?;
     if cx.json() {
         return Ok(ui::json(&budgets)?);
     }

@@ -3,7 +3,7 @@
 use clap_complete::env::Shells;
 
 use crate::cli::COMPLETE;
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 
 /// Print the completion script for a shell

@@ -5,9 +5,10 @@ use std::io;
 use ao_config::{Key, names};
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{complete, ui};
+use crate::ui;
 
 /// Tell what can be said in the configuration
 ///
@@ -21,7 +22,7 @@ use crate::{complete, ui};
   ao config-help budget                all keys that have to do with budgets")]
 pub(crate) struct Args {
     /// A key, or a word to look for
-    #[arg(add = complete::config_keys())]
+    #[arg(add = completers::config_keys())]
     key: Option<String>,
 }
 

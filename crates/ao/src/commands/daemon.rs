@@ -14,15 +14,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{self, Word};
+use crate::cli::context::Context;
+use crate::client::daemon_process::{self, Word};
 use crate::clock::SystemClock;
-use crate::context::Context;
-use crate::daemon::{self, Daemon};
+use crate::daemon::Daemon;
 use crate::error::{CommandError, Kind};
 use crate::host::configs::InForce;
 use crate::host::{TheHost, force, secrets};
 use crate::power::Bus;
-use crate::{logs, paths, ui};
+use crate::system::{daemon_log, paths};
+use crate::{daemon, ui};
 
 /// Be the daemon, in the foreground
 ///
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     // One that is started in the foreground may have files of its shell open; its agents get none of them.
     ao_process::descriptors::keep_from_children().map_err(CommandError::environment)?;
     let data_dir = cx.data_dir()?;
-    background::make_data_dir(&data_dir)?;
+    daemon_process::make_data_dir(&data_dir)?;
     // Dropped behind the runtime, when no git of ours runs any more.
     let _scratch = ao_git::ScratchGuard;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -72,13 +73,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Result<(), CommandError> {
     // Tokens of the user's may be in its environment, and agents run as the same user.
     ao_process::close_to_others().map_err(CommandError::environment)?;
-    let log = background::log_file(data_dir);
+    let log = daemon_process::log_file(data_dir);
     // Kept to the end, when the last spans are sent.
     let _traces = if args.background {
-        let traces = logs::to_file(log.as_std_path());
+        let traces = daemon_log::to_file(log.as_std_path());
         Some(traces.map_err(|err| CommandError::environment(format!("`{log}` cannot be written: {err}")))?)
     } else {
-        logs::to_stderr()
+        daemon_log::to_stderr()
     };
     let lock = Arc::new(lock_when_free(data_dir).await?);
     let mut configs = InForce::open(data_dir)?;
@@ -288,7 +289,7 @@ fn bind(configs: &InForce, port: Option<u16>) -> Bind {
 fn about(data_dir: &Utf8Path, socket: &Utf8Path, log: &Utf8Path) -> About {
     About {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        build: background::build(),
+        build: daemon_process::build(),
         api: VERSION,
         pid: std::process::id(),
         started_at: ao_api::Timestamp::now(),

@@ -3,9 +3,10 @@
 use ao_api::client::Client;
 use serde_json::json;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{calls, desktop, ui};
+use crate::system::desktop;
+use crate::ui;
 
 /// Open the dashboard in a browser
 ///
@@ -25,7 +26,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let url = calls::daemon(&client).await?.url.ok_or_else(|| {
+        let url = client.daemon().await?.url.ok_or_else(|| {
             CommandError::new(Kind::Config, "the daemon that runs has no address for browsers").hint(
                 "look at `port` and `dashboard.enabled` with `ao config show`, then `ao stop && ao start`",
             )
@@ -54,6 +55,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 /// The address that signs a browser in, once. The code stands behind `#`, which browsers never send anywhere.
 pub(crate) async fn address(client: &Client, url: &str) -> Result<String, CommandError> {
-    let code = calls::sign_in(client).await?.token;
+    let code = client.sign_in().await?.token;
     Ok(format!("{}/#code={code}", url.trim_end_matches('/')))
 }

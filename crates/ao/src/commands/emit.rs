@@ -3,11 +3,12 @@
 use ao_api::NewEvent;
 
 use super::reactions::{data, told};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_about;
 use crate::error::CommandError;
 use crate::show::{Canvas, plain};
-use crate::which_project::project_about;
-use crate::{complete, ui};
+use crate::ui;
 
 /// Tell of an event of your own, and have done what is configured for it
 ///
@@ -24,13 +25,13 @@ pub(crate) struct Args {
     /// Its name, as the configuration has it
     event: String,
     /// The session that it is about [default: an agent's own]
-    #[arg(long, add = complete::sessions(), conflicts_with = "pr")]
+    #[arg(long, add = completers::sessions(), conflicts_with = "pr")]
     session: Option<String>,
     /// The pull request that it is about: `7`, `my-app!7`, a branch
-    #[arg(long, value_name = "PR", alias = "pull", add = complete::pulls())]
+    #[arg(long, value_name = "PR", alias = "pull", add = completers::pulls())]
     pr: Option<String>,
     /// The project that it is about, or that of the pull request [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     /// What conditions and messages know as `data`: `key=value`, or a JSON object
     #[arg(long, value_name = "KEY=VALUE|JSON")]

@@ -1,9 +1,10 @@
 //! `ao explain`: what speaks for and against the state of a session.
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// Explain the state of a session: what was seen, which rule won, what to do
 ///
@@ -15,13 +16,13 @@ use crate::{calls, complete, ui};
   ao explain my-app-3 --json | jq '.rules[] | select(.won)'")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: String,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let explanation = cx.wait_for(async { Ok(calls::explain(&client, &args.session).await?) })?;
+    let explanation = cx.wait_for(async { Ok(client.explain(&args.session).await?) })?;
     if cx.json() {
         return Ok(ui::json(&explanation)?);
     }

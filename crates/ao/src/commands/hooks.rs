@@ -4,11 +4,12 @@ use ao_api::{HookLog, HookTest, Hooks};
 use ao_core::hook::HookPoint;
 use clap::builder::PossibleValuesParser;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_about;
 use crate::error::{CommandError, Kind};
-use crate::show::{self, Canvas, Cell, Column, Table};
-use crate::which_project::project_about;
-use crate::{calls, complete, ui};
+use crate::show::{Canvas, Cell, Column, Table};
+use crate::{show, ui};
 
 /// See which hooks there are, read what they said, and try them
 ///
@@ -40,7 +41,7 @@ enum Command {
   ao hooks list --project my-app --json | jq -r '.hooks[].command'")]
 struct List {
     /// Only those of this project
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -67,10 +68,10 @@ struct Test {
     #[arg(value_parser = PossibleValuesParser::new(HookPoint::ALL.map(HookPoint::word)))]
     point: String,
     /// The session that the document is about
-    #[arg(long, short, add = complete::sessions())]
+    #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
     /// The project whose hooks they are [default: the session's, or the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 fn list(args: &List, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let hooks = cx.wait_for(async { Ok(calls::hooks(&client, args.project.as_deref()).await?) })?;
+    let hooks = cx.wait_for(async { Ok(client.hooks(args.project.as_deref()).await?) })?;
     if cx.json() {
         return Ok(ui::json(&hooks)?);
     }
@@ -115,13 +116,13 @@ fn listed(hooks: &Hooks) -> Table {
 fn logs(args: &Logs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     if let Some(id) = &args.id {
-        let log = cx.wait_for(async { Ok(calls::hook_log(&client, id).await?) })?;
+        let log = cx.wait_for(async { Ok(client.hook_log(id).await?) })?;
         if cx.json() {
             return Ok(ui::json(&log)?);
         }
         return Ok(ui::text(ao_core::text::sanitise(log.text.as_deref().unwrap_or_default()))?);
     }
-    let logs = cx.wait_for(async { Ok(calls::hook_logs(&client).await?) })?;
+    let logs = cx.wait_for(async { Ok(client.hook_logs().await?) })?;
     if cx.json() {
         return Ok(ui::json(&logs)?);
     }
@@ -152,7 +153,7 @@ fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
         let project_id =
             project_about(&client, args.session.as_deref(), None, args.project.as_deref()).await?;
         let test = HookTest { project_id, session: args.session.clone() };
-        Ok(calls::hook_test(&client, &args.point, &test).await?)
+        Ok(client.test_hook(&args.point, &test).await?)
     })?;
     if tested.results.is_empty() {
         return Err(CommandError::new(Kind::User, format!("no hook is configured at `{}`", args.point))

@@ -2,13 +2,15 @@
 
 use serde_json::json;
 
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::check_offer;
+use crate::config::initial_config::{Initial, Wishes};
 use crate::error::CommandError;
-use crate::findings::{self, ConfigFinding};
+use crate::findings::ConfigFinding;
 use crate::host::configs;
-use crate::initial::{Initial, Wishes};
 use crate::repository::Repository;
-use crate::{offer, paths, ui};
+use crate::system::paths;
+use crate::{findings, ui};
 
 /// Write a configuration file for this repository
 ///
@@ -57,7 +59,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     };
     let mut initial = cx.wait_for(Initial::choose(&repository, &wishes))?;
     initial.can_be_written(&repository.root, args.force)?;
-    initial.settle_checks(!args.yes && !cx.json() && offer::can_ask())?;
+    initial.settle_checks(!args.yes && !cx.json() && check_offer::can_ask())?;
     let file = initial.write(&repository.root, args.force)?;
     let findings = cx.wait_for(findings::of(&configs::load(Some(&file))?, cx))?;
     if cx.json() {

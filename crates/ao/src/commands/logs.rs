@@ -8,10 +8,12 @@ use ao_api::client::{Client, ClientError};
 use tokio::time::Instant;
 
 use super::wait;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::event_watch::News;
+use crate::client::{event_watch, find_session};
 use crate::error::CommandError;
-use crate::follow::News;
-use crate::{calls, complete, follow, ui};
+use crate::ui;
 
 /// An answer that came sooner than this was not waited for.
 const AT_ONCE: Duration = Duration::from_millis(300);
@@ -31,7 +33,7 @@ const LARGEST_TAIL: u64 = 32 * 1024 * 1024;
   ao logs my-app-3 --setup")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: String,
     /// Go on showing what comes, until the program ends
     #[arg(long, short, conflicts_with = "setup")]
@@ -50,7 +52,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         if !args.setup {
             return output(args, &client, cx).await;
         }
-        let log = calls::setup_log(&client, &args.session).await?;
+        let log = client.setup_log(&args.session).await?;
         if log.is_empty() && !cx.json() {
             ui::note(format_args!("no set-up commands were run for `{}`", args.session));
         }
@@ -63,7 +65,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), CommandError> {
     // By its id from here on: what a name begins with may soon be the beginning of another.
-    let session = calls::session(client, &args.session).await?;
+    let session = find_session(client, &args.session).await?;
     let mut from = 0;
     if let Some(lines) = args.tail {
         let piece = last_piece(client, &session.id, lines).await?;
@@ -77,13 +79,13 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
     let mut rests = false;
     loop {
         let asked = Instant::now();
-        let asked_for = calls::output(client, &session.id, from, args.follow).await;
+        let asked_for = client.output(&session.id, from, args.follow).await;
         let piece = match or_nothing(asked_for, client, &session.id, from).await {
             Ok(piece) => piece,
             // A long wait can outlast the daemon; the output is kept, so nothing is missed.
-            Err(err) if args.follow && follow::is_away(&err) => {
-                let here = async || calls::session(client, &session.id).await.map(Some);
-                follow::until(client, None, here).await?;
+            Err(err) if args.follow && event_watch::is_away(&err) => {
+                let here = async || find_session(client, &session.id).await.map(Some);
+                event_watch::until(client, None, here).await?;
                 continue;
             }
             Err(err) => return Err(err.into()),
@@ -113,7 +115,7 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
 
 /// Whether a session has no process and gets none unless a person does something.
 async fn can_only_rest(client: &Client, session: &str) -> Result<bool, CommandError> {
-    let session = calls::session(client, session).await?;
+    let session = find_session(client, session).await?;
     let rests = wait::can_only_rest(&session.status.state);
     if session.status.state == "setup_failed" {
         let name = &session.name;
@@ -127,7 +129,7 @@ async fn can_only_rest(client: &Client, session: &str) -> Result<bool, CommandEr
 /// The end of what there is, cut to so many lines. More and more of it is asked for until they are in it.
 async fn last_piece(client: &Client, session: &str, lines: usize) -> Result<Output, CommandError> {
     let mut size = SMALL_TAIL;
-    let mut piece = or_nothing(calls::output_tail(client, session, size).await, client, session, 0).await?;
+    let mut piece = or_nothing(client.output_tail(session, size).await, client, session, 0).await?;
     let mut is_all = piece.from == 0;
     // The first line may be the rest of one, so there has to be one more.
     while !is_all && line_ends(&piece.text) <= lines && size < LARGEST_TAIL {
@@ -151,7 +153,7 @@ async fn or_nothing(
     const BEFORE: [&str; 4] = ["queued", "setting_up", "setup_failed", "starting"];
     match answer {
         Err(ClientError::Refused(problem)) if problem.word() == "unreadable-output" => {
-            let state = calls::session(client, session).await?.status.state;
+            let state = find_session(client, session).await?.status.state;
             match BEFORE.contains(&state.as_str()) {
                 true => Ok(Output { from, next: from, text: String::new(), ended: false }),
                 false => Err(ClientError::Refused(problem)),
@@ -163,9 +165,9 @@ async fn or_nothing(
 
 /// What lies between two places, as one piece.
 async fn read(client: &Client, session: &str, from: u64, end: u64) -> Result<Output, CommandError> {
-    let mut all = calls::output(client, session, from, false).await?;
+    let mut all = client.output(session, from, false).await?;
     while all.next < end {
-        let piece = calls::output(client, session, all.next, false).await?;
+        let piece = client.output(session, all.next, false).await?;
         if piece.next <= all.next {
             break;
         }

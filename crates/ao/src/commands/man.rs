@@ -6,10 +6,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Command;
 use clap_mangen::Man;
 
-use crate::cli;
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::ui;
+use crate::{cli, ui};
 
 /// Print a page of the manual, or write all pages to a folder
 #[derive(Debug, clap::Args)]

@@ -2,10 +2,10 @@
 
 use ao_api::Session;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::ui;
+use crate::show::Canvas;
+use crate::{show, ui};
 
 pub(crate) mod add_project;
 pub(crate) mod advise;

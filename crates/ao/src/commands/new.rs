@@ -4,10 +4,10 @@ use ao_api::NewSession;
 use ao_api::client::Client;
 
 use super::spawn;
-use crate::complete;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::{project, project_of_issue};
 use crate::error::CommandError;
-use crate::which_project::{project, project_of_issue};
 
 /// Start a session from a title
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// What is to be done, in one line
     title: String,
     /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     /// The issue it is for, which must exist; one issue never gets two sessions
     #[arg(long, short)]

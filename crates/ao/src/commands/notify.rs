@@ -2,10 +2,10 @@
 
 use ao_api::{ChannelTest, NotifyChannel, NotifyTest};
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::show::{Canvas, Cell, Column, Table};
-use crate::{calls, ui};
+use crate::ui;
 
 /// See and try the channels by which people are told
 #[derive(Debug, clap::Args)]
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 fn list(cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let channels = cx.wait_for(async { Ok(calls::notify_list(&client).await?) })?;
+    let channels = cx.wait_for(async { Ok(client.notify_channels().await?) })?;
     if cx.json() {
         ui::json(&channels)?;
     } else {
@@ -72,7 +72,7 @@ fn list(cx: &Context) -> Result<(), CommandError> {
 fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let test = NotifyTest { channels: args.channels.clone(), level: args.level.clone() };
-    let tests = cx.wait_for(async { Ok(calls::notify_test(&client, &test).await?) })?;
+    let tests = cx.wait_for(async { Ok(client.test_notify(&test).await?) })?;
     if cx.json() {
         ui::json(&tests)?;
     } else {

@@ -1,9 +1,13 @@
 //! `ao open`: a session where one can look at it.
 
 use super::dashboard;
-use crate::context::Context;
+
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
 use crate::error::CommandError;
-use crate::{calls, complete, desktop, ui};
+use crate::system::desktop;
+use crate::ui;
 
 /// Open a session in the dashboard
 ///
@@ -16,7 +20,7 @@ use crate::{calls, complete, desktop, ui};
   ao attach my-app-3         its terminal, here")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: String,
     /// Only print the address of its page
     #[arg(long)]
@@ -26,9 +30,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let session = calls::session(&client, &args.session).await?;
+        let session = find_session(&client, &args.session).await?;
         let name = &session.name;
-        let Some(url) = calls::daemon(&client).await?.url else {
+        let Some(url) = client.daemon().await?.url else {
             ui::note("the daemon has no address for browsers; this shows its terminal here");
             return Ok(ui::line(format_args!("ao attach {name}"))?);
         };

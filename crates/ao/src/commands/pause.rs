@@ -1,9 +1,10 @@
 //! `ao pause`: no further turn until it is resumed.
 
 use super::told_state;
-use crate::context::Context;
+
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::{calls, complete};
 
 /// Hold a session back: it gets no further turn until it is resumed
 ///
@@ -14,7 +15,7 @@ use crate::{calls, complete};
   ao resume my-app-3")]
 pub(crate) struct Args {
     /// The sessions
-    #[arg(required = true, value_name = "SESSION", add = complete::sessions())]
+    #[arg(required = true, value_name = "SESSION", add = completers::sessions())]
     sessions: Vec<String>,
 }
 
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         for session in &args.sessions {
-            told_state(&calls::pause(&client, session).await?, cx)?;
+            told_state(&client.pause(session).await?, cx)?;
         }
         Ok(())
     })

@@ -1,9 +1,9 @@
 //! `ao plan`: what would run when, and why the rest waits.
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// Show what runs, what would run next, and why the rest waits
 ///
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let plan = cx.wait_for(async { Ok(calls::plan(&client, args.project.as_deref()).await?) })?;
+    let plan = cx.wait_for(async { Ok(client.plan(args.project.as_deref()).await?) })?;
     if cx.json() {
         return Ok(ui::json(&plan)?);
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::show::{Cell, Column, Table};
 use crate::ui;

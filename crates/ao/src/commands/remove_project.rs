@@ -7,10 +7,12 @@ use ao_config::{LayerKind, names};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::change::{Change, tell_daemon};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::config::edit::{Change, tell_daemon};
+use crate::config::settings;
 use crate::error::{CommandError, Kind};
-use crate::{calls, complete, settings, ui};
+use crate::ui;
 
 /// Stop looking after a repository; nothing of it is deleted
 ///
@@ -22,7 +24,7 @@ use crate::{calls, complete, settings, ui};
   ao stop --project my-app --all && ao remove-project my-app")]
 pub(crate) struct Args {
     /// The project's name
-    #[arg(add = complete::projects())]
+    #[arg(add = completers::projects())]
     project: String,
 }
 
@@ -53,8 +55,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 fn known_to_daemon(cx: &Context) -> Result<Option<Vec<Project>>, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        match calls::projects(&client).await {
-            Ok(known) => Ok(Some(known)),
+        match client.projects().await {
+            Ok(known) => Ok(Some(known.projects)),
             Err(err) if err.is_absence() => Ok(None),
             Err(err) => Err(err.into()),
         }
@@ -65,7 +67,7 @@ fn known_to_daemon(cx: &Context) -> Result<Option<Vec<Project>>, CommandError> {
 fn forget(name: &str, cx: &Context) -> Result<bool, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        match calls::forget_project(&client, name).await {
+        match client.forget_project(name).await {
             Ok(()) => Ok(true),
             Err(ClientError::Refused(problem))
                 if matches!(problem.word(), "configured" | "unknown-project") =>

@@ -5,9 +5,9 @@ use std::time::Duration;
 use ao_api::Resume;
 
 use super::told_state;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::{completers, duration_arg};
 use crate::error::CommandError;
-use crate::{calls, complete, span};
 
 /// Let a paused session go on, with new limits if a budget was spent
 ///
@@ -21,7 +21,7 @@ use crate::{calls, complete, span};
   ao resume my-app-3 --of project-day --usd 20   today's limit of its project")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: String,
     /// Whose limit it is: the session's own, or one that it shares with others
     #[arg(long, value_name = "BUDGET", value_parser = ["session", "task", "project", "project-day", "day"])]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long)]
     turns: Option<u64>,
     /// The longest it may work: 30m, 2h
-    #[arg(long, value_parser = span::parse)]
+    #[arg(long, value_parser = duration_arg::parse)]
     time: Option<Duration>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         turns: args.turns,
         seconds: args.time.map(|time| time.as_secs()),
     };
-    cx.wait_for(async { told_state(&calls::resume(&client, &args.session, &limits).await?, cx) })
+    cx.wait_for(async { told_state(&client.resume(&args.session, &limits).await?, cx) })
 }
 
 fn dollars(typed: &str) -> Result<f64, String> {

@@ -3,8 +3,7 @@
 use ao_api::ReviewerWish;
 
 use super::pr::Which;
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::{show, ui};
 
@@ -32,10 +31,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let wish = ReviewerWish { agent: args.agent.clone(), prompt: args.prompt.clone() };
     let answer = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        Ok(forge::reviewer(&client, args.which.named(project.as_deref()), &wish).await?)
+        Ok(client.start_reviewer(args.which.named(project.as_deref()), &wish).reply().await?)
     })?;
     if cx.json() {
-        return Ok(ui::raw(answer.raw())?);
+        return Ok(ui::raw(answer.json())?);
     }
     let (title, name) = (ui::TITLE, show::plain(&answer.value.session.name));
     let does = if answer.value.created { "reviews" } else { "reviews already" };

@@ -1,14 +1,15 @@
 //! `ao review-check`: what reviewers and checks still want, and whether the agents know.
 
-use ao_api::client::Client;
+use ao_api::client::{Client, PullQuery};
 use ao_api::{Explanation, Incident, Pull, Session};
 use serde::Serialize;
 
-use crate::calls::forge::{self, Named, Query};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
 use crate::error::CommandError;
-use crate::show::{self, Canvas, Cell, Column, Table};
-use crate::{calls, complete, ui};
+use crate::show::{Canvas, Cell, Column, Table};
+use crate::{show, ui};
 
 /// Show pull requests with open reviews, and whether their agents were told
 ///
@@ -21,10 +22,10 @@ use crate::{calls, complete, ui};
   ao review-check --project my-app --json")]
 pub(crate) struct Args {
     /// Only this session
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: Option<String>,
     /// Only those of this project
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -73,8 +74,8 @@ struct LookedAt {
 
 async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), CommandError> {
     let sessions = match &args.session {
-        Some(session) => vec![calls::session(client, session).await?],
-        None => calls::sessions(client).await?.sessions,
+        Some(session) => vec![find_session(client, session).await?],
+        None => client.sessions().await?.sessions,
     };
     let meant = |session: &&Session| {
         args.project.as_ref().is_none_or(|project| *project == session.project_id)
@@ -94,7 +95,7 @@ async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), Com
             ..Open::default()
         };
         if session.incidents > 0 {
-            let Explanation { incidents, .. } = calls::explain(client, &session.id).await?;
+            let Explanation { incidents, .. } = client.explain(&session.id).await?;
             found.incidents = incidents.into_iter().filter(is_of_a_review).collect();
         }
         for pull in pulls.iter().filter(|pull| pull.session.as_ref() == Some(&session.name)) {
@@ -114,8 +115,9 @@ async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), Com
 
 /// The open pull requests, as far as forges can be asked.
 async fn pulls(args: &Args, client: &Client) -> Vec<Pull> {
-    let query = Query::new().maybe("project", args.project.as_deref()).with("state", "open");
-    match forge::pulls(client, query).await {
+    let query =
+        PullQuery { project: args.project.clone(), state: Some("open".into()), ..PullQuery::default() };
+    match client.pulls(&query).await {
         Ok(pulls) => pulls.pulls,
         Err(err) => {
             // To programs too: a list with nothing in it would be taken for reviews with nothing in them.
@@ -130,7 +132,7 @@ async fn pulls(args: &Args, client: &Client) -> Vec<Pull> {
 
 /// What reviewers still want of it, if they want something.
 async fn review(client: &Client, pull: &Pull) -> Result<Option<OpenReview>, CommandError> {
-    let threads = forge::pull(client, Named::whole(&pull.id)).await?.value.threads;
+    let threads = client.pull(&pull.id).await?.threads;
     let review = OpenReview {
         pull: pull.id.clone(),
         title: pull.title.clone(),

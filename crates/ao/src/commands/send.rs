@@ -8,10 +8,12 @@ use ao_api::{MessageSent, MessageState, NewMessage};
 use camino::Utf8PathBuf;
 use tokio::time::{Instant, sleep};
 
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::{completers, duration_arg};
+use crate::client::retry::{KNOCK, Tries};
+use crate::client::{find_session, retry};
 use crate::error::{CommandError, Kind};
-use crate::repeat::{self, KNOCK, Tries};
-use crate::{calls, complete, span, ui};
+use crate::ui;
 
 /// What the daemon waits at most in one call.
 const ONE_CALL: u64 = 300;
@@ -30,7 +32,7 @@ const ONE_CALL: u64 = 300;
   ao send my-app-3 \"When you have time: update the docs\" --no-wait")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: String,
     /// What to say; `-` reads it from stdin
     #[arg(required_unless_present = "file", conflicts_with = "file", allow_hyphen_values = true)]
@@ -42,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long)]
     interrupt: bool,
     /// How long to wait for the agent to take it: 30, 30s, 5m, 2h
-    #[arg(long, short, default_value = "2m", value_parser = span::parse)]
+    #[arg(long, short, default_value = "2m", value_parser = duration_arg::parse)]
     timeout: Duration,
     /// Do not wait: it is queued, and that is all that is known
     #[arg(long, conflicts_with = "timeout")]
@@ -96,8 +98,8 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
     let deadline = Instant::now() + args.timeout;
     // By its id, because a key is known to one session only: a beginning of a name that now means another would have the
     // text taken for a new message there.
-    let session = calls::session(client, &args.session).await?.id;
-    let key = repeat::key();
+    let session = find_session(client, &args.session).await?.id;
+    let key = retry::key();
     let mut tries = Tries::until(deadline);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -108,7 +110,7 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
             key: Some(key.clone()),
             wait_seconds: (!args.no_wait).then_some(u32::try_from(seconds).unwrap_or(u32::MAX)),
         };
-        match calls::send(client, &session, &message).await {
+        match client.send(&session, &message).await {
             Ok(sent) => {
                 tries.answered();
                 let settled = matches!(sent.message.state, MessageState::Accepted | MessageState::Failed);

@@ -7,12 +7,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 use tokio::process::Command as Program;
 
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::initial_config::write_whole;
 use crate::error::{CommandError, Kind};
-use crate::initial::write_whole;
-use crate::program::{self, ProgramError};
+use crate::program::ProgramError;
 use crate::service::{MARK, Service, launchd, systemd};
-use crate::ui;
+use crate::{program, ui};
 
 /// Let the daemon start with your login
 ///

@@ -1,14 +1,14 @@
 //! `ao spawn`: a session from an issue.
 
-use ao_api::client::Client;
+use ao_api::client::{Client, ItemName};
 use ao_api::{NewSession, Spawned};
 
 use super::new::How;
-use crate::calls::forge::{self, Named};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_of_issue;
 use crate::error::CommandError;
-use crate::which_project::project_of_issue;
-use crate::{calls, complete, ui};
+use crate::ui;
 
 /// Start a session for an issue
 ///
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// The issue, as its tracker calls it: 42, #42, my-app#42, GH-789
     issue: String,
     /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     #[command(flatten)]
     how: How,
@@ -52,11 +52,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 /// Asks for a session and tells what came of it.
 pub(super) async fn one(client: &Client, wish: &NewSession, cx: &Context) -> Result<(), CommandError> {
-    let spawned = calls::spawn(client, wish).await?;
+    let spawned = client.spawn(wish).await?;
     if let Some(pull) = wish.claim_pr {
         let name = pull.to_string();
-        let named = Named { name: &name, project: Some(&spawned.session.project_id) };
-        if forge::pull(client, named).await.is_err() {
+        let named = ItemName { name: &name, project: Some(&spawned.session.project_id) };
+        if client.pull(named).await.is_err() {
             ui::note(format_args!(
                 "the project's forge does not know pull request {pull}: only its commits are there, from its remote"
             ));

@@ -1,24 +1,26 @@
 //! `ao start`: one daemon, this repository in its care, and a word on where everything is.
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{Client, ClientError, ItemName};
 use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
 use ao_config::ConfigError;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::background::{self, How, Joined};
-use crate::calls::forge::says_project;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::client::daemon_process::{self, How, Joined};
+use crate::client::project_choice::project_of_issue;
+use crate::config::check_offer;
+use crate::config::initial_config::{Initial, Wishes, existing};
+use crate::config::untrusted_config::strange;
 use crate::error::{CommandError, Kind};
-use crate::findings::{self, ConfigFinding};
-use crate::git_url::GitUrl;
+use crate::findings::ConfigFinding;
+use crate::git::clone;
+use crate::git::url::GitUrl;
 use crate::host::configs;
 use crate::host::force::agents_of;
-use crate::initial::{Initial, Wishes, existing};
 use crate::repository::Repository;
-use crate::strange::strange;
-use crate::which_project::project_of_issue;
-use crate::{calls, clone, combination, desktop, offer, paths, ui};
+use crate::system::{desktop, paths};
+use crate::{combination, findings, ui};
 
 /// Start the daemon, or join the one that runs, and take care of a repository
 ///
@@ -94,7 +96,7 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
             Some(file)
         }
         Found::Repository(repository) => {
-            let asks = !args.yes && !cx.json() && offer::can_ask();
+            let asks = !args.yes && !cx.json() && check_offer::can_ask();
             Some(configure(&repository, asks, &mut notes).await?)
         }
         Found::Nothing => None,
@@ -103,14 +105,14 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
     let findings = working(findings::of(&loaded, cx).await?)?;
     let enabled = config.is_some() && combination::has_orchestrator(&loaded, &agents_of(&loaded));
     let opens = loaded.config.dashboard.open;
-    let mut joined = background::ensure(cx, args.port, config.clone()).await?;
+    let mut joined = daemon_process::ensure(cx, args.port, config.clone()).await?;
     let mut projects: Vec<String> = Vec::new();
     if let Some(file) = &config {
         let project = NewProject { config: file.to_string() };
         let added: Projects = match joined.client.post("/api/projects", &project).await {
             // It was about to end when it answered.
             Err(ClientError::Unreachable { .. }) if joined.how == How::Ran => {
-                joined = background::ensure(cx, args.port, config.clone()).await?;
+                joined = daemon_process::ensure(cx, args.port, config.clone()).await?;
                 joined.client.post("/api/projects", &project).await?
             }
             added => added?,
@@ -146,11 +148,11 @@ async fn started_again(
     projects: &[String],
     notes: &mut Vec<String>,
 ) -> Result<(), CommandError> {
-    for project in calls::projects(client).await? {
+    for project in client.projects().await?.projects {
         if project.stopped_by.is_none() || !(projects.is_empty() || projects.contains(&project.id)) {
             continue;
         }
-        let project = calls::start_work(client, &project.id).await?;
+        let project = client.start_work(&project.id).await?;
         if project.auto_assign {
             notes.push(format!("automatic assignment is on again for {}", project.id));
         }
@@ -170,7 +172,7 @@ fn working(findings: Vec<ConfigFinding>) -> Result<Vec<ConfigFinding>, CommandEr
 /// The project that an issue is looked for in: the one that was started, or the one of this folder, if there are several.
 async fn project_of(issue: &str, started: &Started) -> Result<Option<String>, CommandError> {
     match &started.projects[..] {
-        _ if says_project(issue) => Ok(None),
+        _ if ItemName::has_project(issue) => Ok(None),
         [only] => Ok(Some(only.clone())),
         _ => project_of_issue(&started.joined.client, issue, None).await,
     }

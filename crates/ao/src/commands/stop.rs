@@ -10,9 +10,11 @@ use futures::StreamExt;
 use futures::stream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::{completers, duration_arg};
+use crate::client::{DELETED, daemon_process, event_watch, find_session};
 use crate::error::{CommandError, Kind};
-use crate::{background, calls, complete, follow, show, span, ui};
+use crate::{show, ui};
 
 /// Calls that are made at the same time.
 const AT_ONCE: usize = 16;
@@ -32,19 +34,19 @@ const AT_ONCE: usize = 16;
   ao stop --all && ao stop           everything")]
 pub(crate) struct Args {
     /// The sessions
-    #[arg(value_name = "SESSION", conflicts_with = "all", add = complete::sessions())]
+    #[arg(value_name = "SESSION", conflicts_with = "all", add = completers::sessions())]
     sessions: Vec<String>,
     /// All sessions that have not ended
     #[arg(long)]
     all: bool,
     /// With `--all`: only those of this project
-    #[arg(long, short, requires = "all", add = complete::projects())]
+    #[arg(long, short, requires = "all", add = completers::projects())]
     project: Option<String>,
     /// Why, for the record
     #[arg(long)]
     why: Option<String>,
     /// How long to wait for each to end: 30, 30s, 5m
-    #[arg(long, short, default_value = "2m", value_parser = span::parse)]
+    #[arg(long, short, default_value = "2m", value_parser = duration_arg::parse)]
     timeout: Duration,
 }
 
@@ -63,18 +65,17 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 /// Ends all sessions, of one project or of all, after seeing to it that no further one begins by itself.
 async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let all = calls::sessions(client).await?.sessions;
+    let all = client.sessions().await?.sessions;
     if let Some(project) = &args.project {
         known_project(client, project, &all).await?;
     }
     let is_meant = |project: &str| args.project.as_ref().is_none_or(|meant| meant == project);
     let mut quiet = Vec::new();
-    for project in calls::projects(client).await?.into_iter().filter(|project| is_meant(&project.id)) {
-        quiet
-            .extend(Some(calls::stop_work(client, &project.id).await?).filter(|project| project.auto_assign));
+    for project in client.projects().await?.projects.into_iter().filter(|project| is_meant(&project.id)) {
+        quiet.extend(Some(client.stop_work(&project.id).await?).filter(|project| project.auto_assign));
     }
     let live = async || {
-        let all = calls::sessions(client).await?.sessions.into_iter();
+        let all = client.sessions().await?.sessions.into_iter();
         let meant =
             all.filter(|session| !show::is_over(&session.status.state) && is_meant(&session.project_id));
         Ok::<Vec<String>, CommandError>(meant.map(|session| session.id).collect())
@@ -102,7 +103,7 @@ async fn known_project(client: &Client, project: &str, all: &[Session]) -> Resul
     if all.iter().any(|session| session.project_id == project) {
         return Ok(());
     }
-    let projects = calls::projects(client).await?;
+    let projects = client.projects().await?.projects;
     if projects.iter().any(|known| known.id == project) {
         return Ok(());
     }
@@ -204,9 +205,9 @@ pub(super) async fn one(
 }
 
 async fn begin(client: &Client, session: &str, order: &Stop) -> Result<Stopping, CommandError> {
-    let known = calls::session(client, session).await?;
+    let known = find_session(client, session).await?;
     if !show::is_over(&known.status.state) {
-        calls::stop(client, &known.id, order).await?;
+        client.stop(&known.id, order).await?;
     }
     Ok(Stopping { named: session.to_owned(), id: known.id })
 }
@@ -214,14 +215,14 @@ async fn begin(client: &Client, session: &str, order: &Stop) -> Result<Stopping,
 async fn finish(client: &Client, stopping: &Stopping, until: Instant) -> Result<Session, CommandError> {
     let Stopping { named, id } = stopping;
     let ended = async || {
-        let session = calls::session(client, id).await?;
+        let session = find_session(client, id).await?;
         Ok(show::is_over(&session.status.state).then_some(session))
     };
     let waited = async {
         match ended().await {
             // Most have ended by now, and need no stream of events.
             Ok(Some(session)) => Ok(session),
-            _ => follow::until(client, Some(id), ended).await,
+            _ => event_watch::until(client, Some(id), ended).await,
         }
     };
     timeout_at(until, waited).await.unwrap_or_else(|_| {
@@ -233,7 +234,7 @@ async fn finish(client: &Client, stopping: &Stopping, until: Instant) -> Result<
 fn told(session: &Session) -> String {
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);
     match &session.workspace {
-        Some(tree) if tree.state == calls::DELETED => {
+        Some(tree) if tree.state == DELETED => {
             format!(
                 "{title}{name}{title:#}: {state}; its folder {} was deleted, and what was committed is on the branch {}; \
                  `ao session restore {name}` makes the folder again",
@@ -251,7 +252,7 @@ fn told(session: &Session) -> String {
 }
 
 async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
-    let stopping = match background::stop(client).await {
+    let stopping = match daemon_process::stop(client).await {
         Ok(stopping) => stopping,
         Err(err) if err.is_absence() => {
             if !cx.json() {
@@ -261,7 +262,7 @@ async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
         }
         Err(err) => return Err(err.into()),
     };
-    background::still_there(stopping.pid)?;
+    daemon_process::still_there(stopping.pid)?;
     if cx.json() {
         return Ok(ui::json(&stopping)?);
     }

@@ -1,8 +1,9 @@
 //! `ao trust-project`: a person's word that a repository is as it should be.
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::{calls, complete, show, ui};
+use crate::{show, ui};
 
 /// Confirm what was changed in a repository while agents were at work
 ///
@@ -15,15 +16,15 @@ use crate::{calls, complete, show, ui};
   ao trust-project my-app")]
 pub(crate) struct Args {
     /// The project's name
-    #[arg(add = complete::projects())]
+    #[arg(add = completers::projects())]
     project: String,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let (confirmed, trust) = cx.wait_for(async {
-        let confirmed = calls::trust_project(&client, &args.project).await?;
-        Ok((confirmed, calls::repository_trust(&client, &args.project).await?))
+        let confirmed = client.trust_project(&args.project).await?;
+        Ok((confirmed, client.repository_trust(&args.project).await?))
     })?;
     if cx.json() {
         return Ok(ui::json(&confirmed)?);

@@ -6,9 +6,11 @@ use ao_api::client::Client;
 use ao_api::{Explanation, Session};
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::{daemon_process, find_session};
 use crate::error::{CommandError, Kind};
-use crate::{background, calls, complete, show, ui};
+use crate::{show, ui};
 
 /// Compare what ao believes with what is there
 ///
@@ -21,7 +23,7 @@ use crate::{background, calls, complete, show, ui};
   ao doctor    looks at the machine rather than at the sessions")]
 pub(crate) struct Args {
     /// Only this session
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: Option<String>,
 }
 
@@ -67,8 +69,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 async fn compare(args: &Args, client: &Client) -> Result<Report, CommandError> {
     let mut report = Report::default();
-    let daemon = calls::daemon(client).await?;
-    if daemon.build != background::build() {
+    let daemon = client.daemon().await?;
+    if daemon.build != daemon_process::build() {
         let what =
             "is of another build than this program; `ao start` replaces it, and agents go on meanwhile";
         report.differences.push(Difference { session: None, what: what.into() });
@@ -78,14 +80,14 @@ async fn compare(args: &Args, client: &Client) -> Result<Report, CommandError> {
         report.differences.push(Difference { session: None, what });
     }
     let sessions = match &args.session {
-        Some(session) => vec![calls::session(client, session).await?],
-        None => calls::sessions(client).await?.sessions,
+        Some(session) => vec![find_session(client, session).await?],
+        None => client.sessions().await?.sessions,
     };
     report.sessions = sessions.len();
     for session in &sessions {
         let mut found = folders(session, |path| Path::new(path).join(".git").exists());
         if runs(&session.status.state) {
-            found.extend(process(&calls::explain(client, &session.id).await?));
+            found.extend(process(&client.explain(&session.id).await?));
         }
         let name = &session.name;
         report

@@ -5,10 +5,12 @@ use std::time::Duration;
 use ao_api::Session;
 use ao_core::session::StatusWord;
 
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::{completers, duration_arg};
+use crate::client::{event_watch, find_session};
 use crate::error::{CommandError, Kind};
-use crate::show::{self, Canvas};
-use crate::{calls, complete, follow, span, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// Every state that a session can be in; and the two of the classic four that stand for several of them.
 pub(super) const STATES: [&str; 19] = [
@@ -54,13 +56,13 @@ pub(super) fn is_one_of(state: &str, asked: &[String]) -> bool {
   ao wait my-app-3 --for merged --timeout 2h")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: String,
     /// The states to wait for
     #[arg(long = "for", required = true, value_delimiter = ',', value_name = "STATE", value_parser = STATES)]
     states: Vec<String>,
     /// How long at most: 30, 30s, 5m, 2h [default: without end]
-    #[arg(long, short, value_parser = span::parse)]
+    #[arg(long, short, value_parser = duration_arg::parse)]
     timeout: Option<Duration>,
 }
 
@@ -70,9 +72,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let mut last = None;
         let waiting = async {
             // By its id from here on: what a name begins with may soon be the beginning of another.
-            let id = calls::session(&client, &args.session).await?.id;
-            follow::until(&client, Some(&id), async || {
-                let session = calls::session(&client, &id).await?;
+            let id = find_session(&client, &args.session).await?.id;
+            event_watch::until(&client, Some(&id), async || {
+                let session = find_session(&client, &id).await?;
                 let state = session.status.state.as_str();
                 let wanted = is_one_of(state, &args.states);
                 // A spent budget is no rest, but nothing more comes of it until somebody allows it.

@@ -17,13 +17,14 @@ mod services;
 use ao_config::{Loaded, Problem};
 use serde_json::{Value, json};
 
+use crate::cli::context::Context;
+use crate::combination;
+use crate::error::CommandError;
+use crate::host::force::strange_tools;
+
 pub(crate) use self::facts::{MachineFacts, desktop};
 pub(crate) use self::programs::PROGRAM;
 pub(crate) use self::services::not_available;
-use crate::combination;
-use crate::context::Context;
-use crate::error::CommandError;
-use crate::host::force::strange_tools;
 
 /// How much a finding stands in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

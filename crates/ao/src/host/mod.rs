@@ -38,11 +38,11 @@ use tokio_util::sync::CancellationToken;
 use self::configs::InForce;
 use self::secrets::Secrets;
 use self::views::Views;
-use crate::chores;
-use crate::combination::{self, Unfit};
+use crate::combination::Unfit;
 use crate::daemon::Daemon;
 use crate::error::{CommandError, Kind};
-use crate::repository::{self, Repository};
+use crate::repository::Repository;
+use crate::{chores, combination, repository};
 
 /// The daemon, its configuration, and what is told of it.
 pub(crate) struct TheHost {

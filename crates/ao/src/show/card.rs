@@ -166,7 +166,7 @@ fn runs_in(session: &Session) -> String {
 fn workspace(tree: &Tree) -> String {
     match tree.state.as_str() {
         "ready" => tree.path.clone(),
-        crate::calls::DELETED => {
+        crate::client::DELETED => {
             format!("{} was deleted; the session goes on in a new one from its branch", tree.path)
         }
         state => format!("{} ({state})", tree.path),

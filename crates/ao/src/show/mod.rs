@@ -15,6 +15,7 @@ mod explain;
 mod fleet;
 mod issue;
 mod list;
+pub(crate) mod pager;
 mod plan;
 mod prose;
 mod pull;

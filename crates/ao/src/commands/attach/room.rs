@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use ao_api::Session;
-use ao_api::client::{Client, ClientError, Said};
+use ao_api::client::{Client, ClientError, TerminalFrame};
 use ao_api::terminal::{FromServer, FromViewer};
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
@@ -164,19 +164,23 @@ impl Room {
         }
     }
 
-    fn hear(&mut self, said: Said) -> Result<Option<Left>, CommandError> {
+    fn hear(&mut self, said: TerminalFrame) -> Result<Option<Left>, CommandError> {
         match said {
-            Said::Word(FromServer::Keyframe { columns, rows }) => self.keyframe = Some((columns, rows)),
-            Said::Word(FromServer::Ended { code }) => return Ok(Some(Left::Ended(code))),
-            Said::Word(FromServer::Control { yours: true }) if self.standing == Standing::Lost => {
+            TerminalFrame::Control(FromServer::Keyframe { columns, rows }) => {
+                self.keyframe = Some((columns, rows))
+            }
+            TerminalFrame::Control(FromServer::Ended { code }) => return Ok(Some(Left::Ended(code))),
+            TerminalFrame::Control(FromServer::Control { yours: true })
+                if self.standing == Standing::Lost =>
+            {
                 self.stand(Standing::Control)?;
             }
-            Said::Word(FromServer::Control { yours: false }) if self.has_control() => {
+            TerminalFrame::Control(FromServer::Control { yours: false }) if self.has_control() => {
                 self.stand(Standing::Lost)?;
             }
             // A refusal is of something typed while control went to another, of which we are told as well.
-            Said::Word(_) => {}
-            Said::Output { from, bytes } => {
+            TerminalFrame::Control(_) => {}
+            TerminalFrame::Output { from, bytes } => {
                 let (out, shown) = match self.keyframe.take() {
                     Some(size) => (self.picture.keyframe(size, &bytes), from),
                     None => (self.picture.output(&bytes), from + bytes.len() as u64),

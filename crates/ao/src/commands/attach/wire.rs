@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError, Hear, Said, Talk};
+use ao_api::client::{Client, ClientError, TerminalFrame, TerminalReader, TerminalWriter};
 use ao_api::terminal::FromViewer;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -25,7 +25,7 @@ enum Out {
 }
 
 pub(super) struct Wire {
-    hear: Hear,
+    reader: TerminalReader,
     out: mpsc::Sender<Out>,
     waiting: VecDeque<Out>,
     talks: JoinHandle<()>,
@@ -37,18 +37,18 @@ impl Wire {
             Ok(terminal) => terminal?,
             Err(_) => return Err(ClientError::Broken("the daemon does not answer".into())),
         };
-        let (hear, talk) = terminal.split();
+        let (reader, writer) = terminal.split();
         let (out, said) = mpsc::channel(1);
-        let talks = tokio::spawn(send(talk, said));
-        Ok(Wire { hear, out, waiting: VecDeque::new(), talks })
+        let talks = tokio::spawn(send(writer, said));
+        Ok(Wire { reader, out, waiting: VecDeque::new(), talks })
     }
 
     /// What comes next; meanwhile what waits is sent. Can be dropped and called again.
-    pub(super) async fn next(&mut self) -> Result<Option<Said>, ClientError> {
+    pub(super) async fn next(&mut self) -> Result<Option<TerminalFrame>, ClientError> {
         loop {
             tokio::select! {
-                said = self.hear.next() => return said,
-                // If nobody sends any more the connection is broken, of which the other half tells.
+                frame = self.reader.next() => return frame,
+                // If the sending task has ended, the connection is broken; the reader reports that.
                 Ok(permit) = self.out.reserve(), if !self.waiting.is_empty() => {
                     if let Some(out) = self.waiting.pop_front() {
                         permit.send(out);
@@ -79,7 +79,7 @@ impl Wire {
 
     /// Sends what waits, and goes.
     pub(super) async fn close(self) {
-        let Wire { hear, out, waiting, talks } = self;
+        let Wire { reader, out, waiting, talks } = self;
         let goodbye = async {
             for word in waiting {
                 if out.send(word).await.is_err() {
@@ -91,19 +91,19 @@ impl Wire {
         };
         // Whoever is gone need not be told.
         let _ = timeout(GOODBYE, goodbye).await;
-        drop(hear);
+        drop(reader);
     }
 }
 
-async fn send(mut talk: Talk, mut said: mpsc::Receiver<Out>) {
+async fn send(mut writer: TerminalWriter, mut said: mpsc::Receiver<Out>) {
     while let Some(out) = said.recv().await {
         let sent = match out {
-            Out::Type(bytes) => talk.type_bytes(bytes).await,
-            Out::Say(word) => talk.say(&word).await,
+            Out::Type(bytes) => writer.type_bytes(bytes).await,
+            Out::Say(word) => writer.send(&word).await,
         };
         if sent.is_err() {
             return;
         }
     }
-    talk.close().await;
+    writer.close().await;
 }

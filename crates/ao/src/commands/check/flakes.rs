@@ -2,11 +2,12 @@
 
 use ao_api::{Flake, Flakes};
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_id;
 use crate::error::CommandError;
 use crate::show::{Canvas, Cell, Column, Table};
-use crate::which_project::project_id;
-use crate::{calls, complete, ui};
+use crate::ui;
 
 /// List failures that went away when the same commit was checked again
 ///
@@ -17,7 +18,7 @@ use crate::{calls, complete, ui};
   ao check flakes --json | jq -r '.flakes[] | select(.times > 3) | .check'")]
 pub(crate) struct Args {
     /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let listed = cx.wait_for(async {
         let project = project_id(&client, args.project.as_deref()).await?;
-        Ok(calls::forge::flakes(&client, &project).await?)
+        Ok(client.flakes(&project).await?)
     })?;
     if cx.json() {
         return Ok(ui::json(&listed)?);

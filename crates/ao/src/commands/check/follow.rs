@@ -10,10 +10,10 @@ use ao_api::client::{Client, ClientError};
 use futures::future::try_join_all;
 use tokio::time::{Instant, sleep};
 
-use crate::calls::forge;
+use crate::client::event_watch;
 use crate::error::{CommandError, Kind};
 use crate::show::check::{is_bad, is_pending};
-use crate::{follow, show, ui};
+use crate::{show, ui};
 
 /// An answer that came sooner than this was not waited for.
 const AT_ONCE: Duration = Duration::from_millis(300);
@@ -60,7 +60,7 @@ async fn one(client: &Client, run: &CheckRun, from: u64, out: &mut Out) -> Resul
     let mut away_since = None;
     loop {
         let asked = Instant::now();
-        match forge::check_log(client, &run.id, from, true).await {
+        match client.check_log(&run.id, from, true).await {
             Ok(piece) => {
                 away_since = None;
                 out.put(&piece.text)?;
@@ -76,14 +76,14 @@ async fn one(client: &Client, run: &CheckRun, from: u64, out: &mut Out) -> Resul
             }
             // It has put out nothing yet, or never will: it may be over before it began.
             Err(ClientError::Refused(problem)) if problem.status == 404 => {
-                if !is_pending(&forge::check_run(client, &run.id).await?.state) {
+                if !is_pending(&client.check_run(&run.id).await?.state) {
                     break;
                 }
                 sleep(AT_ONCE).await;
             }
-            Err(err) if follow::is_away(&err) => {
+            Err(err) if event_watch::is_away(&err) => {
                 let since = *away_since.get_or_insert_with(Instant::now);
-                if since.elapsed() > follow::AWAY {
+                if since.elapsed() > event_watch::AWAY {
                     return Err(err.into());
                 }
                 sleep(AT_ONCE).await;
@@ -93,7 +93,7 @@ async fn one(client: &Client, run: &CheckRun, from: u64, out: &mut Out) -> Resul
     }
     out.end()?;
     loop {
-        let run = forge::check_run(client, &run.id).await?;
+        let run = client.check_run(&run.id).await?;
         if !is_pending(&run.state) {
             return Ok(run);
         }

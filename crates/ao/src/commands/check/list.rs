@@ -1,15 +1,15 @@
 //! `ao check list`: what is checked, and how it went.
 
-use ao_api::client::Client;
+use ao_api::client::{CheckRunQuery, Client};
 use ao_api::{Check, CheckRun, CheckRuns, Checks};
 use serde::Serialize;
 
-use crate::calls::forge::{self, Query};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_id;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project_id;
-use crate::{complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// List the checks of a project and their last runs
 ///
@@ -22,13 +22,13 @@ use crate::{complete, ui};
   ao check list --json | jq -r '.runs[] | select(.state == \"failed\") | .id'")]
 pub(crate) struct Args {
     /// Only runs for this pull request
-    #[arg(long, value_name = "PR", add = complete::pulls())]
+    #[arg(long, value_name = "PR", add = completers::pulls())]
     pull: Option<String>,
     /// At most so many runs
     #[arg(long, default_value_t = 20)]
     limit: usize,
     /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -72,14 +72,9 @@ async fn look(args: &Args, client: &Client) -> Result<(String, Listed), CommandE
         (None, Some((project, _))) if !project.is_empty() => project.to_owned(),
         _ => project_id(client, None).await?,
     };
-    let Checks { checks, proposed } = forge::checks(client, &project).await?;
-    let CheckRuns { mut runs } = super::runs(
-        client,
-        Some(&project),
-        args.pull.as_deref(),
-        Query::new().with("limit", &args.limit.to_string()),
-    )
-    .await?;
+    let Checks { checks, proposed } = client.project_checks(&project).await?;
+    let query = CheckRunQuery { limit: Some(args.limit), ..CheckRunQuery::default() };
+    let CheckRuns { mut runs } = super::runs(client, Some(&project), args.pull.as_deref(), query).await?;
     runs.truncate(args.limit);
     Ok((project, Listed { checks, proposed, runs }))
 }

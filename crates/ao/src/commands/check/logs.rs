@@ -5,8 +5,7 @@ use std::io::{IsTerminal, Write};
 use ao_api::CheckLog;
 
 use super::{Which, follow};
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui;
 
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let id = run.same_as.clone().unwrap_or_else(|| run.id.clone());
         let mut from = 0;
         loop {
-            let piece = forge::check_log(&client, &id, from, false).await?;
+            let piece = client.check_log(&id, from, false).await?;
             let more = piece.next > from;
             from = piece.next;
             if more {
@@ -53,12 +52,12 @@ async fn follow_on(
     cx: &Context,
 ) -> Result<(), CommandError> {
     if !cx.json() {
-        let run = forge::check_run(client, run).await?;
+        let run = client.check_run(run).await?;
         return follow::output(client, &run, from).await.map(|_| ());
     }
     let mut from = from;
     loop {
-        let piece = forge::check_log(client, run, from, true).await?;
+        let piece = client.check_log(run, from, true).await?;
         from = piece.next;
         show(&piece, cx)?;
         if piece.ended {

@@ -7,15 +7,16 @@ mod logs;
 mod rerun;
 mod run;
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{CheckRunQuery, Client, ClientError};
 use ao_api::{CheckRun, CheckRuns};
 
-pub(super) use self::follow::{Watched, verdict};
-use crate::calls::forge::{self, Query};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::{project, project_of_pull};
 use crate::error::{CommandError, Kind};
-use crate::which_project::{project, project_of_pull};
-use crate::{complete, show};
+use crate::show;
+
+pub(super) use self::follow::{Watched, verdict};
 
 /// Run checks, list them and read what they say
 ///
@@ -61,27 +62,30 @@ struct Which {
     #[arg(value_name = "RUN|CHECK")]
     run: String,
     /// Only runs for this pull request
-    #[arg(long, value_name = "PR", add = complete::pulls())]
+    #[arg(long, value_name = "PR", add = completers::pulls())]
     pull: Option<String>,
     /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
 impl Which {
     async fn find(&self, client: &Client) -> Result<CheckRun, CommandError> {
-        match forge::check_run(client, &self.run).await {
+        match client.check_run(&self.run).await {
             Ok(run) => return Ok(run),
             Err(ClientError::Refused(problem)) if problem.status == 404 => {}
             Err(err) => return Err(err.into()),
         }
         let of = async |query| runs(client, self.project.as_deref(), self.pull.as_deref(), query).await;
         // The newest come first.
-        let named = of(Query::new().with("check", &self.run).with("limit", "1")).await?.runs;
+        let named =
+            of(CheckRunQuery { check: Some(self.run.clone()), limit: Some(1), ..CheckRunQuery::default() })
+                .await?
+                .runs;
         if let Some(run) = named.into_iter().find(|run| run.check == self.run) {
             return Ok(run);
         }
-        let others = of(Query::new()).await?.runs;
+        let others = of(CheckRunQuery::default()).await?.runs;
         let mut names: Vec<String> =
             others.iter().map(|run| format!("`{}`", show::plain(&run.check))).collect();
         names.sort();
@@ -100,12 +104,12 @@ async fn runs(
     client: &Client,
     named: Option<&str>,
     pull: Option<&str>,
-    query: Query,
+    query: CheckRunQuery,
 ) -> Result<CheckRuns, CommandError> {
     let project = match pull {
         Some(pull) => project_of_pull(client, pull, named).await?,
         None => project(client, named).await?,
     };
-    let query = query.maybe("project", project.as_deref()).maybe("pull", pull);
-    Ok(forge::check_runs(client, query).await?)
+    let query = CheckRunQuery { project, pull: pull.map(str::to_owned), ..query };
+    Ok(client.check_runs(&query).await?)
 }

@@ -4,7 +4,7 @@ use ao_api::CheckWish;
 
 use super::Which;
 use super::run::followed;
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 
 /// Run a check once more, although it has a result

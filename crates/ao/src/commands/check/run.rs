@@ -3,12 +3,12 @@
 use ao_api::{CheckRuns, CheckWish};
 
 use super::follow;
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::{project, project_of_pull};
 use crate::error::{CommandError, Kind};
-use crate::show::{self, Canvas};
-use crate::which_project::{project, project_of_pull};
-use crate::{complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// Run checks and follow what they say
 ///
@@ -23,7 +23,7 @@ use crate::{complete, ui};
   ao check run 7 --no-follow    only starts them")]
 pub(crate) struct Args {
     /// The pull request: 7, !7 or my-app!7
-    #[arg(value_name = "PR", required_unless_present = "revision", add = complete::pulls())]
+    #[arg(value_name = "PR", required_unless_present = "revision", add = completers::pulls())]
     pull: Option<String>,
     /// A branch or commit, as it is
     #[arg(long, value_name = "REV", conflicts_with = "pull")]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_follow: bool,
     /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -68,17 +68,17 @@ pub(super) async fn followed(
     no_follow: bool,
     cx: &Context,
 ) -> Result<(), CommandError> {
-    let begun = forge::run_checks(client, wish).await?;
+    let begun = client.run_checks(wish).reply().await?;
     if begun.value.runs.is_empty() {
         if cx.json() {
-            ui::raw(begun.raw())?;
+            ui::raw(begun.json())?;
         }
         return Err(CommandError::new(Kind::User, "there is nothing to run: the project has no such checks")
             .hint("`ao check list` shows what is configured, and what could be"));
     }
     if no_follow {
         return match cx.json() {
-            true => Ok(ui::raw(begun.raw())?),
+            true => Ok(ui::raw(begun.json())?),
             false => Ok(ui::text(show::runs(&begun.value.runs, Canvas::here()))?),
         };
     }

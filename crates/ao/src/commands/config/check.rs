@@ -5,10 +5,11 @@ use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::no_file;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::CommandError;
-use crate::findings::{self, ConfigFinding};
-use crate::{settings, ui};
+use crate::findings::ConfigFinding;
+use crate::{findings, ui};
 
 /// Check the configuration without starting anything
 ///

@@ -3,10 +3,11 @@
 use ao_config::edit;
 use serde_json::json;
 
-use crate::change::{Change, tell_daemon};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::config::edit::{Change, tell_daemon};
 use crate::error::CommandError;
-use crate::{complete, ui};
+use crate::ui;
 
 /// Change one key of the configuration file
 ///
@@ -20,7 +21,7 @@ use crate::{complete, ui};
   ao config set --user lifecycle.maxParallelAgents 8")]
 pub(crate) struct SetArgs {
     /// Which key, such as `defaults.runtime`; `ao config-help` lists them
-    #[arg(add = complete::config_keys())]
+    #[arg(add = completers::config_keys())]
     key: String,
     /// The value, as it would stand in the file
     #[arg(allow_hyphen_values = true)]
@@ -37,7 +38,7 @@ pub(crate) struct SetArgs {
   ao config unset --user lifecycle.maxParallelAgents")]
 pub(crate) struct UnsetArgs {
     /// Which key, such as `defaults.runtime`
-    #[arg(add = complete::config_keys())]
+    #[arg(add = completers::config_keys())]
     key: String,
     /// Change your own file, `~/.config/ao/config.yaml`, instead of the project's
     #[arg(long)]

@@ -5,7 +5,7 @@ mod edit;
 mod path;
 mod show;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 
 /// Check, show and change the configuration

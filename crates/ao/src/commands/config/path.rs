@@ -4,9 +4,10 @@ use ao_config::LayerKind;
 use serde_json::{Value, json};
 
 use super::no_file;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::CommandError;
-use crate::{settings, ui};
+use crate::ui;
 
 /// Print which files count here, the one that counts most last
 #[derive(Debug, clap::Args)]

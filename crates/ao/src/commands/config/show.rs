@@ -3,9 +3,10 @@
 use ao_api::ConfigShown;
 
 use super::no_file;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::CommandError;
-use crate::{settings, ui};
+use crate::ui;
 
 /// Print what is configured, all files in one
 ///

@@ -14,10 +14,11 @@ mod view;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-pub(crate) use self::sample::Tale;
-use self::stage::Stage;
 use crate::error::{CommandError, Kind};
 use crate::ui;
+
+pub(crate) use self::sample::Tale;
+use self::stage::Stage;
 
 /// See six issues become merges at once, on a throw-away repository
 ///

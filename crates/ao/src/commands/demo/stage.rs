@@ -16,9 +16,10 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::sample::{self, PROJECT};
 use super::{Args, failed};
+use crate::client::daemon_process;
 use crate::clock::SystemClock;
 use crate::error::CommandError;
-use crate::{background, paths};
+use crate::system::paths;
 
 /// What the scripted agent is called in the configuration.
 const SCRIPTED: &str = "scripted";
@@ -133,7 +134,7 @@ impl Stage {
 
     async fn end_daemon(&self) -> Result<(), CommandError> {
         let client = Client::socket(paths::way_in(&self.data_dir())?);
-        let Ok(Some(daemon)) = background::running(&client).await else { return Ok(()) };
+        let Ok(Some(daemon)) = daemon_process::running(&client).await else { return Ok(()) };
         let Some(pid) = i32::try_from(daemon.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
         // With whoever asks us to end in a hurry, it may be slower than that.
         let _ = self.try_ao(&["stop"]).await;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use ao_api::client::{Client, Events};
+use ao_api::client::{Client, EventStream, PullQuery};
 use ao_api::{Pull, Session};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
@@ -21,8 +21,6 @@ use super::sample::{PROTECTED, Tale};
 use super::stage::Stage;
 use super::view::{Scene, Tone, View};
 use super::{Args, ending, failed};
-use crate::calls;
-use crate::calls::forge::{self, Query};
 use crate::error::CommandError;
 
 /// How long all of it may take: scripts are quick, models are not.
@@ -58,7 +56,7 @@ pub(super) struct Part {
 pub(super) struct Story<'a> {
     stage: &'a Stage,
     client: Client,
-    events: Events,
+    events: EventStream,
     pub(super) history: History,
     pub(super) view: View,
     /// In the order of [`Tale::ALL`].
@@ -153,7 +151,7 @@ impl Story<'_> {
                 Some(event) => self.history.take(&event),
                 None => return Err(failed("the daemon has gone away".into())),
             }
-            // Events come in bursts; one look after a burst is enough.
+            // EventStream come in bursts; one look after a burst is enough.
             quiet = Duration::from_millis(30);
             if Instant::now() > latest {
                 break;
@@ -163,8 +161,9 @@ impl Story<'_> {
     }
 
     async fn look(&mut self) -> Result<(), CommandError> {
-        let sessions = calls::sessions(&self.client).await?.sessions;
-        let pulls = forge::pulls(&self.client, Query::new().with("state", "all")).await?.pulls;
+        let sessions = self.client.sessions().await?.sessions;
+        let pulls =
+            self.client.pulls(&PullQuery { state: Some("all".into()), ..PullQuery::default() }).await?.pulls;
         let elapsed = self.view.elapsed();
         for (number, part) in (1..).zip(&mut self.parts) {
             let issue = number.to_string();
@@ -279,7 +278,7 @@ impl Story<'_> {
             };
             let number = pull.number.to_string();
             if tale == Tale::Review && !self.asked_for_more {
-                let detail = forge::pull(&self.client, forge::Named::whole(&pull.id)).await?.value;
+                let detail = self.client.pull(&pull.id).await?;
                 let Some(file) = detail.files.first() else { continue };
                 let (at, ask) =
                     (format!("{file}:2"), "What if no number is given? It should greet once then.");

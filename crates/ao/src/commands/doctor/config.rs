@@ -4,12 +4,12 @@ use ao_config::Loaded;
 use camino::Utf8PathBuf;
 
 use super::finding::Finding;
+use crate::config::initial_config::{Initial, Wishes};
 use crate::error::CommandError;
 use crate::findings::{ConfigFinding, PROGRAM, Severity};
 use crate::forge::policy::on_base;
-use crate::initial::{Initial, Wishes};
-use crate::paths;
 use crate::repository::Repository;
+use crate::system::paths;
 
 pub(super) async fn file(loaded: &Result<Loaded, CommandError>, found: &[ConfigFinding]) -> Vec<Finding> {
     match loaded {

@@ -3,15 +3,17 @@
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::os::unix::fs::FileTypeExt;
 
-use ao_api::Daemon;
-use ao_api::client::{Client, ClientError, IssuesWanted};
+use ao_api::client::{Client, ClientError, IssueQuery};
+use ao_api::{Daemon, Projects};
 use ao_config::Loaded;
 use camino::Utf8Path;
 
 use super::finding::Finding;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::client::daemon_process;
 use crate::error::CommandError;
-use crate::{background, calls, paths, show, ui};
+use crate::system::paths;
+use crate::{show, ui};
 
 pub(super) async fn running(
     data_dir: &Utf8Path,
@@ -66,7 +68,7 @@ fn described(daemon: &Daemon, loaded: Option<&Loaded>) -> Vec<Finding> {
         )
         .means("they may not understand each other; agents go on while the daemon is replaced")
         .fix("ao start")
-    } else if daemon.build != background::build() {
+    } else if daemon.build != daemon_process::build() {
         Finding::warning("daemon", format!("{runs}; it is another build than this one"))
             .means("agents go on while the daemon is replaced")
             .fix("ao start")
@@ -94,8 +96,8 @@ fn described(daemon: &Daemon, loaded: Option<&Loaded>) -> Vec<Finding> {
 
 /// Files of issues that cannot be read as they are.
 async fn issues(client: &Client) -> Vec<Finding> {
-    let wanted = IssuesWanted { limit: Some(1), ..IssuesWanted::default() };
-    let Ok(listed) = client.issues(&wanted).await else { return vec![] };
+    let query = IssueQuery { limit: Some(1), ..IssueQuery::default() };
+    let Ok(listed) = client.issues(&query).await else { return vec![] };
     let wrong = |warning: String| {
         Finding::warning("issues", show::plain(&warning))
             .means("such an issue is left out, or not as it was meant, until the file is mended")
@@ -106,8 +108,9 @@ async fn issues(client: &Client) -> Vec<Finding> {
 /// The programs that git may run for each project, and what of its repository waits for a person's word.
 async fn repositories(client: &Client) -> Vec<Finding> {
     let mut findings = vec![];
-    for project in calls::projects(client).await.unwrap_or_default() {
-        let Ok(trust) = calls::repository_trust(client, &project.id).await else { continue };
+    let Ok(Projects { projects }) = client.projects().await else { return findings };
+    for project in projects {
+        let Ok(trust) = client.repository_trust(&project.id).await else { continue };
         let id = &project.id;
         if !trust.programs.is_empty() {
             let programs = show::plain(&trust.programs.join("; "));

@@ -13,9 +13,10 @@ use ao_config::Loaded;
 use serde_json::json;
 
 use self::finding::{Finding, Level};
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::{CommandError, Kind};
-use crate::{settings, ui};
+use crate::ui;
 
 /// Look for what is missing or wrong on this machine
 ///

@@ -7,8 +7,7 @@ use std::time::Duration;
 use ao_config::Loaded;
 
 use super::finding::Finding;
-use crate::known_agents;
-use crate::program;
+use crate::{known_agents, program};
 
 /// The oldest git that does what is asked of it.
 const GIT: (u32, u32) = (2, 36);

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::ui;
 

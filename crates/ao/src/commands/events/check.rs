@@ -1,6 +1,6 @@
 //! `ao events check`
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui;
 

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use ao_ports::Seq;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::ui;
 

@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use ao_store::Store;
 use camino::Utf8Path;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 
 /// Follow what happens, or look after the event log: export, check, back up, prune

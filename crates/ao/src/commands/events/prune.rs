@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ao_core::Timestamp;
 use ao_store::{Options, Retention, Store};
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui;
 

@@ -7,9 +7,11 @@ use ao_api::client::Client;
 use jiff::tz::TimeZone;
 use tokio::time::Instant;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::{event_watch, find_session};
 use crate::error::CommandError;
-use crate::{calls, complete, follow, show, ui};
+use crate::{show, ui};
 
 /// How many are shown if nobody says from where.
 const LATEST: u64 = 50;
@@ -20,7 +22,7 @@ pub(crate) struct Watch {
     #[arg(long, short)]
     follow: bool,
     /// Only what concerns this session
-    #[arg(long, short, add = complete::sessions())]
+    #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
     /// Begin behind this event's number [default: the latest 50, or with -f what is to come]
     #[arg(long, value_name = "N")]
@@ -32,7 +34,7 @@ pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         // By its id, which stays; and so that a wrong name is an error, and not a silence.
         let only = match &watch.session {
-            Some(session) => Some(calls::session(&client, session).await?.id),
+            Some(session) => Some(find_session(&client, session).await?.id),
             None => None,
         };
         let mut printer = Printer::new(&client, only, cx.json()).await;
@@ -49,7 +51,7 @@ async fn up_to_now(
     after: Option<u64>,
     printer: &mut Printer<'_>,
 ) -> Result<(), CommandError> {
-    let last = calls::sessions(client).await?.seq;
+    let last = client.sessions().await?.seq;
     // The latest of one session may be far behind the latest of all.
     let of_one = after.is_none() && printer.only.is_some();
     let mut behind = match of_one {
@@ -63,7 +65,7 @@ async fn up_to_now(
         true => client.events(Some(behind), None).await?,
         false => return Ok(()),
     };
-    let mut until = Instant::now() + follow::AWAY;
+    let mut until = Instant::now() + event_watch::AWAY;
     while behind < last {
         let lost = match events.next().await {
             Ok(Some(event)) => {
@@ -76,14 +78,14 @@ async fn up_to_now(
                         latest.pop_front();
                     }
                 }
-                until = Instant::now() + follow::AWAY;
+                until = Instant::now() + event_watch::AWAY;
                 continue;
             }
-            Ok(None) => follow::ended(),
+            Ok(None) => event_watch::ended(),
             Err(err) => err,
         };
         // All of them are there already, so whoever brings none for so long brings none any more.
-        events = follow::again(client, Some(behind), None, lost, until).await?;
+        events = event_watch::again(client, Some(behind), None, lost, until).await?;
     }
     for event in &latest {
         printer.print(event).await?;
@@ -95,7 +97,7 @@ async fn up_to_now(
 async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>) -> Result<(), CommandError> {
     let mut behind = match after {
         Some(after) => after,
-        None => calls::sessions(client).await?.seq,
+        None => client.sessions().await?.seq,
     };
     let mut events = client.events(Some(behind), printer.only.as_deref()).await?;
     loop {
@@ -105,11 +107,11 @@ async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>)
                 printer.print(&event).await?;
                 continue;
             }
-            Ok(None) => follow::ended(),
+            Ok(None) => event_watch::ended(),
             Err(err) => err,
         };
-        let until = Instant::now() + follow::AWAY;
-        events = follow::again(client, Some(behind), printer.only.as_deref(), lost, until).await?;
+        let until = Instant::now() + event_watch::AWAY;
+        events = event_watch::again(client, Some(behind), printer.only.as_deref(), lost, until).await?;
     }
 }
 
@@ -153,7 +155,7 @@ impl<'a> Printer<'a> {
 
     /// Asks for the names of those in memory. What happened before the answer makes nobody known whom it does not tell.
     async fn ask(&mut self) {
-        if let Ok(all) = calls::sessions(self.client).await {
+        if let Ok(all) = self.client.sessions().await {
             self.asked = all.seq;
             self.names.extend(all.sessions.into_iter().map(|session| (session.id, session.name)));
         }

@@ -3,13 +3,12 @@
 use ao_api::NewIssue;
 
 use super::told;
-use crate::calls::forge;
-use crate::complete;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::cli::text_input::Body;
+use crate::client::project_choice::project;
+use crate::client::retry::{self, Tries};
 use crate::error::{CommandError, Kind};
-use crate::repeat::{self, Tries};
-use crate::typed::Body;
-use crate::which_project::project;
 
 /// Write down an issue
 #[derive(Debug, clap::Args)]
@@ -30,13 +29,13 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0, hide_default_value = true, allow_negative_numbers = true)]
     priority: i32,
     /// Issues that have to be closed first
-    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = complete::issues())]
+    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = completers::issues())]
     blocked_by: Vec<String>,
     /// Who is to do it
     #[arg(long)]
     assignee: Option<String>,
     /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -55,10 +54,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             priority: args.priority,
             blocked_by: args.blocked_by.clone(),
             assignee: args.assignee.clone(),
-            key: Some(repeat::key()),
+            key: Some(retry::key()),
             closed: false,
         };
-        let added = Tries::default().call(async || forge::add_issue(&client, &new).await).await?;
+        let added = Tries::default().call(async || client.add_issue(&new).reply().await).await?;
         told(&added, "is written down", cx)
     })
 }

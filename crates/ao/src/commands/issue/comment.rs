@@ -3,11 +3,11 @@
 use ao_api::NewIssueComment;
 
 use super::Which;
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::text_input;
+use crate::client::retry::{self, Tries};
 use crate::error::CommandError;
-use crate::repeat::{self, Tries};
-use crate::{typed, ui};
+use crate::ui;
 
 /// Say something on an issue
 #[derive(Debug, clap::Args)]
@@ -23,16 +23,16 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let comment = NewIssueComment { body: typed::something(&args.text)?, key: Some(repeat::key()) };
+    let comment = NewIssueComment { body: text_input::something(&args.text)?, key: Some(retry::key()) };
     let client = cx.client()?;
     let answer = cx.wait_for(async {
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
-        let say = async || forge::comment_on_issue(&client, named, &comment).await;
+        let say = async || client.comment_on_issue(named, &comment).reply().await;
         Ok(Tries::default().call(say).await?)
     })?;
     match cx.json() {
-        true => Ok(ui::raw(answer.raw())?),
+        true => Ok(ui::raw(answer.json())?),
         false => Ok(ui::line(format_args!("said on issue {}", args.which.issue))?),
     }
 }

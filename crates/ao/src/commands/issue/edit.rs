@@ -3,11 +3,11 @@
 use ao_api::IssueEdit;
 
 use super::{Which, told};
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::text_input::{Body, Form};
+use crate::cli::{completers, text_input};
 use crate::error::{CommandError, Kind};
-use crate::typed::{self, Body, Form};
-use crate::{complete, ui};
+use crate::ui;
 
 /// Change an issue
 ///
@@ -31,10 +31,10 @@ pub(crate) struct Args {
     #[arg(long, allow_negative_numbers = true)]
     priority: Option<i32>,
     /// Issues that have to be closed first
-    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = complete::issues())]
+    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = completers::issues())]
     blocked_by: Vec<String>,
     /// Issues that need not be closed first after all
-    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = complete::issues())]
+    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = completers::issues())]
     not_blocked_by: Vec<String>,
     /// Who is to do it
     #[arg(long)]
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ..IssueEdit::default()
     };
     let by_hand = edit == IssueEdit::default();
-    if by_hand && !typed::somebody_is_here() {
+    if by_hand && !text_input::somebody_is_here() {
         return Err(CommandError::new(Kind::User, "it was not said what to change").hint(
             "name it with an option, such as `--title` or `--priority`; on a terminal, an editor is opened",
         ));
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         if by_hand {
-            let issue = forge::issue(&client, named).await?.value;
+            let issue = client.issue(named).await?;
             let Some(form) = (Form { title: issue.title.clone(), body: issue.body.clone() }).edited()? else {
                 ui::note("nothing was changed");
                 return Ok(());
@@ -73,6 +73,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             edit.title = (form.title != issue.title).then_some(form.title);
             edit.body = (form.body != issue.body.trim_end()).then_some(form.body);
         }
-        told(&forge::edit_issue(&client, named, &edit).await?, "is changed", cx)
+        told(&client.edit_issue(named, &edit).reply().await?, "is changed", cx)
     })
 }

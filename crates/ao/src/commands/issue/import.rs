@@ -3,12 +3,12 @@
 use ao_api::ImportOrder;
 use camino::Utf8PathBuf;
 
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::{completers, text_input};
+use crate::client::project_choice::project;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project;
-use crate::{complete, typed, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// Bring in issues from a file
 ///
@@ -30,21 +30,21 @@ pub(crate) struct Args {
     #[arg(long, short = 'n')]
     dry_run: bool,
     /// The project they belong to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let text = typed::file_or_stdin(&args.file)?;
+    let text = text_input::file_or_stdin(&args.file)?;
     let format = args.format.clone().unwrap_or_else(|| guessed(&text).to_owned());
     let client = cx.client()?;
     let imported = cx.wait_for(async {
         let project_id = project(&client, args.project.as_deref()).await?;
         let order = ImportOrder { project_id, format, text, dry_run: args.dry_run };
-        Ok(forge::import_issues(&client, &order).await?)
+        Ok(client.import_issues(&order).reply().await?)
     })?;
     if cx.json() {
-        return Ok(ui::raw(imported.raw())?);
+        return Ok(ui::raw(imported.json())?);
     }
     let issues = &imported.value.issues;
     let known = issues.iter().filter(|issue| issue.result == "known").count();

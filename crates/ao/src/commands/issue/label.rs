@@ -3,8 +3,7 @@
 use ao_api::IssueEdit;
 
 use super::{Which, told};
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 
 /// Put labels on an issue, or take them off
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let issue = forge::edit_issue(&client, args.which.named(project.as_deref()), &edit).await?;
+        let issue = client.edit_issue(args.which.named(project.as_deref()), &edit).reply().await?;
         let labels = match issue.value.labels.is_empty() {
             true => "has no labels now".to_owned(),
             false => format!("has the labels {}", crate::show::plain(&issue.value.labels.join(", "))),

@@ -1,13 +1,14 @@
 //! `ao issue list`.
 
+use ao_api::client::IssueQuery;
 use ao_api::{Issue, Issues};
 
-use crate::calls::forge::{self, Query};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project_or_all;
-use crate::{complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// More than any list has.
 const ALL: usize = 10_000;
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 200)]
     limit: usize,
     /// Only those of this project [default: the one of this folder, or all]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -44,20 +45,20 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let (Issues { mut issues, warnings }, closed) = cx.wait_for(async {
         let project = project_or_all(&client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
-        let query = |state: &str, limit: usize| {
-            Query::new()
-                .maybe("project", project.as_deref())
-                .with("state", state)
-                .maybe("label", (!labels.is_empty()).then_some(&labels))
-                .maybe("assignee", args.assignee.as_deref())
-                .with("limit", &limit.to_string())
+        let query = |state: &str, limit: usize| IssueQuery {
+            project: project.clone(),
+            state: Some(state.to_owned()),
+            label: (!labels.is_empty()).then(|| labels.clone()),
+            assignee: args.assignee.clone(),
+            text: None,
+            limit: Some(limit),
         };
         // Which of them are free is seen only here, and so all of them are needed for it.
         let limit = if args.free { ALL } else { args.limit };
-        let found = forge::issues(&client, query(&args.state, limit)).await?;
+        let found = client.issues(&query(&args.state, limit)).await?;
         // Whoever finds none may want to know that there were some.
         let closed = match found.issues.is_empty() && args.state == "open" && !cx.json() {
-            true => forge::issues(&client, query("closed", ALL)).await?.issues.len(),
+            true => client.issues(&query("closed", ALL)).await?.issues.len(),
             false => 0,
         };
         Ok((found, closed))

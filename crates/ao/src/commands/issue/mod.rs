@@ -10,14 +10,13 @@ mod show;
 mod state;
 
 use ao_api::Issue;
-use ao_api::client::Client;
+use ao_api::client::{ApiReply, Client, ItemName};
 
-use crate::calls::forge::{Answered, Named};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_of_issue;
 use crate::error::CommandError;
-use crate::show as look;
-use crate::which_project::project_of_issue;
-use crate::{complete, ui};
+use crate::{show as look, ui};
 
 /// Write down, read, change and bring in issues
 ///
@@ -68,10 +67,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 #[derive(Debug, Clone, clap::Args)]
 struct Which {
     /// The issue: 42, #42 or my-app#42
-    #[arg(add = complete::issues())]
+    #[arg(add = completers::issues())]
     issue: String,
     /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -81,15 +80,15 @@ impl Which {
         project_of_issue(client, &self.issue, self.project.as_deref()).await
     }
 
-    fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {
-        Named { name: &self.issue, project }
+    fn named<'a>(&'a self, project: Option<&'a str>) -> ItemName<'a> {
+        ItemName { name: &self.issue, project }
     }
 }
 
 /// Tells how an issue stands after something was done with it.
-fn told(issue: &Answered<Issue>, done: &str, cx: &Context) -> Result<(), CommandError> {
+fn told(issue: &ApiReply<Issue>, done: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
-        return Ok(ui::raw(issue.raw())?);
+        return Ok(ui::raw(issue.json())?);
     }
     let (title, id) = (ui::TITLE, look::plain(&issue.value.id));
     Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", look::plain(&issue.value.title)))?)

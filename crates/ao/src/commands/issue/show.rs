@@ -1,11 +1,11 @@
 //! `ao issue show`.
 
 use super::Which;
-use crate::calls::forge;
-use crate::context::Context;
+
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{pager, ui};
+use crate::show::{Canvas, pager};
+use crate::{show, ui};
 
 /// Show an issue with what was said on it
 #[derive(Debug, clap::Args)]
@@ -24,10 +24,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let issue = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        Ok(forge::issue(&client, args.which.named(project.as_deref())).await?)
+        Ok(client.issue(args.which.named(project.as_deref())).reply().await?)
     })?;
     if cx.json() {
-        return Ok(ui::raw(issue.raw())?);
+        return Ok(ui::raw(issue.json())?);
     }
     Ok(pager::show(&show::issue(&issue.value, Canvas::here()), !args.no_pager)?)
 }

@@ -3,10 +3,9 @@
 use ao_api::{IssueEdit, NewIssueComment};
 
 use super::{Which, told};
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::text_input;
 use crate::error::CommandError;
-use crate::typed;
 
 /// Close an issue
 #[derive(Debug, clap::Args)]
@@ -43,15 +42,15 @@ pub(crate) fn reopen(args: &ReopenArgs, cx: &Context) -> Result<(), CommandError
 }
 
 fn set(which: &Which, comment: Option<&str>, state: &str, cx: &Context) -> Result<(), CommandError> {
-    let comment = comment.map(typed::something).transpose()?;
+    let comment = comment.map(text_input::something).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {
         let project = which.project(&client).await?;
         let named = which.named(project.as_deref());
         if let Some(body) = comment {
-            forge::comment_on_issue(&client, named, &NewIssueComment { body, key: None }).await?;
+            client.comment_on_issue(named, &NewIssueComment { body, key: None }).await?;
         }
         let edit = IssueEdit { state: Some(state.to_owned()), ..IssueEdit::default() };
-        told(&forge::edit_issue(&client, named, &edit).await?, &format!("is {state}"), cx)
+        told(&client.edit_issue(named, &edit).reply().await?, &format!("is {state}"), cx)
     })
 }

@@ -6,11 +6,12 @@ use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::{cases_of, file};
+use ao_ports::Clock;
+
+use crate::cli::context::Context;
 use crate::clock::SystemClock;
-use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui;
-use ao_ports::Clock;
 
 /// Look for what is wrong with a policy, without a daemon
 ///

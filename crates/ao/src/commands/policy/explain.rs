@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use ao_api::PolicyVerdict;
-use ao_api::client::Meant;
 
+use crate::cli::context::Context;
 use crate::commands::pr::Which;
-use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::plain;
 use crate::ui;
@@ -25,9 +24,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let verdict = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let named = args.which.named(project.as_deref());
-        let meant = Meant { id: named.name, project: named.project };
-        Ok(client.policy_verdict(meant).await?)
+        Ok(client.policy_verdict(args.which.named(project.as_deref())).await?)
     })?;
     if cx.json() {
         return Ok(ui::json(&verdict)?);

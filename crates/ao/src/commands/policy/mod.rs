@@ -9,10 +9,10 @@ mod test;
 use ao_core::policy::POLICY_FILE;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::paths;
 use crate::repository::Repository;
+use crate::system::paths;
 
 /// Show what must hold before a pull request is merged, and try it
 ///

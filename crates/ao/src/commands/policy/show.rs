@@ -3,11 +3,12 @@
 use ao_api::{PolicyField, PolicyShown};
 use serde_json::Value;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project;
 use crate::error::CommandError;
 use crate::show::{Canvas, Cell, Column, Table, plain};
-use crate::which_project::project;
-use crate::{complete, ui};
+use crate::ui;
 
 /// Show the policy that counts in a project, and who has said what of it
 ///
@@ -19,7 +20,7 @@ use crate::{complete, ui};
   ao policy show --project my-app --json")]
 pub(crate) struct Args {
     /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 

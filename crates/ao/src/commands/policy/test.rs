@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use super::cases::{judged, unmet};
 use super::{cases_of, file};
+use ao_ports::Clock;
+
+use crate::cli::context::Context;
 use crate::clock::SystemClock;
-use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::show::plain;
 use crate::ui;
-use ao_ports::Clock;
 
 /// Try a policy on the cases beside it, without a daemon
 ///
@@ -35,7 +36,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let path = file(args.file.as_deref(), cx)?;
     let beside = match &args.cases {
-        Some(typed) => crate::paths::here()?.join(typed),
+        Some(typed) => crate::system::paths::here()?.join(typed),
         None => cases_of(&path),
     };
     let policy = read_policy(&path, &read_file(&path)?)?;

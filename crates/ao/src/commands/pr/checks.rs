@@ -2,19 +2,18 @@
 
 use std::time::Duration;
 
-use ao_api::client::Client;
+use ao_api::client::{Client, ItemName};
 use ao_api::{CheckRuns, PullDetail};
 use tokio::time::sleep;
 
 use super::Which;
-use crate::calls::forge::{self, Named};
+use crate::cli::context::Context;
+use crate::client::event_watch::{self, News};
 use crate::commands::check::{Watched, verdict};
-use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::follow::{self, News};
+use crate::show::Canvas;
 use crate::show::check::{is_bad, is_pending};
-use crate::show::{self, Canvas};
-use crate::ui;
+use crate::{show, ui};
 
 /// What happens is told by the daemon; this often it is looked at anyway.
 const LOOK: Duration = Duration::from_secs(2);
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let detail = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let detail = forge::pull(&client, args.which.named(project.as_deref())).await?.value;
+        let detail = client.pull(args.which.named(project.as_deref())).await?;
         match args.watch {
             true => watched(&client, detail).await,
             false => Ok(detail),
@@ -88,10 +87,10 @@ async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, Comma
             news = news.next(client, None) => news?,
             () = sleep(LOOK) => {}
         }
-        match forge::pull(client, Named::whole(&id)).await {
+        match client.pull(ItemName::from(&id)).reply().await {
             Ok(found) => detail = found.value,
             // Its stream of events says whether it comes back.
-            Err(err) if follow::is_away(&err) => news.reopen(client, None, err).await?,
+            Err(err) if event_watch::is_away(&err) => news.reopen(client, None, err).await?,
             Err(err) => return Err(err.into()),
         }
     }

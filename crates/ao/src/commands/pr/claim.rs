@@ -1,13 +1,12 @@
 //! `ao pr claim` and `ao pr release`: which session answers for a pull request.
 
-use ao_api::Claim;
-use ao_api::client::Client;
+use ao_api::client::{Client, ItemName};
 
 use super::Which;
-use crate::calls::forge::{self, Named};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{complete, show, ui};
+use crate::{show, ui};
 
 /// Let a session answer for a pull request
 ///
@@ -20,7 +19,7 @@ pub(crate) struct ClaimArgs {
     #[command(flatten)]
     which: Which,
     /// The session [default: yours, if you are an agent]
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: Option<String>,
 }
 
@@ -57,18 +56,17 @@ pub(crate) fn release(args: &ReleaseArgs, cx: &Context) -> Result<(), CommandErr
 /// Says who is to answer for a pull request, and tells what came of it.
 pub(crate) async fn give(
     client: &Client,
-    pull: Named<'_>,
+    pull: ItemName<'_>,
     session: Option<&str>,
     cx: &Context,
 ) -> Result<(), CommandError> {
-    let claim = Claim { session: session.map(str::to_owned) };
-    let answer = forge::claim(client, pull, &claim).await?;
+    let answer = client.claim_pull(pull, session).reply().await?;
     if cx.json() {
-        return Ok(ui::raw(answer.raw())?);
+        return Ok(ui::raw(answer.json())?);
     }
-    let (title, id) = (ui::TITLE, show::plain(&answer.value.id));
+    let (title, id) = (ui::TITLE, show::plain(&answer.value.pull.id));
     // As the daemon calls it now, which may be more than was typed.
-    Ok(ui::line(match (&answer.value.session, session) {
+    Ok(ui::line(match (&answer.value.pull.session, session) {
         (Some(session), Some(_)) => format!("{} answers for {title}{id}{title:#} now", show::plain(session)),
         (None, Some(typed)) => format!("{} answers for {title}{id}{title:#} now", show::plain(typed)),
         (_, None) => format!("no session answers for {title}{id}{title:#} now"),

@@ -4,15 +4,15 @@ use ao_api::NewPull;
 use ao_api::client::Client;
 use camino::Utf8PathBuf;
 
-use crate::branch::Proposal;
-use crate::calls::{self, forge};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::cli::text_input::Body;
+use crate::client::project_choice::{project, project_or_all};
+use crate::client::retry::Tries;
 use crate::error::{CommandError, Kind};
-use crate::repeat::Tries;
+use crate::git::branch_proposal::Proposal;
 use crate::repository::Repository;
-use crate::typed::Body;
-use crate::which_project::{project, project_or_all};
-use crate::{complete, show, ui};
+use crate::{show, ui};
 
 /// Propose the branch you are on
 ///
@@ -43,13 +43,13 @@ pub(crate) struct Args {
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
     /// The session that answers for it [default: yours, if you are an agent]
-    #[arg(long, short, add = complete::sessions())]
+    #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
     /// Only show what would be proposed
     #[arg(long, short = 'n')]
     dry_run: bool,
     /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -66,11 +66,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             return dry(&new, &proposal, cx);
         }
         // The one that is open for these branches is found again, so this one needs no mark.
-        let answer = Tries::default().call(async || forge::open_pull(&client, &new).await).await?;
+        let answer = Tries::default().call(async || client.open_pull(&new).reply().await).await?;
         if cx.json() {
-            return Ok(ui::raw(answer.raw())?);
+            return Ok(ui::raw(answer.json())?);
         }
-        let pull = &answer.value;
+        let pull = &answer.value.pull;
         let (title, id) = (ui::TITLE, show::plain(&pull.id));
         ui::line(format_args!("{title}{id}{title:#}: {}", show::plain(&pull.title)))?;
         let (head, base) = (show::plain(&pull.head_branch), show::plain(&pull.base_branch));
@@ -106,7 +106,7 @@ async fn proposed(
         (_, named) => project(client, named.as_deref()).await?,
     };
     let project = match &named {
-        Some(named) => calls::projects(client).await?.into_iter().find(|project| project.id == *named),
+        Some(named) => client.projects().await?.projects.into_iter().find(|project| project.id == *named),
         None => None,
     };
     let default = project.as_ref().map(|project| project.default_branch.as_str());

@@ -5,12 +5,11 @@ use std::io::{IsTerminal, Write};
 use ao_api::{Diff, Thread};
 
 use super::Which;
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::show::Canvas;
 use crate::show::diff::{Drawn, draw, names, parse, safe_lines, stat};
-use crate::{pager, ui};
+use crate::show::{Canvas, pager};
+use crate::ui;
 
 /// Show what a pull request changes
 ///
@@ -46,20 +45,23 @@ pub(crate) struct Args {
     no_pager: bool,
 }
 
+/// The most that the daemon returns.
+const DIFF_LIMIT: usize = 16 * 1024 * 1024;
+
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let (answer, threads) = cx.wait_for(async {
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
-        let answer = forge::diff(&client, named).await?;
+        let answer = client.pull_diff(named, Some(DIFF_LIMIT)).reply().await?;
         let threads = match args.comments && !cx.json() {
-            true => forge::pull(&client, named).await?.value.threads,
+            true => client.pull(named).await?.threads,
             false => vec![],
         };
         Ok((answer, threads))
     })?;
     if cx.json() {
-        return Ok(ui::raw(answer.raw())?);
+        return Ok(ui::raw(answer.json())?);
     }
     let diff = &answer.value;
     let for_person = std::io::stdout().is_terminal();

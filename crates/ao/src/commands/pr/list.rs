@@ -1,13 +1,14 @@
 //! `ao pr list`.
 
+use ao_api::client::PullQuery;
 use ao_api::{Pull, Pulls};
 
-use crate::calls::forge::{self, Query};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project_or_all;
-use crate::{complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// List pull requests, the newest first
 #[derive(Debug, clap::Args)]
@@ -21,7 +22,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "open", value_parser = ["open", "merged", "closed", "all"])]
     state: String,
     /// Only those that this session answers for
-    #[arg(long, short, add = complete::sessions())]
+    #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
     /// Only those of this author
     #[arg(long)]
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 30)]
     limit: usize,
     /// Only those of this project [default: the one of this folder, or all]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -42,14 +43,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let Pulls { mut pulls, total } = cx.wait_for(async {
         let project = project_or_all(&client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
-        let query = Query::new()
-            .maybe("project", project.as_deref())
-            .with("state", &args.state)
-            .maybe("session", args.session.as_deref())
-            .maybe("author", args.author.as_deref())
-            .maybe("label", (!labels.is_empty()).then_some(&labels))
-            .with("limit", &args.limit.to_string());
-        Ok(forge::pulls(&client, query).await?)
+        let query = PullQuery {
+            project,
+            state: Some(args.state.clone()),
+            session: args.session.clone(),
+            author: args.author.clone(),
+            label: (!labels.is_empty()).then_some(labels),
+            limit: Some(args.limit),
+            ..PullQuery::default()
+        };
+        Ok(client.pulls(&query).await?)
     })?;
     pulls.retain(|pull| args.wants(pull));
     pulls.truncate(args.limit);

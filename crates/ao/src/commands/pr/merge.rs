@@ -8,10 +8,9 @@ use tokio::time::sleep;
 
 use super::Which;
 use super::review::pinned;
-use crate::calls::forge::{self, Named};
+use crate::cli::context::Context;
 use crate::commands::check::Watched;
 use crate::commands::queue::enqueue;
-use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::{show, ui};
 
@@ -65,15 +64,17 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let pull = forge::pull(&client, args.which.named(project.as_deref())).await?.value.pull;
+        let pull = client.pull(args.which.named(project.as_deref())).await?.pull;
         if args.queue || (!args.is_at_once() && has_queue(&client, &pull.project_id).await) {
             let head = Some(pinned(args.head.as_deref(), &pull.head));
             let queue = enqueue(&client, &pull.id, None, head, 0).await?;
             if cx.json() {
-                return Ok(ui::raw(queue.raw())?);
+                return Ok(ui::raw(queue.json())?);
             }
             let id = show::plain(&pull.id);
-            ui::line(format_args!("{id} is queued; `ao queue` shows its place, `ao pr merge {id} --now` does not wait"))?;
+            ui::line(format_args!(
+                "{id} is queued; `ao queue` shows its place, `ao pr merge {id} --now` does not wait"
+            ))?;
             return Ok(());
         }
         let wish = MergeWish {
@@ -83,11 +84,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             anyway: args.anyway,
         };
         let answer = tokio::select! {
-            done = forge::merge(&client, Named::whole(&pull.id), &wish) => done.map_err(|err| refused(err, &pull.id))?,
+            done = client.merge_pull(&pull.id, &wish).reply() => done.map_err(|err| refused(err, &pull.id))?,
             never = told_meanwhile(&client, &pull.id) => match never {},
         };
         if cx.json() {
-            return Ok(ui::raw(answer.raw())?);
+            return Ok(ui::raw(answer.json())?);
         }
         let done = &answer.value;
         let (title, id, base) = (ui::TITLE, show::plain(&pull.id), show::plain(&pull.base_branch));
@@ -98,7 +99,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             show::plain(&pull.title)
         ))?;
         if let Some(why) = &done.branch_left {
-            ui::note(format_args!("its branch {} is left: {}", show::plain(&pull.head_branch), show::plain(why)));
+            ui::note(format_args!(
+                "its branch {} is left: {}",
+                show::plain(&pull.head_branch),
+                show::plain(why)
+            ));
         } else if done.branch_deleted {
             ui::note(format_args!("its branch {} is deleted", show::plain(&pull.head_branch)));
         }
@@ -108,8 +113,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 /// Whether the project says how its merge queue goes about it.
 async fn has_queue(client: &Client, project: &str) -> bool {
-    let queues = forge::queues(client, Some(project)).await;
-    queues.is_ok_and(|queues| queues.value.queues.iter().any(|queue| queue.configured))
+    let queues = client.queues(Some(project)).await;
+    queues.is_ok_and(|queues| queues.queues.iter().any(|queue| queue.configured))
 }
 
 impl Args {
@@ -136,8 +141,8 @@ async fn told_meanwhile(client: &Client, id: &str) -> std::convert::Infallible {
     ui::note(format_args!("what would land is being tested; Ctrl-C leaves, and the daemon goes on"));
     loop {
         // What is wrong with the pull request is told by the merge itself.
-        if let Ok(detail) = forge::pull(client, Named::whole(id)).await {
-            told.tell(&detail.value.check_runs);
+        if let Ok(detail) = client.pull(id).await {
+            told.tell(&detail.check_runs);
         }
         sleep(LOOK).await;
     }

@@ -12,15 +12,15 @@ mod show;
 mod state;
 mod talk;
 
-use ao_api::client::Client;
+use ao_api::client::{Client, ItemName};
+
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_of_pull;
+use crate::error::CommandError;
 
 pub(super) use self::merge::refused;
 pub(super) use self::review::pinned;
-use crate::calls::forge::Named;
-use crate::complete;
-use crate::context::Context;
-use crate::error::CommandError;
-use crate::which_project::project_of_pull;
 
 /// Propose, read, review and merge changes
 ///
@@ -89,10 +89,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::commands) struct Which {
     /// The pull request: 7, !7 or my-app!7
-    #[arg(value_name = "PR", add = complete::pulls())]
+    #[arg(value_name = "PR", add = completers::pulls())]
     pull: String,
     /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -111,8 +111,8 @@ impl Which {
         project_of_pull(client, &self.pull, self.project.as_deref()).await
     }
 
-    pub(in crate::commands) fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {
-        Named { name: &self.pull, project }
+    pub(in crate::commands) fn named<'a>(&'a self, project: Option<&'a str>) -> ItemName<'a> {
+        ItemName { name: &self.pull, project }
     }
 
     /// As it was typed, with the sign that tells it from an issue.

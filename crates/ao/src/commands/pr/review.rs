@@ -2,16 +2,16 @@
 //!
 //! A review is of the head that was looked at. If commits have come since, it is refused: nobody approves what nobody saw.
 
+use ao_api::client::ItemName;
 use ao_api::{NewReview, NewReviewComment};
 use camino::Utf8PathBuf;
 
 use super::Which;
 use super::place::Place;
-use crate::calls::forge::{self, Named};
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::text_input::{self, Body};
+use crate::client::retry::{self, Tries};
 use crate::error::{CommandError, Kind};
-use crate::repeat::{self, Tries};
-use crate::typed::{self, Body};
 use crate::{show, ui};
 
 /// Review a pull request, with findings at their lines
@@ -78,7 +78,7 @@ pub(crate) struct RequestArgs {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let mut comments = at_places(&args.at)?;
     if let Some(file) = &args.file {
-        let text = typed::file_or_stdin(file)?;
+        let text = text_input::file_or_stdin(file)?;
         let found: Vec<NewReviewComment> = serde_json::from_str(&text).map_err(|err| {
             CommandError::new(Kind::User, format!("`{file}` is no list of findings: {err}"))
                 .hint("write it as [{\"path\": \"src/main.rs\", \"line\": 12, \"body\": \"…\"}]")
@@ -121,13 +121,13 @@ fn give(which: &Which, head: Option<&str>, mut review: NewReview, cx: &Context) 
         let project = which.project(&client).await?;
         let mut tries = Tries::default();
         let named = which.named(project.as_deref());
-        let pull = tries.call(async || forge::pull(&client, named).await).await?.value.pull;
+        let pull = tries.call(async || client.pull(named).await).await?.pull;
         review.head = Some(pinned(head, &pull.head));
-        review.key = Some(repeat::key());
-        let named = Named::whole(&pull.id);
-        let answer = tries.call(async || forge::review(&client, named, &review).await).await?;
+        review.key = Some(retry::key());
+        let named = ItemName::from(&pull.id);
+        let answer = tries.call(async || client.review_pull(named, &review).reply().await).await?;
         if cx.json() {
-            return Ok(ui::raw(answer.raw())?);
+            return Ok(ui::raw(answer.json())?);
         }
         let done = match review.verdict.as_str() {
             "approve" => "approved",

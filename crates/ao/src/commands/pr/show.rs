@@ -1,11 +1,11 @@
 //! `ao pr show`.
 
 use super::Which;
-use crate::calls::forge;
-use crate::context::Context;
+
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas, Parts};
-use crate::{pager, ui};
+use crate::show::{Canvas, Parts, pager};
+use crate::{show, ui};
 
 /// Show a pull request: how it stands, its commits, checks, reviews and threads
 #[derive(Debug, clap::Args)]
@@ -31,10 +31,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let detail = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        Ok(forge::pull(&client, args.which.named(project.as_deref())).await?)
+        Ok(client.pull(args.which.named(project.as_deref())).reply().await?)
     })?;
     if cx.json() {
-        return Ok(ui::raw(detail.raw())?);
+        return Ok(ui::raw(detail.json())?);
     }
     let parts = Parts { all: args.all, only_comments: args.comments };
     Ok(pager::show(&show::pull(&detail.value, parts, Canvas::here()), !args.no_pager)?)

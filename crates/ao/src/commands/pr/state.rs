@@ -1,13 +1,12 @@
 //! `ao pr ready`, `ao pr close`, `ao pr reopen` and `ao pr edit`.
 
-use ao_api::client::Client;
-use ao_api::{NewComment, Pull, PullEdit};
+use ao_api::client::{ApiReply, Client};
+use ao_api::{NewComment, PullDetail, PullEdit};
 
 use super::Which;
-use crate::calls::forge::{self, Answered};
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::text_input::{self, Body, Form};
 use crate::error::{CommandError, Kind};
-use crate::typed::{self, Body, Form};
 use crate::{show, ui};
 
 /// Say that a draft can be merged
@@ -81,13 +80,13 @@ pub(crate) fn ready(args: &ReadyArgs, cx: &Context) -> Result<(), CommandError> 
 }
 
 pub(crate) fn close(args: &CloseArgs, cx: &Context) -> Result<(), CommandError> {
-    let comment = args.comment.as_deref().map(typed::something).transpose()?;
+    let comment = args.comment.as_deref().map(text_input::something).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {
         if let Some(body) = comment {
             let project = args.which.project(&client).await?;
             let comment = NewComment { body, ..NewComment::default() };
-            forge::comment_on_pull(&client, args.which.named(project.as_deref()), &comment).await?;
+            client.comment_on_pull(args.which.named(project.as_deref()), &comment).await?;
         }
         let edit = PullEdit { state: Some("closed".into()), ..PullEdit::default() };
         told(&changed(&client, &args.which, &edit).await?, "is closed", cx)
@@ -113,7 +112,7 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
         ..PullEdit::default()
     };
     let by_hand = edit == PullEdit::default();
-    if by_hand && !typed::somebody_is_here() {
+    if by_hand && !text_input::somebody_is_here() {
         return Err(CommandError::new(Kind::User, "it was not said what to change").hint(
             "name it with an option, such as `--title` or `--base`; on a terminal, an editor is opened",
         ));
@@ -122,7 +121,7 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         if by_hand {
             let project = args.which.project(&client).await?;
-            let detail = forge::pull(&client, args.which.named(project.as_deref())).await?.value;
+            let detail = client.pull(args.which.named(project.as_deref())).await?;
             let form = Form { title: detail.pull.title.clone(), body: detail.body.clone() };
             let Some(form) = form.edited()? else {
                 ui::note("nothing was changed");
@@ -135,16 +134,20 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-async fn changed(client: &Client, which: &Which, edit: &PullEdit) -> Result<Answered<Pull>, CommandError> {
+async fn changed(
+    client: &Client,
+    which: &Which,
+    edit: &PullEdit,
+) -> Result<ApiReply<PullDetail>, CommandError> {
     let project = which.project(client).await?;
-    Ok(forge::edit_pull(client, which.named(project.as_deref()), edit).await?)
+    Ok(client.edit_pull(which.named(project.as_deref()), edit).reply().await?)
 }
 
 /// Tells how a pull request stands after something was done with it.
-fn told(pull: &Answered<Pull>, done: &str, cx: &Context) -> Result<(), CommandError> {
+fn told(pull: &ApiReply<PullDetail>, done: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
-        return Ok(ui::raw(pull.raw())?);
+        return Ok(ui::raw(pull.json())?);
     }
-    let (title, id) = (ui::TITLE, show::plain(&pull.value.id));
-    Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", show::plain(&pull.value.title)))?)
+    let (title, id) = (ui::TITLE, show::plain(&pull.value.pull.id));
+    Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", show::plain(&pull.value.pull.title)))?)
 }

@@ -1,14 +1,15 @@
 //! `ao pr comment`, `ao pr reply` and `ao pr resolve`. What was said can be said otherwise.
 
-use ao_api::{CommentEdit, NewComment};
+use ao_api::NewComment;
+use ao_api::client::ItemName;
 
 use super::Which;
 use super::place::Place;
-use crate::calls::forge::{self, Named};
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::text_input;
+use crate::client::retry::{self, Tries};
 use crate::error::CommandError;
-use crate::repeat::{self, Tries};
-use crate::{show, typed, ui};
+use crate::{show, ui};
 
 /// Say something on a pull request: on the whole, on a file, or at a line
 #[derive(Debug, clap::Args)]
@@ -71,11 +72,11 @@ pub(crate) struct ResolveArgs {
 }
 
 pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandError> {
-    let body = typed::something(&args.text)?;
+    let body = text_input::something(&args.text)?;
     if let Some(said) = &args.edit {
         return edit(&args.which, said, body, cx);
     }
-    let mut comment = NewComment { body, key: Some(repeat::key()), ..NewComment::default() };
+    let mut comment = NewComment { body, key: Some(retry::key()), ..NewComment::default() };
     if let Some(place) = &args.at {
         let place = Place { old: place.old || args.old, ..place.clone() };
         comment.side = place.side();
@@ -85,36 +86,35 @@ pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandErr
     let answer = cx.wait_for(async {
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
-        let say = async || forge::comment_on_pull(&client, named, &comment).await;
+        let say = async || client.comment_on_pull(named, &comment).reply().await;
         Ok(Tries::default().call(say).await?)
     })?;
     if cx.json() {
-        return Ok(ui::raw(answer.raw())?);
+        return Ok(ui::raw(answer.json())?);
     }
     let (title, thread) = (ui::TITLE, show::plain(&answer.value.thread));
     Ok(ui::line(format_args!("said on {} as {title}{thread}{title:#}", args.which.name()))?)
 }
 
 fn edit(which: &Which, said: &str, body: String, cx: &Context) -> Result<(), CommandError> {
-    let edit = CommentEdit { body };
     let client = cx.client()?;
     let answer = cx.wait_for(async {
         let project = which.project(&client).await?;
         let named = which.named(project.as_deref());
-        let reword = async || forge::edit_comment(&client, named, said, &edit).await;
+        let reword = async || client.edit_comment(named, said, &body).reply().await;
         Ok(Tries::default().call(reword).await?)
     })?;
     match cx.json() {
-        true => Ok(ui::raw(answer.raw())?),
+        true => Ok(ui::raw(answer.json())?),
         false => Ok(ui::line(format_args!("{} on {} says this now", show::plain(said), which.name()))?),
     }
 }
 
 pub(crate) fn reply(args: &ReplyArgs, cx: &Context) -> Result<(), CommandError> {
     let comment = NewComment {
-        body: typed::something(&args.text)?,
+        body: text_input::something(&args.text)?,
         thread: Some(args.thread.clone()),
-        key: Some(repeat::key()),
+        key: Some(retry::key()),
         ..NewComment::default()
     };
     let client = cx.client()?;
@@ -122,14 +122,14 @@ pub(crate) fn reply(args: &ReplyArgs, cx: &Context) -> Result<(), CommandError> 
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         let mut tries = Tries::default();
-        let answer = tries.call(async || forge::comment_on_pull(&client, named, &comment).await).await?;
+        let answer = tries.call(async || client.comment_on_pull(named, &comment).reply().await).await?;
         if args.resolve {
-            tries.call(async || forge::resolve(&client, named, &args.thread, true).await).await?;
+            tries.call(async || client.resolve_thread(named, &args.thread, true).reply().await).await?;
         }
         Ok(answer)
     })?;
     if cx.json() {
-        return Ok(ui::raw(answer.raw())?);
+        return Ok(ui::raw(answer.json())?);
     }
     let done = if args.resolve { "answered and resolved" } else { "answered" };
     Ok(ui::line(format_args!("{done}: {} on {}", show::plain(&answer.value.thread), args.which.name()))?)
@@ -139,12 +139,12 @@ pub(crate) fn resolve(args: &ResolveArgs, cx: &Context) -> Result<(), CommandErr
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let named: Named<'_> = args.which.named(project.as_deref());
+        let named: ItemName<'_> = args.which.named(project.as_deref());
         for thread in &args.threads {
-            let answer = forge::resolve(&client, named, thread, !args.undo).await?;
+            let answer = client.resolve_thread(named, thread, !args.undo).reply().await?;
             let done = if args.undo { "open again" } else { "resolved" };
             match cx.json() {
-                true => ui::raw(answer.raw())?,
+                true => ui::raw(answer.json())?,
                 false => ui::line(format_args!("{}: {done}", show::plain(thread)))?,
             }
         }

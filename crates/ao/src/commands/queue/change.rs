@@ -1,14 +1,14 @@
 //! What people have to say about what is going to land.
 
-use ao_api::client::Client;
+use ao_api::client::{ApiReply, Client};
 use ao_api::{MergeQueue, QueuePause, QueueWish};
 
-use crate::calls::forge::{self, Answered};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_id;
 use crate::commands::pr::Which;
-use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::which_project::project_id;
-use crate::{complete, show, ui};
+use crate::{show, ui};
 
 /// Queue a pull request
 ///
@@ -38,13 +38,13 @@ pub(crate) struct RemoveArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct PriorityArgs {
     /// The pull request: 7, !7 or my-app!7
-    #[arg(value_name = "PR", add = complete::pulls())]
+    #[arg(value_name = "PR", add = completers::pulls())]
     pull: String,
     /// Higher goes first
     #[arg(value_name = "N", allow_negative_numbers = true)]
     priority: i32,
     /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct PauseArgs {
     /// Why, for whoever looks at it
     why: Option<String>,
     /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct PauseArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ResumeArgs {
     /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -87,9 +87,9 @@ pub(crate) async fn enqueue(
     project: Option<String>,
     head: Option<String>,
     priority: i32,
-) -> Result<Answered<MergeQueue>, CommandError> {
+) -> Result<ApiReply<MergeQueue>, CommandError> {
     let wish = QueueWish { pull: pull.to_owned(), project, head, priority };
-    forge::enqueue(client, &wish).await.map_err(|err| {
+    client.enqueue(&wish).reply().await.map_err(|err| {
         let stands = matches!(&err, ao_api::client::ClientError::Refused(problem) if problem.status == 409);
         let error = CommandError::from(err);
         if stands { error.of_kind(Kind::NotMerged) } else { error }
@@ -100,7 +100,7 @@ pub(super) fn remove(args: &RemoveArgs, cx: &Context) -> Result<(), CommandError
     let client = cx.client()?;
     let queue = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        Ok(forge::dequeue(&client, args.which.named(project.as_deref())).await?)
+        Ok(client.dequeue(args.which.named(project.as_deref())).reply().await?)
     })?;
     told(&queue, cx, || format!("{} is no longer in the queue", args.which.name()))
 }
@@ -110,43 +110,38 @@ pub(super) fn priority(args: &PriorityArgs, cx: &Context) -> Result<(), CommandE
     let client = cx.client()?;
     let queue = cx.wait_for(async {
         let project = which.project(&client).await?;
-        Ok(forge::prioritize(&client, which.named(project.as_deref()), args.priority).await?)
+        Ok(client.prioritize(which.named(project.as_deref()), args.priority).reply().await?)
     })?;
     told(&queue, cx, || format!("{} has the priority {} now", which.name(), args.priority))
 }
 
 pub(super) fn pause(args: &PauseArgs, cx: &Context) -> Result<(), CommandError> {
-    let queue = hold(args.project.as_deref(), args.why.clone(), true, cx)?;
+    let client = cx.client()?;
+    let queue = cx.wait_for(async {
+        let project = project_id(&client, args.project.as_deref()).await?;
+        Ok(client.pause_queue(&QueuePause { project, why: args.why.clone() }).reply().await?)
+    })?;
     told(&queue, cx, || {
         format!("nothing new is started in {} until `ao queue resume`", queue.value.project_id)
     })
 }
 
 pub(super) fn resume(args: &ResumeArgs, cx: &Context) -> Result<(), CommandError> {
-    let queue = hold(args.project.as_deref(), None, false, cx)?;
+    let client = cx.client()?;
+    let queue = cx.wait_for(async {
+        let project = project_id(&client, args.project.as_deref()).await?;
+        Ok(client.resume_queue(&QueuePause { project, why: None }).reply().await?)
+    })?;
     told(&queue, cx, || format!("the queue of {} goes on", queue.value.project_id))
 }
 
-fn hold(
-    project: Option<&str>,
-    why: Option<String>,
-    paused: bool,
-    cx: &Context,
-) -> Result<Answered<MergeQueue>, CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = project_id(&client, project).await?;
-        Ok(forge::hold_queue(&client, &QueuePause { project, why }, paused).await?)
-    })
-}
-
 fn told(
-    queue: &Answered<MergeQueue>,
+    queue: &ApiReply<MergeQueue>,
     cx: &Context,
     words: impl FnOnce() -> String,
 ) -> Result<(), CommandError> {
     match cx.json() {
-        true => Ok(ui::raw(queue.raw())?),
+        true => Ok(ui::raw(queue.json())?),
         false => Ok(ui::line(show::plain(&words()))?),
     }
 }

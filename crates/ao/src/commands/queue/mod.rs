@@ -5,7 +5,7 @@ mod list;
 
 pub(super) use change::enqueue;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 
 /// Show and steer what is going to land

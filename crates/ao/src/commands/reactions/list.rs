@@ -2,11 +2,12 @@
 
 use ao_api::Reaction;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
-use crate::show::{self, Canvas, Cell, Column, Table};
-use crate::which_project::project_or_all;
-use crate::{complete, ui};
+use crate::show::{Canvas, Cell, Column, Table};
+use crate::{show, ui};
 
 /// List what is done about each kind of thing that happens, and where that was said
 ///
@@ -19,7 +20,7 @@ use crate::{complete, ui};
   ao reactions list --json | jq '.reactions[] | select(.auto and .action == \"merge\")'")]
 pub(crate) struct Args {
     /// What holds for this project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     /// What holds for this agent, by its name or that of a specialist
     #[arg(long)]

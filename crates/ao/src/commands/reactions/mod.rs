@@ -5,7 +5,7 @@ mod test;
 
 use ao_api::ReactionStep;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::show::{Canvas, plain};
 

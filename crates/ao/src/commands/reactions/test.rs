@@ -6,11 +6,12 @@ use ao_api::{ReactionTest, ReactionTested};
 use serde_json::Value;
 
 use super::{data, told, told_step};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_about;
 use crate::error::CommandError;
 use crate::show::{Canvas, plain};
-use crate::which_project::project_about;
-use crate::{complete, ui};
+use crate::ui;
 
 /// Show what would be done if something happened now, and why; nothing is done
 ///
@@ -27,13 +28,13 @@ pub(crate) struct Args {
     /// What would happen: `ci-failed`, `label-added`, or an event of your own
     event: String,
     /// To which session
-    #[arg(long, add = complete::sessions(), conflicts_with = "pr")]
+    #[arg(long, add = completers::sessions(), conflicts_with = "pr")]
     session: Option<String>,
     /// To which pull request: `7`, `my-app!7`, a branch
-    #[arg(long, value_name = "PR", alias = "pull", add = complete::pulls())]
+    #[arg(long, value_name = "PR", alias = "pull", add = completers::pulls())]
     pr: Option<String>,
     /// To which project, or the one of the pull request [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     /// Which label, for `label-added`
     #[arg(long)]

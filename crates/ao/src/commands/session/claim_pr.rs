@@ -1,15 +1,15 @@
 //! `ao session claim-pr`: a session that answers for a pull request, or a new one that goes on with it.
 
 use ao_api::NewSession;
+use ao_api::client::ItemName;
 
-use crate::calls::forge::{self, Named};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project;
 use crate::commands::new::How;
 use crate::commands::pr::claim;
 use crate::commands::spawn;
-use crate::complete;
-use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::which_project::project;
 
 /// Let a session answer for a pull request; or start one that goes on with its branch
 ///
@@ -25,10 +25,10 @@ use crate::which_project::project;
 )]
 pub(crate) struct Args {
     /// The session, if there is one already, and the pull request: its number or its address
-    #[arg(value_name = "PR", required = true, num_args = 1..=2, add = complete::sessions())]
+    #[arg(value_name = "PR", required = true, num_args = 1..=2, add = completers::sessions())]
     names: Vec<String>,
     /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     /// The issue that it is for
     #[arg(long, short)]
@@ -43,12 +43,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         let project = project(&client, args.project.as_deref()).await?;
         let name = pull.to_string();
-        let named = Named { name: &name, project: project.as_deref() };
+        let named = ItemName { name: &name, project: project.as_deref() };
         if let Some(session) = session {
             return claim::give(&client, named, Some(session), cx).await;
         }
         // Its title is what its forge calls it. Without a forge that knows it, its commits are still there to be fetched.
-        let known = forge::pull(&client, named).await.ok();
+        let known = client.pull(named).reply().await.ok();
         let title = known.map_or_else(|| format!("Pull request {pull}"), |known| known.value.pull.title);
         let wish = NewSession {
             project_id: project.clone(),

@@ -2,11 +2,12 @@
 
 use ao_api::CleanupOrder;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_about;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project_about;
-use crate::{calls, complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// Remove the workspaces of sessions that have ended, where nothing is lost by that
 ///
@@ -21,10 +22,10 @@ use crate::{calls, complete, ui};
   ao session cleanup --artifacts   also frees build output in what has to stay")]
 pub(crate) struct Args {
     /// Only this session's
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: Option<String>,
     /// Only those of this project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     /// Those of all projects
     #[arg(long, conflicts_with_all = ["session", "project"])]
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             artifacts: args.artifacts,
             discard: false,
         };
-        Ok(calls::cleanup(&client, &order).await?)
+        Ok(client.cleanup(&order).await?)
     })?;
     if cx.json() {
         return Ok(ui::json(&cleanup)?);

@@ -5,11 +5,13 @@ use std::time::Duration;
 use ao_api::client::Client;
 use ao_api::{Cleanup, CleanupOrder, Decision, Session, Stop};
 
+use crate::cli::context::Context;
+use crate::cli::{completers, duration_arg, text_input};
+use crate::client::find_session;
 use crate::commands::stop;
-use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::show::{self, Canvas};
-use crate::{calls, complete, span, typed, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// Stop a session and remove its workspace, if nothing is lost by that
 ///
@@ -26,7 +28,7 @@ use crate::{calls, complete, span, typed, ui};
   ao session restore my-app-3   brings the last state of a removed workspace back")]
 pub(crate) struct Args {
     /// The sessions
-    #[arg(required = true, value_name = "SESSION", add = complete::sessions())]
+    #[arg(required = true, value_name = "SESSION", add = completers::sessions())]
     sessions: Vec<String>,
     /// Why, for the record
     #[arg(long)]
@@ -38,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, short, requires = "discard")]
     yes: bool,
     /// How long to wait for each to end: 30, 30s, 5m
-    #[arg(long, short, default_value = "2m", value_parser = span::parse)]
+    #[arg(long, short, default_value = "2m", value_parser = duration_arg::parse)]
     timeout: Duration,
 }
 
@@ -49,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let ended = match args.discard {
             true => {
                 // By its whole name from here on: who was asked about one session throws no other away.
-                let known = calls::session(&client, session).await?;
+                let known = find_session(&client, session).await?;
                 consent(&client, &known, args, cx).await?;
                 stop::one(&client, &known.name, &order, args.timeout).await?
             }
@@ -57,7 +59,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         };
         let discard = args.discard;
         let order = CleanupOrder { session: Some(ended.id.clone()), discard, ..CleanupOrder::default() };
-        let cleanup = calls::cleanup(&client, &order).await?;
+        let cleanup = client.cleanup(&order).await?;
         Ok((ended, cleanup))
     };
     cx.wait_for(stop::each(&args.sessions, "killed", kill, |(ended, cleanup)| {
@@ -73,7 +75,7 @@ async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) ->
         discard: true,
         ..CleanupOrder::default()
     };
-    let found = calls::cleanup(client, &order).await?;
+    let found = client.cleanup(&order).await?;
     if !cx.json() {
         ui::text(show::discard(&known.name, &found))?;
     }
@@ -84,13 +86,13 @@ async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) ->
         return Ok(());
     }
     let name = &known.name;
-    if cx.json() || !typed::somebody_is_here() {
+    if cx.json() || !text_input::somebody_is_here() {
         let error = format!("the work of `{name}` is not discarded without your confirmation");
         return Err(CommandError::new(Kind::User, error)
             .hint(format!("`ao session kill {name} --discard --yes` does not ask"))
             .hint(format!("`ao session kill {name}` ends it and keeps its work")));
     }
-    match typed::says_yes(&format!("Throw the work of {name} away?"))? {
+    match text_input::says_yes(&format!("Throw the work of {name} away?"))? {
         true => Ok(()),
         false => Err(CommandError::new(Kind::User, "nothing was done")
             .hint(format!("`ao session kill {name}` ends it and keeps its work"))),

@@ -6,7 +6,8 @@ mod kill;
 mod restore;
 
 use super::list;
-use crate::context::Context;
+
+use crate::cli::context::Context;
 use crate::error::CommandError;
 
 /// List, kill, restore and clean up sessions

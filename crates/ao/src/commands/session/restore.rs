@@ -2,10 +2,10 @@
 
 use ao_api::Restore;
 
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::commands::told_state;
-use crate::context::Context;
 use crate::error::CommandError;
-use crate::{calls, complete};
 
 /// Let a session that has exited or was stopped go on, with its conversation and its workspace
 ///
@@ -19,7 +19,7 @@ use crate::{calls, complete};
   ao session ls --state exited,stopped   those that can be restored")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: String,
     /// Where it runs from now on: process or tmux [default: what is configured]
     #[arg(long, value_name = "NAME")]
@@ -29,5 +29,5 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let how = Restore { runtime: args.runtime.clone() };
-    cx.wait_for(async { told_state(&calls::restore(&client, &args.session, &how).await?, cx) })
+    cx.wait_for(async { told_state(&client.restore(&args.session, &how).await?, cx) })
 }

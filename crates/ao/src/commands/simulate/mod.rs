@@ -23,7 +23,7 @@ use ao_core::Timestamp;
 use camino::Utf8PathBuf;
 
 use self::theatre::Theatre;
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::host::configs;
 

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::counted;
 use super::deed::{Deed, What};
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show;
-use crate::ui::{self, FAINT, TITLE};
+use crate::ui::{FAINT, TITLE};
+use crate::{show, ui};
 
 /// How many deeds are shown unless all are wanted.
 const SHOWN: usize = 40;

@@ -4,13 +4,15 @@ mod watch;
 
 use std::collections::BTreeMap;
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{Bytes, Client, ClientError};
 use ao_api::{Message, Project, Queue, Session, Sessions};
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
 use crate::error::CommandError;
-use crate::show::{self, Canvas, Fleet};
-use crate::{calls, complete, ui};
+use crate::show::{Canvas, Fleet};
+use crate::{show, ui};
 
 /// Show all sessions, those that need you first; or one in full
 ///
@@ -24,7 +26,7 @@ use crate::{calls, complete, ui};
   ao status my-app-3 --json | jq -r .status.state")]
 pub(crate) struct Args {
     /// One session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: Option<String>,
     /// Stay, and show every change as it happens; Ctrl-C ends it
     #[arg(long, short)]
@@ -37,7 +39,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         match (args.watch, cx.json()) {
             (true, _) => watch::watch(&client, args.session.as_deref(), cx).await,
             // As it came: programs ask for this often, and nothing needs to be understood on the way.
-            (false, true) => Ok(ui::raw(&calls::raw(&client, &path(args.session.as_deref())).await?)?),
+            (false, true) => Ok(ui::raw(&raw(&client, args.session.as_deref()).await?)?),
             (false, false) => {
                 let seen = Seen::look(&client, args.session.as_deref()).await?;
                 Ok(ui::text(seen.draw(Canvas::here()))?)
@@ -46,10 +48,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-fn path(session: Option<&str>) -> String {
+/// Returns the JSON of one session, or of all.
+async fn raw(client: &Client, session: Option<&str>) -> Result<Bytes, ClientError> {
     match session {
-        Some(session) => calls::session_path(session, ""),
-        None => calls::SESSIONS.to_owned(),
+        Some(session) => client.session(session).raw().await,
+        None => client.sessions().raw().await,
     }
 }
 
@@ -65,12 +68,12 @@ const PLACES: usize = 40;
 impl Seen {
     async fn look(client: &Client, session: Option<&str>) -> Result<Seen, ClientError> {
         if let Some(session) = session {
-            let session = calls::session(client, session).await?;
+            let session = find_session(client, session).await?;
             let queue = place(client, &session).await;
             let outbox = outbox(client, &session).await;
             return Ok(Seen::One { session: Box::new(session), queue, outbox });
         }
-        let sessions = calls::sessions(client).await?;
+        let sessions = client.sessions().await?;
         let mut queues = BTreeMap::new();
         let queued = sessions.sessions.iter().filter(|session| session.status.state == "queued");
         for session in queued.take(PLACES) {
@@ -78,7 +81,7 @@ impl Seen {
                 queues.insert(session.id.clone(), queue);
             }
         }
-        let mut stopped = calls::projects(client).await?;
+        let mut stopped = client.projects().await?.projects;
         stopped.retain(|project| project.auto_assign && project.stopped_by.is_some());
         Ok(Seen::All { sessions, queues, stopped })
     }
@@ -107,7 +110,7 @@ async fn place(client: &Client, session: &Session) -> Option<Queue> {
     if session.status.state != "queued" {
         return None;
     }
-    calls::explain(client, &session.id).await.ok()?.queue
+    client.explain(&session.id).await.ok()?.queue
 }
 
 /// The messages that have not reached its agent, if there are any.
@@ -115,5 +118,5 @@ async fn outbox(client: &Client, session: &Session) -> Vec<Message> {
     if session.messages_waiting + session.messages_failed == 0 {
         return vec![];
     }
-    calls::messages(client, &session.id).await.map(|messages| messages.messages).unwrap_or_default()
+    client.messages(&session.id).await.map(|messages| messages.messages).unwrap_or_default()
 }

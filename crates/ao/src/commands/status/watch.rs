@@ -9,12 +9,13 @@ use anstream::{AutoStream, ColorChoice};
 use ao_api::client::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Seen, path};
-use crate::context::Context;
+use super::{Seen, raw};
+use crate::cli::context::Context;
+use crate::client::event_watch::News;
+use crate::client::{event_watch, find_session};
 use crate::error::{CommandError, Kind};
-use crate::follow::{self, News};
 use crate::show::Canvas;
-use crate::{calls, ui};
+use crate::ui;
 
 /// A second screen without a cursor, so that what was there before is there afterwards.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -30,7 +31,7 @@ pub(super) async fn watch(client: &Client, session: Option<&str>, cx: &Context) 
         (signals(SignalKind::interrupt())?, signals(SignalKind::terminate())?);
     // By its id from here on: what a name begins with may soon be the beginning of another.
     let id = match session {
-        Some(session) => Some(calls::session(client, session).await?.id),
+        Some(session) => Some(find_session(client, session).await?.id),
         None => None,
     };
     let session = id.as_deref();
@@ -40,7 +41,7 @@ pub(super) async fn watch(client: &Client, session: Option<&str>, cx: &Context) 
     loop {
         if let Err(err) = look(client, session, cx, &mut picture).await? {
             // It may have gone just now; then the news say so, and wait for it.
-            if !follow::is_away(&err) {
+            if !event_watch::is_away(&err) {
                 return Err(err.into());
             }
         }
@@ -69,7 +70,7 @@ async fn look(
     picture: &mut Picture,
 ) -> Result<Result<(), ao_api::client::ClientError>, CommandError> {
     if cx.json() {
-        return Ok(match calls::raw(client, &path(session)).await {
+        return Ok(match raw(client, session).await {
             Ok(body) => {
                 ui::raw(&body)?;
                 Ok(())

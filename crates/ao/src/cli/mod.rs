@@ -1,14 +1,21 @@
-//! The command line.
+//! The command line: its grammar, help, completion and reference.
+
+mod command_aliases;
+pub(crate) mod completers;
+pub(crate) mod context;
+pub(crate) mod duration_arg;
+mod help_page;
+pub mod reference;
+pub(crate) mod text_input;
 
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 
+use self::context::{Context, Global, outside_of_agents};
 use crate::commands::*;
-use crate::context::{Context, Global, outside_of_agents};
 use crate::error::CommandError;
-use crate::{help, other_names};
 
 /// The variable by which a shell's completion script asks us for words.
 pub(crate) const COMPLETE: &str = "AO_COMPLETE";
@@ -94,7 +101,7 @@ enum Command {
 
 /// All that can be asked of us, as clap knows it, with the commands in groups.
 pub(crate) fn command() -> clap::Command {
-    help::in_groups(Cli::command())
+    help_page::in_groups(Cli::command())
 }
 
 pub(crate) fn run() -> Result<(), CommandError> {
@@ -173,7 +180,7 @@ fn parse() -> Result<Cli, CommandError> {
     let mut matches = match command.try_get_matches_from(&args) {
         Ok(matches) => matches,
         Err(err) => {
-            return Err(other_names::meant(&err, &args, &Cli::command()).unwrap_or_else(|| err.exit()));
+            return Err(command_aliases::meant(&err, &args, &Cli::command()).unwrap_or_else(|| err.exit()));
         }
     };
     Ok(Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|err| err.format(&mut Cli::command()).exit()))

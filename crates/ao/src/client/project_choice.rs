@@ -6,13 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use ao_api::Project;
-use ao_api::client::Client;
+use ao_api::client::{Client, ItemName};
 
-use crate::calls;
-use crate::calls::forge::says_project;
-use crate::context::own_session;
+use crate::cli::context::own_session;
+use crate::client::find_session;
+use crate::client::retry::Tries;
 use crate::error::{CommandError, Kind};
-use crate::repeat::Tries;
 
 /// Returns the project that a command acts on or reads from. None leaves it to the daemon, where nothing can go astray: inside
 /// an agent, and if there is no project at all.
@@ -32,7 +31,7 @@ pub(crate) async fn project(client: &Client, named: Option<&str>) -> Result<Opti
 pub(crate) async fn project_id(client: &Client, named: Option<&str>) -> Result<String, CommandError> {
     match (project(client, named).await?, own_session()) {
         (Some(project), _) => Ok(project),
-        (None, Some(session)) => Ok(calls::session(client, &session).await?.project_id),
+        (None, Some(session)) => Ok(find_session(client, &session).await?.project_id),
         (None, None) => Err(CommandError::new(Kind::Unknown, "there is no project yet")
             .hint("run `ao start` in a git repository, or `ao add-project PATH`")),
     }
@@ -55,7 +54,7 @@ pub(crate) async fn project_of_issue(
     issue: &str,
     named: Option<&str>,
 ) -> Result<Option<String>, CommandError> {
-    if named.is_none() && says_project(issue) { Ok(None) } else { project(client, named).await }
+    if named.is_none() && ItemName::has_project(issue) { Ok(None) } else { project(client, named).await }
 }
 
 /// The project of a pull request that is named such as `7` or `my-app!7`. None if the name says it: sessions and branches are
@@ -67,7 +66,7 @@ pub(crate) async fn project_of_pull(
 ) -> Result<Option<String>, CommandError> {
     let number = pull.strip_prefix('!').unwrap_or(pull);
     match named {
-        None if says_project(pull) => Ok(None),
+        None if ItemName::has_project(pull) => Ok(None),
         None if !number.bytes().all(|byte| byte.is_ascii_digit()) => project_or_all(client, None).await,
         named => project(client, named).await,
     }
@@ -80,7 +79,7 @@ pub(crate) async fn project_about(
     pull: Option<&str>,
     named: Option<&str>,
 ) -> Result<Option<String>, CommandError> {
-    let said = session.is_some() || pull.is_some_and(says_project);
+    let said = session.is_some() || pull.is_some_and(ItemName::has_project);
     if said && named.is_none() { Ok(None) } else { project(client, named).await }
 }
 
@@ -97,7 +96,7 @@ struct Here {
 
 impl Here {
     async fn find(client: &Client) -> Result<Here, CommandError> {
-        let projects = Tries::default().call(async || calls::projects(client).await).await?;
+        let projects = Tries::default().call(async || client.projects().await).await?.projects;
         let Some(here) = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok()) else {
             return Ok(Here { projects, project: None });
         };
@@ -105,7 +104,7 @@ impl Here {
         let mut project = around.cloned();
         // A clone does not say itself where it comes from.
         if project.is_none() && !projects.is_empty() && own_session().is_none() {
-            let sessions = calls::sessions(client).await?.sessions;
+            let sessions = client.sessions().await?.sessions;
             let holds = |session: &&ao_api::Session| {
                 session.workspace.as_ref().is_some_and(|tree| here.starts_with(&tree.path))
             };

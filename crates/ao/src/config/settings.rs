@@ -2,7 +2,7 @@
 
 use ao_config::{Loaded, Places};
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 
 /// From where files are looked for: from here upwards, or the one that was named.

@@ -11,9 +11,10 @@ use ao_config::{Env, PROJECT_FILES, names};
 use ao_scm::checks::Proposed;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::config::check_offer;
 use crate::error::{CommandError, Kind};
 use crate::repository::Repository;
-use crate::{combination, findings, known_agents, offer, program};
+use crate::{combination, findings, known_agents, program};
 
 /// What somebody wants; what is absent is found out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -124,7 +125,7 @@ impl Initial {
         if self.checks.is_empty() {
             return Ok(());
         }
-        self.runs_checks = asks && offer::accepted(&self.checks)?;
+        self.runs_checks = asks && check_offer::accepted(&self.checks)?;
         if !self.runs_checks {
             let commands: Vec<String> =
                 self.checks.iter().map(|check| format!("`{}`", check.command)).collect();

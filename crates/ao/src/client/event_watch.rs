@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError, Events};
+use ao_api::client::{Client, ClientError, EventStream};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::error::CommandError;
@@ -37,7 +37,7 @@ pub(crate) async fn until<T>(
 
 /// That something has happened.
 pub(crate) struct News {
-    events: Events,
+    events: EventStream,
     /// Something has happened and was not told yet.
     untold: bool,
 }
@@ -99,7 +99,7 @@ pub(crate) async fn again(
     session: Option<&str>,
     lost: ClientError,
     until: Instant,
-) -> Result<Events, CommandError> {
+) -> Result<EventStream, CommandError> {
     let mut last = lost;
     while is_away(&last) && Instant::now() < until {
         sleep(KNOCK).await;
@@ -123,6 +123,6 @@ pub(crate) fn is_away(err: &ClientError) -> bool {
         // It has been waited for already.
         ClientError::Hung { .. } => false,
         ClientError::Refused(problem) => problem.status == 503,
-        ClientError::Strange(_) | ClientError::BadCall { .. } => false,
+        ClientError::Unexpected(_) | ClientError::BadRequest { .. } => false,
     }
 }

@@ -6,7 +6,7 @@ use ao_api::client::Client;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{CommandError, Kind};
-use crate::paths;
+use crate::system::paths;
 
 /// Options that every command takes.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -28,7 +28,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
-use crate::context::{Context, outside_of_agents};
+use crate::cli::context::{Context, outside_of_agents};
 use crate::error::{CommandError, Kind};
 use crate::service::manager;
 

@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
-use crate::host::secrets;
-#[cfg(feature = "otlp")]
-use crate::otlp::{Traces, install};
 #[cfg(not(feature = "otlp"))]
 use lines_alone::{Traces, install};
+
+use crate::host::secrets;
+#[cfg(feature = "otlp")]
+use crate::system::otlp::{Traces, install};
 
 /// A file is put aside at this size, and only one is kept aside.
 const MOST: u64 = 8 * 1024 * 1024;

@@ -4,26 +4,25 @@ use std::ffi::OsStr;
 use std::future::Future;
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{Client, ClientError, IssueQuery, PullQuery};
 use ao_core::session::SessionHandle;
 use clap::{Args, FromArgMatches};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use crate::calls::{self, forge::Query};
-use crate::context::{Context, Global};
+use crate::cli::context::{Context, Global};
 use crate::show::{is_over, plain};
 
 /// Longer than this nobody waits for a key press.
 const PATIENCE: Duration = Duration::from_millis(800);
 
 /// More than this nobody reads below a prompt.
-const MOST: &str = "100";
+const MOST: usize = 100;
 
 /// Completes names of sessions.
 pub(crate) fn sessions() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
-            let sessions = calls::sessions(&client).await?.sessions;
+            let sessions = client.sessions().await?.sessions;
             // A shell takes only words that begin as typed, so that is the name that is offered.
             let typed = typed.to_str().unwrap_or_default().to_owned();
             let told = |session: ao_api::Session| {
@@ -52,8 +51,8 @@ fn handle(session: &ao_api::Session) -> SessionHandle<'_> {
 pub(crate) fn pulls() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
-            let query = Query::new().with("state", "open").with("limit", MOST);
-            let pulls = calls::forge::pulls(&client, query).await?.pulls;
+            let query = PullQuery { state: Some("open".into()), limit: Some(MOST), ..PullQuery::default() };
+            let pulls = client.pulls(&query).await?.pulls;
             let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
             let told = |pull: ao_api::Pull| {
                 let name = if one { pull.number.to_string() } else { pull.id };
@@ -68,8 +67,8 @@ pub(crate) fn pulls() -> ArgValueCompleter {
 pub(crate) fn issues() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
-            let query = Query::new().with("state", "all").with("limit", MOST);
-            let issues = calls::forge::issues(&client, query).await?.issues;
+            let query = IssueQuery { state: Some("all".into()), limit: Some(MOST), ..IssueQuery::default() };
+            let issues = client.issues(&query).await?.issues;
             let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
             let told = |issue: ao_api::Issue| {
                 let name = if one { issue.key } else { issue.id };
@@ -84,7 +83,7 @@ pub(crate) fn issues() -> ArgValueCompleter {
 pub(crate) fn projects() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
-            let projects = calls::projects(&client).await?;
+            let projects = client.projects().await?.projects;
             Ok(projects.into_iter().map(|project| (project.id, project.path)).collect())
         })
     })

@@ -1,4 +1,4 @@
-//! An answer whose body is read as it comes.
+//! A response whose body is read as it comes.
 
 use std::fmt;
 
@@ -8,29 +8,29 @@ use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Response};
 use tokio::task::JoinHandle;
 
-use super::{ANSWER, Answer, Client, ClientError};
+use super::{BODY_LIMIT, Client, ClientError, RawResponse};
 
-/// The beginning of an answer. Its body may have no end.
-pub struct Begun {
+/// A response whose body may have no end.
+pub struct StreamingResponse {
     client: Client,
     response: Response<Incoming>,
     driving: JoinHandle<()>,
 }
 
 impl Client {
-    /// Any call, with its body left to be read piece by piece.
+    /// Makes any call and leaves the body of its response to be read piece by piece.
     pub async fn stream(
         &self,
         method: Method,
         path: &str,
         body: Option<Vec<u8>>,
-    ) -> Result<Begun, ClientError> {
+    ) -> Result<StreamingResponse, ClientError> {
         let (response, driving) = self.open(method, path, body).await?;
-        Ok(Begun { client: self.clone(), response, driving })
+        Ok(StreamingResponse { client: self.clone(), response, driving })
     }
 }
 
-impl Begun {
+impl StreamingResponse {
     pub fn status(&self) -> u16 {
         self.response.status().as_u16()
     }
@@ -39,7 +39,7 @@ impl Begun {
         self.response.headers().get(CONTENT_TYPE)?.to_str().ok()
     }
 
-    /// The next piece; nothing at the end. Can be dropped and called again.
+    /// Returns the next piece; nothing at the end. Cancel-safe.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
         loop {
             let Some(frame) = self.client.watched_stream(self.response.frame()).await? else {
@@ -52,23 +52,23 @@ impl Begun {
         }
     }
 
-    /// All of it, up to what an answer may have.
-    pub async fn whole(mut self) -> Result<Answer, ClientError> {
+    /// Reads the whole body, up to the limit of any response.
+    pub async fn whole(mut self) -> Result<RawResponse, ClientError> {
         let (status, content_type) = (self.status(), self.content_type().map(str::to_owned));
-        let body = Limited::new(self.response.body_mut(), ANSWER);
+        let body = Limited::new(self.response.body_mut(), BODY_LIMIT);
         let body = self.client.watched(body.collect()).await?.map_err(ClientError::Broken)?.to_bytes();
-        Ok(Answer { status, content_type, body })
+        Ok(RawResponse { status, content_type, body })
     }
 }
 
-impl Drop for Begun {
+impl Drop for StreamingResponse {
     fn drop(&mut self) {
         self.driving.abort();
     }
 }
 
-impl fmt::Debug for Begun {
+impl fmt::Debug for StreamingResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Begun").field("status", &self.status()).finish_non_exhaustive()
+        f.debug_struct("StreamingResponse").field("status", &self.status()).finish_non_exhaustive()
     }
 }

@@ -9,11 +9,11 @@ use ao_config::{ConfigError, Layer, LayerKind, Loaded, Places};
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
-use crate::combination;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::{CommandError, Kind};
 use crate::host::force::strange_tools;
-use crate::{settings, ui};
+use crate::{combination, ui};
 
 /// A file that is to be changed, and all those that it is read with.
 #[derive(Debug)]

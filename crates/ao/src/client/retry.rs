@@ -8,7 +8,7 @@ use std::time::Duration;
 use ao_api::client::ClientError;
 use tokio::time::{Instant, sleep};
 
-use crate::follow::{AWAY, is_away};
+use crate::client::event_watch::{AWAY, is_away};
 
 /// Between two tries to reach a daemon that is being replaced.
 pub(crate) const KNOCK: Duration = Duration::from_millis(300);

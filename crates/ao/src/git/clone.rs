@@ -15,7 +15,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::git_url::GitUrl;
+use crate::git::url::GitUrl;
 use crate::program;
 use crate::repository::{Repository, RepositoryError};
 
