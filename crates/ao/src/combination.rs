@@ -1,8 +1,7 @@
-//! Which agents a runtime can hold, and what is configured although it cannot work.
+//! Compares agents and runtimes, and finds configured combinations that cannot work.
 //!
-//! An agent needs to be held in one way: on a terminal, on pipes, or without input. A runtime declares which ways it has. The
-//! two are compared here, where they are configured and where a session is wished for, so that nothing is first found out by
-//! a launch that fails.
+//! An agent needs one kind of input: a terminal, pipes, or none. A runtime declares the kinds that it has. Both are
+//! compared when they are configured and when a session is requested, so that a launch does not fail for it.
 
 use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
 use ao_config::{ConfigError, Effective, Loaded, Problem, Warning, names};
@@ -13,23 +12,23 @@ use ao_runtime::tmux::Tmux;
 use crate::error::CommandError;
 use crate::host::force::{Agents, agents_of};
 
-/// Why something cannot work, and what to do instead.
+/// The reason why something cannot work, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unfit {
     pub(crate) what: String,
     pub(crate) hint: String,
 }
 
-/// What is configured and cannot work.
+/// Settings that cannot work.
 #[derive(Debug, Default)]
 pub(crate) struct Unworkable {
-    /// Sessions would need it.
+    /// Settings that sessions need.
     pub(crate) refused: Vec<Problem>,
-    /// Nothing needs it unless somebody asks for it: specialists beside the usual agent.
+    /// Settings that are used only on request: specialists beside the default agent.
     pub(crate) doubtful: Vec<Warning>,
 }
 
-/// What a runtime can do, or why there is none of that name.
+/// Returns the abilities of a runtime, or an error if there is none of that name.
 pub(crate) fn runtime(name: &str) -> Result<RuntimeAbilities, Unfit> {
     match name {
         "process" => Ok(Processes::ABILITIES),
@@ -45,7 +44,7 @@ pub(crate) fn missing_runtime(name: &str) -> Unfit {
     }
 }
 
-/// Whether a runtime holds agents in the way that this one needs.
+/// Checks that a runtime has the kind of input that an agent needs.
 pub(crate) fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit> {
     if runtime(runtime_name)?.holds(io) {
         return Ok(());
@@ -68,7 +67,7 @@ pub(crate) fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit
     })
 }
 
-/// Whether an agent can be started with these permissions and this model.
+/// Checks that an agent can be started with these permissions and this model.
 pub(crate) fn takes(
     options: &ao_agent::Options,
     permissions: Option<Permissions>,
@@ -80,7 +79,7 @@ pub(crate) fn takes(
     Err(Unfit { what, hint: hint.into() })
 }
 
-/// The name of a permission profile in manifests.
+/// Returns the name of a permission profile in manifests.
 pub(crate) fn permissions_word(permissions: Permissions) -> &'static str {
     match permissions {
         Permissions::Permissionless => "permissionless",
@@ -90,7 +89,8 @@ pub(crate) fn permissions_word(permissions: Permissions) -> &'static str {
     }
 }
 
-/// Refuses a configuration whose agents cannot run as it says. Returns what may be asked for and would be refused.
+/// Refuses a configuration whose agents cannot run as configured. Returns warnings about settings that are used only
+/// on request.
 pub(crate) fn workable(loaded: &Loaded) -> Result<Vec<Warning>, CommandError> {
     let Unworkable { refused, doubtful } = unworkable(loaded);
     match refused.is_empty() {
@@ -99,7 +99,7 @@ pub(crate) fn workable(loaded: &Loaded) -> Result<Vec<Warning>, CommandError> {
     }
 }
 
-/// Tells whether `ao start` starts an orchestrator: if that is configured, or if its agent stays at its prompt.
+/// Returns true if `ao start` starts an orchestrator: if one is configured, or if its agent stays at its prompt.
 pub(crate) fn has_orchestrator(loaded: &Loaded, agents: &Agents) -> bool {
     let config = &loaded.config;
     let agent = config.orchestrator.agent.as_ref().unwrap_or(&config.defaults.agent);
@@ -107,7 +107,7 @@ pub(crate) fn has_orchestrator(loaded: &Loaded, agents: &Agents) -> bool {
     config.orchestrator.enabled.unwrap_or_else(stays)
 }
 
-/// Everything that is configured of agents and runtimes and cannot work, each thing once.
+/// Finds all settings of agents and runtimes that cannot work, each once.
 pub(crate) fn unworkable(loaded: &Loaded) -> Unworkable {
     let config = &loaded.config;
     let mut search = Search { loaded, agents: agents_of(loaded), found: Unworkable::default() };
@@ -140,7 +140,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The agents that a project uses unless somebody asks for another.
+    /// Checks the agents that a project uses by default.
     fn project(&mut self, effective: &Effective<'_>) {
         let own = effective.project.runtime.is_some();
         let path: &[&str] = match own {
@@ -162,7 +162,7 @@ impl Search<'_> {
         }
     }
 
-    /// The settings with which a project starts its own agent. A specialist has settings of its own.
+    /// Checks the settings of a project's own agent. A specialist has its own settings.
     fn own_settings(&mut self, effective: &Effective<'_>) {
         let (name, agent) = (effective.name, effective.agent);
         if self.specialist(agent).is_some() {
@@ -207,7 +207,7 @@ impl Search<'_> {
         let unfit = match self.agents.get(agent) {
             _ if self::runtime(name).is_err() => self::runtime(name).err(),
             Some(options) => holds(agent, options.io(), name).err(),
-            // What `tools` describes and makes no sense is told of by whoever reads that.
+            // Invalid descriptions in `tools` are reported by their reader.
             None if self.loaded.config.tools.contains_key(agent) => None,
             None => Some(Unfit {
                 what: format!("the agent `{agent}` comes from a plugin, and ao cannot run those yet"),

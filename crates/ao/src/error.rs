@@ -1,5 +1,5 @@
-//! Every failure that a user sees: what kind it is, what is said, what to do next, and the exit code. In one place, so that
-//! the same failure sounds the same from every command.
+//! Errors that a user sees: their kind, message, hints and exit code. Defined in one place, so that all commands
+//! report an error in the same way.
 
 use std::error::Error;
 use std::fmt;
@@ -21,24 +21,24 @@ use crate::git::url::HasSecret;
 use crate::repository::RepositoryError;
 use crate::ui;
 
-/// Whose fault it is, and so who can mend it.
+/// The kind of an error, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// What was asked for cannot be done.
+    /// The request cannot be carried out.
     User,
-    /// A setting is wrong.
+    /// A setting is invalid.
     Config,
-    /// The machine is in the way: disk, permissions, a missing program.
+    /// The machine is at fault: disk, permissions, a missing program.
     Environment,
-    /// We are wrong.
+    /// A bug in ao.
     Bug,
-    /// A session, a project or something of a project is not there.
+    /// A session, a project or a part of a project does not exist.
     Unknown,
     /// No daemon runs.
     NoDaemon,
     /// A message did not reach the agent.
     NotAccepted,
-    /// What was waited for did not come in time.
+    /// A time limit was exceeded.
     TimedOut,
     /// The folder is in no git repository.
     NoRepository,
@@ -46,30 +46,29 @@ pub enum Kind {
     UnbornRepository,
     /// The repository has no work tree.
     BareRepository,
-    /// A program that is needed is not installed.
+    /// A required program is not installed.
     MissingProgram,
-    /// Somebody else listens there.
+    /// The port is in use.
     PortInUse,
-    /// The daemon that runs is of another version.
+    /// The running daemon is another version.
     OtherVersion,
     /// There is no such key in the configuration.
     UnknownKey,
-    /// The daemon forbids it to this caller.
+    /// The daemon refuses this caller.
     Forbidden,
     /// A check has failed.
     ChecksFailed,
-    /// Checks are not over yet.
+    /// Checks are still pending.
     ChecksPending,
     /// The forge does not merge it.
     NotMerged,
-    /// Somebody wanted us to end, with this signal.
+    /// Interrupted by this signal.
     Interrupted(u8),
-    /// Whoever read our output has gone. That is their right, and nothing to talk about.
+    /// The reader of our output is gone. Exits silently.
     Quiet,
 }
 
-/// Every kind of failure with its exit code, for people who write scripts. clap exits with 2 too, for a command line that it
-/// does not understand: what was set is wrong.
+/// Every kind with its exit code, for scripts. clap also exits with 2, for an invalid command line.
 pub const EXIT_CODES: &[(Kind, u8, &str)] = &[
     (Kind::Quiet, 0, "it was done"),
     (Kind::User, 1, "what was asked for cannot be done, or one of several things failed"),
@@ -94,7 +93,7 @@ pub const EXIT_CODES: &[(Kind, u8, &str)] = &[
 ];
 
 impl Kind {
-    /// The kind that another of our programs has exited with.
+    /// Returns the kind for an exit code of another of our processes.
     pub(crate) fn of_exit_code(code: u8) -> Kind {
         let known = EXIT_CODES.iter().find(|(_, known, _)| *known == code);
         known.map_or(Kind::Environment, |(kind, _, _)| *kind)
@@ -102,7 +101,7 @@ impl Kind {
 
     pub(crate) fn exit_code(self) -> u8 {
         if let Kind::Interrupted(signal) = self {
-            // As a shell tells of a program that a signal has ended.
+            // As a shell reports a program that was ended by a signal.
             return 128 + signal;
         }
         let known = EXIT_CODES.iter().find(|(kind, _, _)| *kind == self);
@@ -110,7 +109,7 @@ impl Kind {
     }
 }
 
-/// A failure as it is shown.
+/// An error as it is shown.
 #[derive(Debug)]
 pub struct CommandError {
     kind: Kind,
@@ -136,13 +135,13 @@ impl CommandError {
         self.kind
     }
 
-    /// The same words for another kind of failure.
+    /// Changes the kind and keeps the message.
     pub(crate) fn of_kind(mut self, kind: Kind) -> CommandError {
         self.kind = kind;
         self
     }
 
-    /// The same kind of failure with other words, for one that was told already.
+    /// Keeps the kind and replaces the message, for an error that was printed already.
     pub(crate) fn repeated(self, words: impl Into<String>) -> CommandError {
         CommandError::new(self.kind, words.into())
     }
@@ -151,7 +150,7 @@ impl CommandError {
         &self.hints
     }
 
-    /// What is said, with its causes, without hints and colours.
+    /// Renders the message with its causes, without hints and colours.
     pub(crate) fn to_plain(&self) -> String {
         let mut text = self.error.to_string();
         let mut cause = self.error.source();
@@ -162,7 +161,7 @@ impl CommandError {
         text
     }
 
-    /// Says it on stderr, and with which code to exit.
+    /// Prints the error to stderr, and returns the exit code.
     pub(crate) fn show(&self) -> ExitCode {
         if self.kind != Kind::Quiet {
             ui::error(self);
@@ -189,7 +188,7 @@ impl fmt::Display for CommandError {
     }
 }
 
-/// Says what can be done about a damaged log, with the backup that was made last if that is still there.
+/// Describes what to do about a damaged log, with the last backup if it still exists.
 fn damaged(log: Utf8PathBuf, err: StoreError) -> CommandError {
     let error = CommandError::environment(err);
     match ao_store::last_backup(&log) {
@@ -229,7 +228,7 @@ impl From<StoreError> for CommandError {
     }
 }
 
-/// What the daemon refuses keeps its words; who did not reach it is told how to start it.
+/// Keeps the daemon's message for a refusal; otherwise suggests how to reach the daemon.
 impl From<ClientError> for CommandError {
     fn from(err: ClientError) -> CommandError {
         match err {
@@ -251,7 +250,7 @@ impl From<ClientError> for CommandError {
     }
 }
 
-/// Says what a daemon that does not answer is doing, as far as the system tells, and how to get on.
+/// Describes the state of a daemon that does not answer, as far as the system reports it, and how to continue.
 fn hung(pid: Option<u32>, waited: Duration, err: &ClientError) -> CommandError {
     let Some(pid) = pid else {
         return CommandError::new(Kind::TimedOut, err.to_string())
@@ -286,7 +285,7 @@ impl From<Problem> for CommandError {
             _ => Kind::User,
         };
         let hints: Vec<String> = problem.hints.iter().map(|hint| sanitise(hint)).collect();
-        // Titles of strangers and the output of checks may stand in it.
+        // It may contain titles by strangers and output of checks.
         let mut text = sanitise(&problem.title);
         if !problem.candidates.is_empty() {
             text += &sanitise(&format!("; did you mean {}?", list(&problem.candidates)));
@@ -299,7 +298,7 @@ impl From<Problem> for CommandError {
     }
 }
 
-/// Names as people list them: `a`, `b` or `c`.
+/// Lists names: `a`, `b` or `c`.
 fn list(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match names.split_last() {
@@ -337,14 +336,14 @@ impl From<AskError> for CommandError {
     }
 }
 
-/// It says itself where it stands and what to do about it.
+/// The error includes its place and the fix.
 impl From<ao_config::ConfigError> for CommandError {
     fn from(err: ao_config::ConfigError) -> CommandError {
         CommandError::new(Kind::Config, err)
     }
 }
 
-/// Each thing that a folder can be instead of a repository has its own exit code, and its own way out.
+/// Each kind of unusable folder has its own exit code and hint.
 impl From<RepositoryError> for CommandError {
     fn from(err: RepositoryError) -> CommandError {
         let (kind, hint) = match &err {
@@ -407,7 +406,7 @@ impl From<HasSecret> for CommandError {
     }
 }
 
-/// What happens while writing to stdout; everything else says what it tried.
+/// Errors of writing to stdout; all others describe what was attempted.
 impl From<io::Error> for CommandError {
     fn from(err: io::Error) -> CommandError {
         match err.kind() {
@@ -430,7 +429,7 @@ mod tests {
         assert!(codes.iter().all(|code| *code < 128), "from 128 on they tell of signals");
         for (kind, code, _) in EXIT_CODES {
             assert_eq!(kind.exit_code(), *code, "{kind:?} is in the table once");
-            // A kind that is new makes this fail to compile, and so is remembered in the table above.
+            // A new kind fails to compile here, as a reminder to add it to the table above.
             match kind {
                 Kind::User
                 | Kind::Config

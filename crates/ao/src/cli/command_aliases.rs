@@ -1,4 +1,4 @@
-//! Commands that people know by another name. The nearest name by letters is often a wrong one: `restore` is no `resume`.
+//! Commands that people know by another name. The most similar name is often wrong: `restore` is not `resume`.
 
 use std::ffi::OsString;
 
@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::error::{CommandError, Kind};
 
-/// A word that is no command, below which command it was typed, and what does that here. What stands in capitals is replaced
-/// by what was typed behind the word.
+/// An unknown command, the commands that it may be typed below, and the command to use instead. Words in capitals are
+/// replaced by the arguments that were typed.
 const OTHER_NAMES: &[(&str, &[&str], &str)] = &[
     ("", &["restore", "revive"], "ao session restore SESSION"),
     ("", &["cleanup", "clean", "prune", "gc"], "ao session cleanup"),
@@ -66,14 +66,14 @@ const OTHER_NAMES: &[(&str, &[&str], &str)] = &[
     ("config", &["help", "keys"], "ao config-help"),
 ];
 
-/// Names the command that is meant, if the command line has one that is known elsewhere.
+/// Suggests the command to use, if the command line has one that is known elsewhere.
 pub(crate) fn meant(err: &clap::Error, args: &[OsString], known: &clap::Command) -> Option<CommandError> {
     let (typed, command) = other_name(err, args, known)?;
     let error = format!("there is no command `ao {typed}`");
     Some(CommandError::new(Kind::Config, error).hint(format!("use `{command}`")))
 }
 
-/// The command as it was typed, and the one that does that here.
+/// Returns the command as typed, and the one to use instead.
 fn other_name(err: &clap::Error, args: &[OsString], known: &clap::Command) -> Option<(String, String)> {
     if err.kind() != ErrorKind::InvalidSubcommand {
         return None;
@@ -86,7 +86,7 @@ fn other_name(err: &clap::Error, args: &[OsString], known: &clap::Command) -> Op
     Some((typed, filled(command, &behind)))
 }
 
-/// The command below which the word stands, and the words behind it that are no options.
+/// Returns the command that the name was typed below, and the arguments after it that are no options.
 fn place(word: &str, args: &[OsString], known: &clap::Command) -> Option<(String, Vec<String>)> {
     let words: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str().unwrap_or("")).collect();
     let (mut command, mut path) = (known, Vec::new());
@@ -103,7 +103,7 @@ fn place(word: &str, args: &[OsString], known: &clap::Command) -> Option<(String
     None
 }
 
-/// The command with what was typed in place of what stands for it.
+/// Fills the typed arguments into a command.
 fn filled(command: &str, behind: &[String]) -> String {
     let mut behind = behind.iter();
     let word = |word: &str| match word.chars().all(|c| c.is_ascii_uppercase()) {
@@ -113,7 +113,7 @@ fn filled(command: &str, behind: &[String]) -> String {
     command.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(told("ao frobnicate"), None);
     }
 
-    /// Each word is none of ours, and each command is one.
+    /// No alias is a command of ours, and each leads to one.
     #[test]
     fn every_other_name_is_no_command_and_leads_to_one() {
         let known = crate::cli::command();

@@ -1,4 +1,4 @@
-//! Names for completion in shells: those that the daemon knows now, and none if no daemon runs.
+//! Names for shell completion: those that the daemon knows now, and none if no daemon runs.
 
 use std::ffi::OsStr;
 use std::future::Future;
@@ -12,10 +12,10 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use crate::cli::context::{Context, Global};
 use crate::show::{is_over, plain};
 
-/// Longer than this nobody waits for a key press.
+/// Time limit after a key press.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// More than this nobody reads below a prompt.
+/// Maximum number of candidates.
 const MOST: usize = 100;
 
 /// Completes names of sessions.
@@ -23,7 +23,7 @@ pub(crate) fn sessions() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
             let sessions = client.sessions().await?.sessions;
-            // A shell takes only words that begin as typed, so that is the name that is offered.
+            // A shell only accepts candidates with the typed prefix, so offer the name that has it.
             let typed = typed.to_str().unwrap_or_default().to_owned();
             let told = |session: ao_api::Session| {
                 let help = plain(&format!("{}: {}", session.status.state, session.title));
@@ -35,7 +35,7 @@ pub(crate) fn sessions() -> ArgValueCompleter {
     })
 }
 
-/// What a listed session answers to, by the same rule as the daemon's.
+/// Returns the names of a listed session, by the daemon's own rule.
 fn handle(session: &ao_api::Session) -> SessionHandle<'_> {
     SessionHandle {
         id: &session.id,
@@ -47,7 +47,7 @@ fn handle(session: &ao_api::Session) -> SessionHandle<'_> {
     }
 }
 
-/// Completes open pull requests: by number, or with their project where there are several.
+/// Completes open pull requests: by number, or with their project if there are several.
 pub(crate) fn pulls() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
@@ -63,7 +63,7 @@ pub(crate) fn pulls() -> ArgValueCompleter {
     })
 }
 
-/// Completes issues, the closed ones too: they can be opened again.
+/// Completes issues, including closed ones, which can be reopened.
 pub(crate) fn issues() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
@@ -89,7 +89,7 @@ pub(crate) fn projects() -> ArgValueCompleter {
     })
 }
 
-/// Completes keys of the configuration. A name of one's own is left to whoever types.
+/// Completes configuration keys. Names that the user chooses are not completed.
 pub(crate) fn config_keys() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let Some(typed) = typed.to_str() else { return vec![] };
@@ -99,7 +99,7 @@ pub(crate) fn config_keys() -> ArgValueCompleter {
     })
 }
 
-/// The names that begin as typed, each with a word on it.
+/// Returns the names with the typed prefix, each with a description.
 fn named<F>(typed: &OsStr, ask: impl FnOnce(Client) -> F) -> Vec<CompletionCandidate>
 where
     F: Future<Output = Result<Vec<(String, String)>, ClientError>>,
@@ -110,7 +110,7 @@ where
     fits.map(|(name, help)| CompletionCandidate::new(name).help(Some(help.into()))).collect()
 }
 
-/// What the daemon knows. Whatever is wrong, a key press is no time to say so.
+/// Asks the daemon. Errors are ignored: a key press is no time to report them.
 fn known<F>(ask: impl FnOnce(Client) -> F) -> Option<Vec<(String, String)>>
 where
     F: Future<Output = Result<Vec<(String, String)>, ClientError>>,
@@ -120,8 +120,8 @@ where
     runtime.block_on(async { tokio::time::timeout(PATIENCE, ask(client)).await }).ok()?.ok()
 }
 
-/// What the command would know that is being typed. The daemon is called as that command would call it: there, and with the
-/// token of the agent that types, if one does.
+/// Builds the context of the command being typed, so that the daemon is called in the same way: with its data
+/// directory, and with the token of the agent that types, if one does.
 fn context(data_dir: Option<String>) -> Option<Context> {
     let words = data_dir.map(|dir| format!("--data-dir={dir}"));
     let options = Global::augment_args(clap::Command::new("ao").no_binary_name(true));
@@ -129,7 +129,7 @@ fn context(data_dir: Option<String>) -> Option<Context> {
     Some(Context::new(Global::from_arg_matches(&given).ok()?))
 }
 
-/// The option as it stands in the line that is being typed, which the shell hands us.
+/// Returns the option from the line being typed, which the shell passes on.
 fn given_data_dir(words: impl Iterator<Item = String>) -> Option<String> {
     let mut words = words.skip_while(|word| word != "--");
     while let Some(word) = words.next() {

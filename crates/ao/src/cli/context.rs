@@ -1,4 +1,4 @@
-//! What every command knows: the options that all of them take, where things are, and the way to the daemon.
+//! The context of a command: global options, paths, and the client.
 
 use std::future::Future;
 
@@ -12,16 +12,16 @@ use crate::system::paths;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for all commands")]
 pub(crate) struct Global {
-    /// Where ao keeps its event log and all else it remembers [default: ~/.local/share/ao, or under $XDG_DATA_HOME]
+    /// The folder for the event log and other data [default: ~/.local/share/ao, or under $XDG_DATA_HOME]
     #[arg(long, global = true, env = "AO_DATA_DIR", hide_env_values = true, value_name = "DIR")]
     data_dir: Option<Utf8PathBuf>,
-    /// The configuration file [default: the next one upwards from here, then your own]
+    /// The configuration file [default: the nearest one in this folder or above, then your own]
     #[arg(long, global = true, env = "AO_CONFIG", hide_env_values = true, value_name = "FILE")]
     config: Option<Utf8PathBuf>,
-    /// Print JSON, in a shape that stays
+    /// Print JSON with a stable format
     #[arg(long, global = true)]
     json: bool,
-    /// Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     color: clap::ColorChoice,
 }
@@ -41,14 +41,14 @@ impl Context {
         Context { global }
     }
 
-    /// Whether the output is for programs.
+    /// Returns true if the output is for programs.
     pub(crate) fn json(&self) -> bool {
         self.global.json
     }
 
-    /// The configuration file that was named, if one was.
+    /// Returns the configuration file that was named, if any.
     pub(crate) fn config(&self) -> Option<&Utf8Path> {
-        // An empty one counts as none, as it does for the other variables.
+        // An empty value counts as unset, as for the other variables.
         self.global.config.as_deref().filter(|path| !path.as_str().is_empty())
     }
 
@@ -56,14 +56,14 @@ impl Context {
         paths::data_dir(self.global.data_dir.as_deref())
     }
 
-    /// The way to the daemon. Nothing is called yet.
+    /// Returns a client of the daemon, without calling it yet.
     ///
-    /// An agent has a token of its own in its environment; what it runs speaks with that token and has its rights.
+    /// An agent has a token in its environment; the commands that it runs use that token and have its rights.
     pub(crate) fn client(&self) -> Result<Client, CommandError> {
         Ok(Client::socket(paths::way_in(&self.data_dir()?)?).with_token(own_token()?))
     }
 
-    /// Runs what waits: for the daemon, mostly. One thread is enough for a client, and quick to start.
+    /// Runs a future, mostly a call to the daemon. One thread is enough for a client, and quick to start.
     pub(crate) fn wait_for<T>(
         &self,
         work: impl Future<Output = Result<T, CommandError>>,
@@ -76,9 +76,9 @@ impl Context {
     }
 }
 
-/// The token of the agent that runs us, if one does: which session, which start of its process, and the proof.
+/// Returns the token of the agent that runs this command, if one does: the session, the attempt, and the proof.
 ///
-/// Whoever says that they are an agent and cannot prove it is nobody. They must not pass for the user, to whom the daemon
+/// A process that claims to be an agent without proof is refused. It must not pass for the user, to whom the daemon
 /// opens its socket without a token.
 pub(crate) fn own_token() -> Result<Option<String>, CommandError> {
     let Some(session) = set("AO_SESSION") else { return Ok(None) };
@@ -94,12 +94,12 @@ pub(crate) fn own_token() -> Result<Option<String>, CommandError> {
     }
 }
 
-/// The session whose agent runs us, if one does.
+/// Returns the session whose agent runs this command, if one does.
 pub(crate) fn own_session() -> Option<String> {
     set("AO_SESSION")
 }
 
-/// Refuses to go on inside an agent. What is started there belongs to that agent, and ends with it.
+/// Refuses to continue inside an agent: processes that are started there belong to the agent, and end with it.
 pub(crate) fn outside_of_agents(what: &str) -> Result<(), CommandError> {
     if set("AO_SESSION").is_none() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The first page of help: commands in groups, by what one wants to do. clap shows one flat list, so the page is ours.
+//! The first page of help, with commands in groups. clap only has a flat list.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use clap::Command;
 use crate::error::EXIT_CODES;
 use crate::ui;
 
-/// Every command that is shown, in its group.
+/// Every visible command, in its group.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Begin", &["init", "start", "stop", "dashboard", "service", "demo"]),
     ("Sessions", &["new", "spawn", "batch-spawn", "list", "status", "session", "pause", "resume", "retry"]),
@@ -36,7 +36,7 @@ const EXAMPLES: &str = "Examples:
 
 A session is named by its name, its id, or any beginning of either that only it has.";
 
-/// The command with its first page of help in groups.
+/// Sets the first page of help.
 pub(crate) fn in_groups(command: Command) -> Command {
     let title = ui::TITLE;
     let mut page = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
@@ -56,7 +56,7 @@ pub(crate) fn in_groups(command: Command) -> Command {
         .after_long_help(format!("{EXAMPLES}\n\n{}", exit_codes()))
 }
 
-/// The exit codes as a table.
+/// Renders the exit codes as a table.
 fn exit_codes() -> String {
     let mut table = "Exit codes:".to_owned();
     for (_, code, meaning) in EXIT_CODES {
@@ -98,7 +98,7 @@ mod tests {
                 if sub.get_about().is_none() {
                     wrong.push(format!("{path} does not say what it does"));
                 }
-                // Of its own, or among those of the command that it belongs to. What cannot be done yet has none.
+                // Its own examples, or those of its parent command. Commands that do not exist yet have none.
                 let has_example = examples(sub).contains("Example") || examples(command).contains(&path);
                 let can_be_done =
                     !sub.get_about().is_some_and(|about| about.to_string().ends_with("(not yet)"));

@@ -17,10 +17,10 @@ use self::context::{Context, Global, outside_of_agents};
 use crate::commands::*;
 use crate::error::CommandError;
 
-/// The variable by which a shell's completion script asks us for words.
+/// The variable by which a shell's completion script asks for candidates.
 pub(crate) const COMPLETE: &str = "AO_COMPLETE";
 
-/// Runs many AI coding agents at once, each in its own branch and workspace, and keeps track of what they really do.
+/// Runs many AI coding agents in parallel, each in its own branch and workspace, and tracks what they do.
 #[derive(Debug, Parser)]
 #[command(
     name = "ao",
@@ -99,14 +99,14 @@ enum Command {
     Hook(hook::Args),
 }
 
-/// All that can be asked of us, as clap knows it, with the commands in groups.
+/// Returns the clap command, with subcommands in groups.
 pub(crate) fn command() -> clap::Command {
     help_page::in_groups(Cli::command())
 }
 
 pub(crate) fn run() -> Result<(), CommandError> {
     if std::env::var_os(COMPLETE).is_some() {
-        // Answers the shell and ends, if it is a shell that asks.
+        // Answers a shell's completion request and exits, if this is one.
         CompleteEnv::with_factory(command).var(COMPLETE).complete();
     }
     let Cli { global, command } = parse()?;
@@ -172,7 +172,7 @@ pub(crate) fn run() -> Result<(), CommandError> {
     }
 }
 
-/// Reads the arguments. Help is put together only for those who ask for it.
+/// Parses the arguments. Help is built only on request.
 fn parse() -> Result<Cli, CommandError> {
     let args: Vec<OsString> = std::env::args_os().collect();
     let asks = args.len() < 2 || args.iter().any(|arg| arg == "-h" || arg == "--help" || arg == "help");

@@ -1,4 +1,4 @@
-//! The reference of all commands, made from the command line itself.
+//! The reference of all commands, generated from the command line itself.
 
 use std::fmt::Write;
 
@@ -7,7 +7,8 @@ use clap::{Arg, Command};
 use crate::cli;
 use crate::error::EXIT_CODES;
 
-/// The files that are made from this crate, by their path in the repository. `cargo xtask generate` writes them.
+/// Returns the files that are generated from this crate, by their path in the repository. `cargo xtask generate`
+/// writes them.
 pub fn generated() -> Vec<(&'static str, String)> {
     vec![("docs/cli.md", markdown())]
 }
@@ -87,12 +88,12 @@ fn is_for_people(command: &Command) -> bool {
     !command.is_hide_set() && command.get_name() != "help"
 }
 
-/// Told once, at the top.
+/// Returns true for options of all commands, which are listed once, at the top.
 fn is_for_all(arg: &Arg) -> bool {
     arg.is_global_set() || matches!(arg.get_id().as_str(), "help" | "version")
 }
 
-/// Text as it can stand in a table.
+/// Escapes text for a table.
 fn cell(text: &str) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
     if !line.is_empty() && !line.ends_with(['.', ']', '!', '?', ')', '…']) {
@@ -101,7 +102,7 @@ fn cell(text: &str) -> String {
     html_safe(&line)
 }
 
-/// The first line is a title in help, and a sentence on a page.
+/// Turns the first line, which is a title in help, into a sentence.
 fn plain(text: &str) -> String {
     let text = html_safe(text.trim());
     match text.split_once("\n\n") {
@@ -110,7 +111,7 @@ fn plain(text: &str) -> String {
     }
 }
 
-/// Words in `<…>` outside of code would vanish from the page.
+/// Escapes `<…>` outside of code, which would vanish from the page.
 fn html_safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut code = false;

@@ -1,4 +1,4 @@
-//! Longer texts that people give: on the command line, in a file, on stdin, or in their editor.
+//! Longer texts from the user: on the command line, in a file, on stdin, or in an editor.
 
 use std::io::{IsTerminal, Read, Write};
 use std::process::Command;
@@ -8,19 +8,19 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::error::{CommandError, Kind};
 use crate::ui;
 
-/// A text beside the title of something.
+/// The text below a title.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Body {
     /// The text; `-` reads it from stdin
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     body: Option<String>,
-    /// Take the text from this file; `-` is stdin
+    /// Read the text from this file; `-` is stdin
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with = "body")]
     body_file: Option<Utf8PathBuf>,
 }
 
 impl Body {
-    /// What was given, if anything was.
+    /// Returns the text, if one was given.
     pub(crate) fn read(&self) -> Result<Option<String>, CommandError> {
         match (&self.body, &self.body_file) {
             (Some(text), _) => text_or_stdin(text).map(Some),
@@ -30,12 +30,12 @@ impl Body {
     }
 }
 
-/// A text as it was typed; `-` stands for what comes on stdin.
+/// Returns a text as typed; `-` reads it from stdin.
 pub(crate) fn text_or_stdin(text: &str) -> Result<String, CommandError> {
     if text == "-" { stdin() } else { Ok(text.to_owned()) }
 }
 
-/// The same, where it makes no sense to say nothing.
+/// Like [`text_or_stdin`], but refuses an empty text.
 pub(crate) fn something(text: &str) -> Result<String, CommandError> {
     let text = text_or_stdin(text)?;
     match text.trim().is_empty() {
@@ -63,7 +63,7 @@ fn stdin() -> Result<String, CommandError> {
     Ok(text)
 }
 
-/// A title with a text, as they are edited: the title in the first line, then an empty one, then the text.
+/// A title with a text, as edited: the title in the first line, then an empty line, then the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) title: String,
@@ -75,7 +75,7 @@ impl Form {
         format!("{}\n\n{}\n", self.title, self.body.trim_end())
     }
 
-    /// Absent if there is no title.
+    /// Parses an edited text; absent if there is no title.
     pub(crate) fn parse(text: &str) -> Option<Form> {
         let (title, body) = text.trim_start().split_once('\n').unwrap_or((text, ""));
         let title = title.trim();
@@ -83,7 +83,7 @@ impl Form {
         (!title.is_empty()).then(|| Form { title: title.to_owned(), body: body.to_owned() })
     }
 
-    /// Lets a person change it in their editor. Absent if nothing was changed.
+    /// Opens it in the user's editor. Absent if nothing was changed.
     pub(crate) fn edited(&self) -> Result<Option<Form>, CommandError> {
         let text = edit(&self.to_text())?;
         let form = Form::parse(&text).ok_or_else(|| {
@@ -97,7 +97,7 @@ impl Form {
     }
 }
 
-/// Asks a person a question that only a clear yes answers with yes.
+/// Asks a yes-or-no question; anything but a clear yes is a no.
 pub(crate) fn says_yes(question: &str) -> Result<bool, CommandError> {
     let failed = |err| CommandError::environment(format!("the answer cannot be read: {err}"));
     let mut err = anstream::stderr();
@@ -107,7 +107,7 @@ pub(crate) fn says_yes(question: &str) -> Result<bool, CommandError> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Whether there is a person who could be asked to edit something.
+/// Returns true if stdin and stdout are terminals.
 pub(crate) fn somebody_is_here() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
@@ -116,10 +116,10 @@ fn edit(text: &str) -> Result<String, CommandError> {
     let set = |name| std::env::var(name).ok().filter(|value: &String| !value.trim().is_empty());
     let editor = set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned());
     let failed = |err: std::io::Error| CommandError::environment(format!("the text cannot be edited: {err}"));
-    // Ends in `.md`, so that editors know what it is. Nobody else can read it.
+    // Ends in `.md`, so that editors recognise the format. Only the user can read it.
     let mut file = tempfile::Builder::new().prefix("ao-").suffix(".md").tempfile().map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
-    // Through a shell, because the variable may have options in it; the path is not part of what the shell reads.
+    // Through a shell, because the variable may contain options; the path is passed as an argument.
     let status = Command::new("sh")
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
         .arg(file.path())

@@ -1,4 +1,4 @@
-//! The daemon in the background: finding the one that runs, starting one, taking the place of an old one.
+//! The daemon in the background: finds the running one, starts one, or replaces one of another build.
 //!
 //! ```text
 //!  ao start ──► socket answers? ──yes──► of this build? ──yes──► join it
@@ -32,19 +32,19 @@ use crate::cli::context::{Context, outside_of_agents};
 use crate::error::{CommandError, Kind};
 use crate::service::manager;
 
-/// How long an old daemon has to end before a new one takes its place.
+/// Time for an old daemon to exit before a new one takes its place.
 const GOES: Duration = Duration::from_secs(20);
 
 /// Time for a daemon that holds the data directory to answer, or to release it.
 const SETTLES: Duration = Duration::from_secs(10);
 
-/// Time for others to start a daemon, one after the other.
+/// Time for other processes to start a daemon, one after the other.
 const OTHERS: Duration = Duration::from_secs(120);
 
-/// How long a daemon may take to be ready. It finds its agents again by then, and a long log is read from a snapshot.
+/// Time for a daemon to be ready. It finds its agents again by then, and reads a long log from a snapshot.
 const SPEAKS: Duration = Duration::from_secs(60);
 
-/// A daemon that runs.
+/// A running daemon.
 #[derive(Debug)]
 pub(crate) struct Joined {
     pub(crate) client: Client,
@@ -52,16 +52,16 @@ pub(crate) struct Joined {
     pub(crate) how: How,
 }
 
-/// How it came to run.
+/// How the daemon came to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     Ran,
     Started,
-    /// One of another build ran, and has been replaced.
+    /// A daemon of another build ran, and was replaced.
     Replaced,
 }
 
-/// What a daemon that was started says of itself, in one line.
+/// The first line that a new daemon prints: ready, or the error.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Word {
@@ -69,9 +69,9 @@ pub(crate) enum Word {
     Failed { code: u8, text: String, hints: Vec<String> },
 }
 
-/// Joins the daemon that runs, or starts one. However many do this at once, there is one daemon.
+/// Joins the running daemon, or starts one. Concurrent callers end up with the same daemon.
 ///
-/// A first daemon begins with the configuration that it is started for: that says where it listens.
+/// The first daemon reads its address from the configuration that it is started for.
 pub(crate) async fn ensure(
     cx: &Context,
     mut port: Option<u16>,
@@ -79,7 +79,7 @@ pub(crate) async fn ensure(
 ) -> Result<Joined, CommandError> {
     let data_dir = cx.data_dir()?;
     let client = cx.client()?;
-    // What goes wrong at this first glance is looked at again below, with more patience.
+    // Errors of this first look are handled below, with more patience.
     if let Ok(Some(daemon)) = running(&client).await
         && daemon.build == build()
     {
@@ -88,7 +88,7 @@ pub(crate) async fn ensure(
     outside_of_agents("no daemon is started or replaced")?;
     make_data_dir(&data_dir)?;
     let turn = turn(&data_dir).await?;
-    // Somebody else may have started it while we waited for our turn.
+    // Another process may have started it while we waited for the lock.
     let how = match settled(&client, &data_dir).await? {
         Some(daemon) if daemon.build == build() => return Ok(Joined { client, daemon, how: How::Ran }),
         Some(daemon) if manager::is_service(daemon.pid).await => {
@@ -97,7 +97,7 @@ pub(crate) async fn ensure(
             return Ok(Joined { client, daemon, how: How::Replaced });
         }
         Some(daemon) => {
-            // Whoever has the page open, or wrote the address down, finds it again.
+            // Keep the port, so that open pages and known addresses still work.
             port = port.or_else(|| port_of(&daemon));
             let stopping = stop(&client).await?;
             still_there(stopping.pid)?;
@@ -115,11 +115,11 @@ pub(crate) async fn ensure(
     Ok(Joined { client, daemon, how })
 }
 
-/// The daemon that a service manager has started in the place of another one.
+/// Waits for the daemon that a service manager starts in place of another one.
 async fn after(client: &Client, before: u32) -> Result<Daemon, CommandError> {
     let until = Instant::now() + GOES;
     let daemon = loop {
-        // It may not listen yet, and what is asked of one that goes may break off.
+        // It may not listen yet, and a call to the old one may break off.
         match running(client).await {
             Ok(Some(daemon)) if daemon.pid != before => break daemon,
             Err(err) if Instant::now() >= until => return Err(err.into()),
@@ -139,12 +139,12 @@ async fn after(client: &Client, before: u32) -> Result<Daemon, CommandError> {
         .hint("`ao service install` makes it run this one; `ao service uninstall` ends it"))
 }
 
-/// The port that a daemon listens on.
+/// Returns the port that a daemon listens on.
 fn port_of(daemon: &Daemon) -> Option<u16> {
     daemon.url.as_ref()?.rsplit_once(':')?.1.trim_end_matches('/').parse().ok()
 }
 
-/// The daemon that answers, if one does.
+/// Returns the running daemon, if one answers.
 pub(crate) async fn running(client: &Client) -> Result<Option<Daemon>, ClientError> {
     match client.get("/api/daemon").await {
         Ok(daemon) => Ok(Some(daemon)),
@@ -153,8 +153,8 @@ pub(crate) async fn running(client: &Client) -> Result<Option<Daemon>, ClientErr
     }
 }
 
-/// The daemon that answers, or nothing once the data directory is free. A daemon that is starting, that is ending, that was
-/// just killed, or whose socket was deleted holds the directory for a moment without answering.
+/// Returns the running daemon, or nothing once the data directory is free. A daemon that is starting, stopping or
+/// just killed, or whose socket was deleted, holds the directory for a moment without answering.
 async fn settled(client: &Client, data_dir: &Utf8Path) -> Result<Option<Daemon>, CommandError> {
     let until = Instant::now() + SETTLES;
     loop {
@@ -170,7 +170,7 @@ async fn settled(client: &Client, data_dir: &Utf8Path) -> Result<Option<Daemon>,
     }
 }
 
-/// Says who holds a data directory and listens at no socket.
+/// Reports the process that holds a data directory without listening at its socket.
 fn unanswered(holder: LockHolder, data_dir: &Utf8Path) -> CommandError {
     let (who, end) = match holder.pid {
         Some(pid) => (format!("a daemon (pid {pid})"), format!("`kill {pid}`")),
@@ -185,7 +185,7 @@ fn unanswered(holder: LockHolder, data_dir: &Utf8Path) -> CommandError {
     .hint(format!("end {end} and run `ao start` again; agents go on meanwhile"))
 }
 
-/// Asks the daemon to end and waits until it has. Its agents go on. Returns what it said of them.
+/// Stops the daemon and waits for its exit. Its agents keep running. Returns its response.
 pub(crate) async fn stop(client: &Client) -> Result<Stopping, ClientError> {
     let stopping: Stopping = client.post("/api/daemon/stop", &serde_json::json!({})).await?;
     let until = Instant::now() + GOES;
@@ -196,7 +196,7 @@ pub(crate) async fn stop(client: &Client) -> Result<Stopping, ClientError> {
     Ok(stopping)
 }
 
-/// Says so if a daemon that was told to stop has not.
+/// Fails if a daemon has not exited after a request to stop.
 pub(crate) fn still_there(pid: u32) -> Result<(), CommandError> {
     if !is_alive(pid) {
         return Ok(());
@@ -213,14 +213,14 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     known && !matches!(state_of(pid), Some('Z' | 'X'))
 }
 
-/// The state of a process as the kernel abbreviates it, such as `T` for a suspended one.
+/// Returns the state of a process as the kernel abbreviates it, such as `T` for a suspended one.
 pub(crate) fn state_of(pid: u32) -> Option<char> {
-    // The state stands behind the name, which may have anything in it but ends with the last parenthesis.
+    // The state follows the name, which may contain anything but ends with the last parenthesis.
     let told = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     told.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
 }
 
-/// Which build of the program this is: the file that it was started from. A version alone does not tell two builds apart.
+/// Returns the build of this program, by its file: a version alone does not distinguish two builds.
 pub(crate) fn build() -> String {
     let version = env!("CARGO_PKG_VERSION");
     let file = std::env::current_exe().and_then(fs::metadata);
@@ -237,7 +237,7 @@ pub(crate) fn make_data_dir(data_dir: &Utf8Path) -> Result<(), CommandError> {
     })
 }
 
-/// Waits until nobody else is starting a daemon.
+/// Waits until no other process is starting a daemon.
 async fn turn(data_dir: &Utf8Path) -> Result<File, CommandError> {
     let path = data_dir.join("start.lock");
     let failed = |err| CommandError::environment(format!("no lock in `{data_dir}`: {err}"));
@@ -258,7 +258,7 @@ async fn turn(data_dir: &Utf8Path) -> Result<File, CommandError> {
     }
 }
 
-/// Starts a daemon that lives on without us, and waits for its first word.
+/// Starts a daemon that outlives this process, and waits for its first line.
 fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> Result<(), CommandError> {
     let program = std::env::current_exe().map_err(CommandError::environment)?;
     let log = log_file(data_dir);
@@ -273,14 +273,15 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
     if let Some(config) = config {
         command.arg("--config").arg(config);
     }
-    // Its folder is not ours: a daemon must not keep a disk from being unmounted. A group of its own keeps Ctrl-C from it.
+    // A folder of its own: a daemon must not keep a disk from being unmounted. A group of its own keeps Ctrl-C from
+    // it.
     command.current_dir("/").env_remove("AO_CONFIG").process_group(0);
-    // By these an agent's processes are found and ended. A daemon is never one of them.
+    // Agents' processes are found and ended by these variables. A daemon is never one of them.
     for name in ["AO_SESSION", "AO_ATTEMPT", "AO_TOKEN", "AO_SPOOL", "AO_ERRAND"] {
         command.env_remove(name);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(last_words);
-    // Nor are the files that our shell had open: a daemon, and each of its agents, would keep them for as long as it lives.
+    // The daemon and its agents must not inherit the files that our shell has open.
     ao_process::descriptors::keep_from_children().map_err(CommandError::environment)?;
     let mut child = command.spawn().map_err(|err| {
         CommandError::environment(format!("`{}` cannot be started: {err}", program.display()))
@@ -289,7 +290,7 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
     match word {
         Some(Word::Ready) => Ok(()),
         Some(Word::Failed { code, text, hints }) => {
-            // Nothing of it is left when its failure is told.
+            // The process is reaped before its failure is reported.
             let _ = child.wait();
             let error = CommandError::new(Kind::of_exit_code(code), text);
             Err(hints.into_iter().fold(error, CommandError::hint))
@@ -302,11 +303,11 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
     }
 }
 
-/// What it says first; nothing if it has ended without a word. One that says nothing in time is ended.
+/// Returns its first line; nothing if it has exited without one. Kills it if it prints nothing in time.
 fn first_word(child: &mut Child, limit: Duration) -> Result<Option<Word>, CommandError> {
     let Some(stdout) = child.stdout.take() else { return Ok(None) };
     let (sender, heard) = mpsc::channel();
-    // Reading cannot be given up, so it has a thread of its own. That ends with the pipe, or with us.
+    // Reading cannot be cancelled, so it has a thread of its own, which ends with the pipe or with us.
     thread::spawn(move || {
         let mut line = String::new();
         let read = BufReader::new(stdout).read_line(&mut line);
@@ -323,7 +324,7 @@ fn first_word(child: &mut Child, limit: Duration) -> Result<Option<Word>, Comman
     }
 }
 
-/// Where a daemon writes its log.
+/// Returns the path of the daemon's log.
 pub(crate) fn log_file(data_dir: &Utf8Path) -> Utf8PathBuf {
     data_dir.join("logs/daemon.log")
 }

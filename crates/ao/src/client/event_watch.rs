@@ -1,4 +1,4 @@
-//! Looking again whenever something happens: by the daemon's events, and never by the clock.
+//! Looks again whenever an event arrives, and never by the clock.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use crate::error::CommandError;
 
 /// Events come in bursts; one look after a burst is enough.
 const BURST: Duration = Duration::from_millis(40);
-/// While bursts follow one another, a look is not put off longer than this.
+/// While bursts follow one another, a look is delayed no longer than this.
 const LATEST: Duration = Duration::from_millis(250);
-/// How long a daemon that is being replaced may be away.
+/// Time for a daemon to be replaced.
 pub(crate) const AWAY: Duration = Duration::from_secs(15);
 const KNOCK: Duration = Duration::from_millis(200);
 
-/// Looks now, and again after everything that happens, until the look finds something.
+/// Looks now, and again after every event, until the look finds something.
 ///
-/// With a session, only what concerns it counts. A daemon that goes away and comes back is waited for.
+/// With a session, only its events count. Waits for a daemon that goes away and comes back.
 pub(crate) async fn until<T>(
     client: &Client,
     session: Option<&str>,
@@ -25,7 +25,7 @@ pub(crate) async fn until<T>(
 ) -> Result<T, CommandError> {
     let mut news = News::open(client, session).await?;
     loop {
-        // Listened first and looked then, so that nothing falls between.
+        // Subscribe before looking, so that no event is missed.
         match look().await {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => news.next(client, session).await?,
@@ -35,10 +35,10 @@ pub(crate) async fn until<T>(
     }
 }
 
-/// That something has happened.
+/// The feed, reduced to the fact that something has happened.
 pub(crate) struct News {
     events: EventStream,
-    /// Something has happened and was not told yet.
+    /// An event has arrived and was not reported yet.
     untold: bool,
 }
 
@@ -48,7 +48,7 @@ impl News {
         Ok(News { events, untold: false })
     }
 
-    /// Returns when something has happened, or may have. Can be dropped and called again: nothing is forgotten by that.
+    /// Returns when something has happened, or may have. Cancel-safe.
     pub(crate) async fn next(&mut self, client: &Client, session: Option<&str>) -> Result<(), CommandError> {
         if !self.untold {
             let lost = match self.events.next().await {
@@ -72,13 +72,13 @@ impl News {
             let quiet = (Instant::now() + BURST).min(latest);
             match timeout_at(quiet, self.events.next()).await {
                 Ok(Ok(Some(_))) if Instant::now() < latest => {}
-                // What is wrong with the stream shows when it is next asked.
+                // The next call reports errors of the feed.
                 _ => return,
             }
         }
     }
 
-    /// Listens anew. Whatever happened meanwhile was not heard, so it counts as if something had.
+    /// Subscribes anew. Events may have been missed, so this counts as one.
     pub(crate) async fn reopen(
         &mut self,
         client: &Client,
@@ -91,8 +91,7 @@ impl News {
     }
 }
 
-/// A stream of events in place of one that was lost, from behind a place in the log on. A daemon that is away is waited for
-/// until then.
+/// Reopens a lost feed after an event of the log, waiting for a daemon that is away until the deadline.
 pub(crate) async fn again(
     client: &Client,
     behind: Option<u64>,
@@ -111,16 +110,16 @@ pub(crate) async fn again(
     Err(last.into())
 }
 
-/// What is wrong with a stream that has no more to tell, though it has no end.
+/// Returns the error for a feed that ended, though it never should.
 pub(crate) fn ended() -> ClientError {
     ClientError::Broken("the daemon has ended the stream of events".into())
 }
 
-/// Whether the daemon may only be away for a moment.
+/// Returns true if the daemon may only be away for a moment.
 pub(crate) fn is_away(err: &ClientError) -> bool {
     match err {
         ClientError::Unreachable { .. } | ClientError::Broken(_) => true,
-        // It has been waited for already.
+        // The call has waited for it already.
         ClientError::Hung { .. } => false,
         ClientError::Refused(problem) => problem.status == 503,
         ClientError::Unexpected(_) | ClientError::BadRequest { .. } => false,

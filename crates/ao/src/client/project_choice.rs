@@ -1,7 +1,8 @@
-//! Which project a command is about: the one that is named, or the one of the folder that it is run in.
+//! Chooses the project that a command is about: the named one, or the one of the current folder.
 //!
-//! Every command asks here. A folder that belongs to no project stands for none of them, also if there is only one: what was
-//! meant for one repository must not happen to another. Only inside an agent the daemon decides, which knows whose agent it is.
+//! All commands choose it here. A folder outside of all projects stands for none of them, even if there is only one:
+//! a command meant for one repository must not affect another. Inside an agent the daemon chooses, because it knows
+//! the agent's project.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +14,8 @@ use crate::client::find_session;
 use crate::client::retry::Tries;
 use crate::error::{CommandError, Kind};
 
-/// Returns the project that a command acts on or reads from. None leaves it to the daemon, where nothing can go astray: inside
-/// an agent, and if there is no project at all.
+/// Returns the project that a command acts on or reads from. None leaves the choice to the daemon, where it is safe:
+/// inside an agent, and if there is no project at all.
 pub(crate) async fn project(client: &Client, named: Option<&str>) -> Result<Option<String>, CommandError> {
     if let Some(named) = named {
         return Ok(Some(named.to_owned()));
@@ -27,7 +28,7 @@ pub(crate) async fn project(client: &Client, named: Option<&str>) -> Result<Opti
     }
 }
 
-/// The same for calls that cannot do without its name.
+/// Like [`project`], for calls that need a name.
 pub(crate) async fn project_id(client: &Client, named: Option<&str>) -> Result<String, CommandError> {
     match (project(client, named).await?, own_session()) {
         (Some(project), _) => Ok(project),
@@ -37,7 +38,7 @@ pub(crate) async fn project_id(client: &Client, named: Option<&str>) -> Result<S
     }
 }
 
-/// The same for lists, which show what all projects have where none is meant.
+/// Like [`project`], for lists, which otherwise cover all projects.
 pub(crate) async fn project_or_all(
     client: &Client,
     named: Option<&str>,
@@ -48,7 +49,7 @@ pub(crate) async fn project_or_all(
     }
 }
 
-/// The project of an issue that is named such as `42` or `my-app#42`; none if the name says it.
+/// Returns the project of an issue such as `42` or `my-app#42`; none if the name includes it.
 pub(crate) async fn project_of_issue(
     client: &Client,
     issue: &str,
@@ -57,8 +58,8 @@ pub(crate) async fn project_of_issue(
     if named.is_none() && ItemName::has_project(issue) { Ok(None) } else { project(client, named).await }
 }
 
-/// The project of a pull request that is named such as `7` or `my-app!7`. None if the name says it: sessions and branches are
-/// looked for in all projects, and a number is not.
+/// Returns the project of a pull request such as `7` or `my-app!7`; none if the name includes it, and for sessions
+/// and branches, which are looked up in all projects.
 pub(crate) async fn project_of_pull(
     client: &Client,
     pull: &str,
@@ -72,7 +73,7 @@ pub(crate) async fn project_of_pull(
     }
 }
 
-/// The project that something is about; none if a session or a pull request says it already.
+/// Returns the project of an event; none if a session or a pull request determines it.
 pub(crate) async fn project_about(
     client: &Client,
     session: Option<&str>,
@@ -83,12 +84,12 @@ pub(crate) async fn project_about(
     if said && named.is_none() { Ok(None) } else { project(client, named).await }
 }
 
-/// The project whose folder, or a workspace of which, this is run in.
+/// Returns the project of the current folder, which may be a workspace of it.
 pub(crate) async fn project_here(client: &Client) -> Result<Option<Project>, CommandError> {
     Ok(Here::find(client).await?.project)
 }
 
-/// All projects, and the one of this folder.
+/// All projects, and the one of the current folder.
 struct Here {
     projects: Vec<Project>,
     project: Option<Project>,
@@ -102,7 +103,7 @@ impl Here {
         };
         let around = innermost(&projects, &here).or_else(|| innermost(&projects, &main_checkout(&here)?));
         let mut project = around.cloned();
-        // A clone does not say itself where it comes from.
+        // A clone does not record where it comes from.
         if project.is_none() && !projects.is_empty() && own_session().is_none() {
             let sessions = client.sessions().await?.sessions;
             let holds = |session: &&ao_api::Session| {
@@ -115,7 +116,7 @@ impl Here {
     }
 }
 
-/// The projects that there are, and how to choose one.
+/// Lists the projects, and how to choose one.
 fn no_project_here(projects: &[Project]) -> CommandError {
     let here = std::env::current_dir().unwrap_or_default();
     let what = format!("`{}` is not inside a project, so say which one you mean", here.display());
@@ -129,14 +130,14 @@ fn no_project_here(projects: &[Project]) -> CommandError {
     }
 }
 
-/// The project that a folder lies in; the innermost, where one lies in another.
+/// Returns the innermost project that contains a folder.
 pub(crate) fn innermost<'a>(projects: &'a [Project], here: &Path) -> Option<&'a Project> {
     let around = projects.iter().filter(|project| here.starts_with(&project.path));
     around.max_by_key(|project| project.path.len())
 }
 
-/// The main checkout that a linked worktree belongs to. Read from the file that git has put there: to ask git would take
-/// longer than the call itself.
+/// Returns the main checkout of a linked worktree. Read from git's file: asking git would take longer than the call
+/// itself.
 fn main_checkout(here: &Path) -> Option<PathBuf> {
     let root = here.ancestors().find(|folder| folder.join(".git").exists())?;
     let link = std::fs::read_to_string(root.join(".git")).ok()?;

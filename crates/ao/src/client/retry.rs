@@ -1,7 +1,7 @@
-//! Calls that make something, made again when the daemon goes away meanwhile.
+//! Retries calls that create something while the daemon is being replaced.
 //!
-//! Whether a call was taken cannot be known when its answer is lost. So it carries a mark of its own, by which the daemon knows
-//! it again and does not do it twice; calls that come to the same however often they are made need none.
+//! If the response is lost, the call may or may not have been carried out. So it carries a unique key, by which the
+//! daemon recognises it and does not do it twice; idempotent calls need none.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use tokio::time::{Instant, sleep};
 
 use crate::client::event_watch::{AWAY, is_away};
 
-/// Between two tries to reach a daemon that is being replaced.
+/// Pause between two attempts to reach a daemon that is being replaced.
 pub(crate) const KNOCK: Duration = Duration::from_millis(300);
 
-/// A mark that nobody else has.
+/// Returns a unique key.
 pub(crate) fn key() -> String {
     format!("cli-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
 }
 
-/// The tries of one command to have something done.
+/// The attempts of one command to make a call.
 #[derive(Debug, Default)]
 pub(crate) struct Tries {
-    /// When it is given up; if that is not said, some seconds after the daemon was first away.
+    /// The deadline; by default some seconds after the daemon was first away.
     until: Option<Instant>,
-    /// Somebody was there.
+    /// The daemon was reached at least once.
     reached: bool,
 }
 
@@ -52,9 +52,9 @@ impl Tries {
         self.reached = true;
     }
 
-    /// Waits for a moment, if the call that failed so is to be made again. Otherwise this is what is wrong.
+    /// Waits for a moment if a failed call should be retried; otherwise returns the error.
     pub(crate) async fn again(&mut self, err: ClientError) -> Result<(), ClientError> {
-        // Nobody to be reached at all has not got it; that is said at once.
+        // If no daemon was ever reached, none has received the call; report that at once.
         let nobody = matches!(err, ClientError::Unreachable { .. }) && !self.reached;
         let until = *self.until.get_or_insert_with(|| Instant::now() + AWAY);
         if nobody || !is_away(&err) || Instant::now() >= until {

@@ -1,4 +1,4 @@
-//! `ao add-project`: one more repository to look after.
+//! `ao add-project`: registers another repository.
 
 use ao_api::{NewProject, Projects};
 use ao_config::{Layer, LayerKind, Loaded, edit};
@@ -23,7 +23,7 @@ use crate::ui;
 pub(crate) struct Args {
     /// A folder in the repository
     path: Utf8PathBuf,
-    /// What the project is called [default: the name of its folder]
+    /// The name of the project [default: the name of its folder]
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
 }
@@ -37,17 +37,17 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         };
         return add(&repository, &change, &settings::load(cx)?, args, cx);
     };
-    // What is wrong with it is better told here, where its lines can be shown.
+    // Errors are better reported here, where the lines can be shown.
     let layer = Layer { kind: LayerKind::Project, path: own.clone() };
     let loaded = ao_config::load_files(vec![layer], &settings::places(cx)?)?;
     match known_as(&loaded, &repository) {
         Some(_) => tell_of_file(&own, args, cx),
-        // It names others, and not the repository that it is in.
+        // The file names other projects, and not its own repository.
         None => add(&repository, &Change::of_file(&own, cx)?, &loaded, args, cx),
     }
 }
 
-/// Its own file says all there is to say; the daemon only has to know of the file.
+/// Registers the repository's own file with the daemon.
 fn tell_of_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.project.is_some() {
         return Err(CommandError::new(
@@ -70,7 +70,7 @@ fn tell_of_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), Comman
     show_registered(&added, file)
 }
 
-/// Has the daemon that runs look after what a file names.
+/// Registers the projects of a file with the running daemon.
 fn registered(file: &Utf8Path, cx: &Context) -> Result<Projects, CommandError> {
     let client = cx.client()?;
     let wish = NewProject { config: file.to_string() };
@@ -117,7 +117,7 @@ fn add(
     let path = written_path(&repository.root, change);
     let mut fields = vec![("path", path.as_str()), ("defaultBranch", &repository.default_branch)];
     fields.extend(repository.repo().map(|repo| ("repo", repo)));
-    // A file that names a project takes no repository by itself any more, so the one that it took is written down, too.
+    // A file that names a project no longer implies its own repository, so that one is added explicitly.
     let taken = loaded.implicit.as_ref().filter(|_| loaded.main_file() == Some(change.file()));
     change.make(|text| {
         let mut text = text.to_owned();
@@ -131,7 +131,7 @@ fn add(
     said(&format!("Added {name} to {}", change.file()), name, true, change, cx)
 }
 
-/// The name under which the repository is there already.
+/// Returns the name under which the repository is registered already.
 fn known_as<'a>(loaded: &'a Loaded, repository: &Repository) -> Option<&'a str> {
     let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let root = real(&repository.root);
@@ -139,7 +139,7 @@ fn known_as<'a>(loaded: &'a Loaded, repository: &Repository) -> Option<&'a str> 
     known.map(|(name, _)| name.as_str())
 }
 
-/// The path as it is written: from the file's folder or the user's home, so that it stays true on another machine.
+/// Returns the path to write: relative to the file's folder or the user's home, so that it works on another machine.
 fn written_path(root: &Utf8Path, change: &Change) -> String {
     let folder = change.file().parent().unwrap_or(Utf8Path::new("/"));
     let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
@@ -158,7 +158,7 @@ fn said(text: &str, name: &str, changed: bool, change: &Change, cx: &Context) ->
         ui::line(text)?;
     }
     let told = if changed { Some(tell_daemon(change.file(), cx)?) } else { None };
-    // A daemon that does not read the file yet looks after nothing that it names.
+    // A daemon that does not read the file yet does not serve its projects.
     let unread = match &told {
         Some(told) => told.is_unread(),
         None => !is_looked_after(name, cx)? && change.places().user_file().as_deref() != Some(change.file()),
@@ -176,7 +176,7 @@ fn said(text: &str, name: &str, changed: bool, change: &Change, cx: &Context) ->
     }
 }
 
-/// Whether the daemon that runs knows a project. Where none runs, nothing can be told to it.
+/// Returns true if the running daemon knows a project, or if none runs.
 fn is_looked_after(name: &str, cx: &Context) -> Result<bool, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {

@@ -1,4 +1,4 @@
-//! `ao approve`: a person's word, and with it the merge. Short for `ao pr approve` and `ao pr merge`, of one and the same head.
+//! `ao approve`: approves a pull request and merges it. Short for `ao pr approve` and `ao pr merge` of the same head.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::client::retry::{self, Tries};
 use crate::error::CommandError;
 use crate::{show, ui};
 
-/// Between two looks at whether its checks are over.
+/// Interval of looks at its checks.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Approve a pull request and let it land
+/// Approve a pull request and merge it
 ///
-/// Your approval is of the head that is named, or of the one that it has now, and only that is merged. Checks that run are
-/// waited for, and what would land is tested first. Exits with 20 if something else still stands in the way; the approval holds then all the same.
+/// Approves the named head, or the current one, and merges only that. Waits for pending checks, and tests the result
+/// before it lands. Exits with 20 if something else prevents the merge; the approval stays.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao approve 7
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// The commit that was read [default: the head as it is now]
+    /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
 }
@@ -54,8 +54,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Merges it, once its checks are over if they run: a base that has just moved is no reason to type it again. Where approved
-/// changes are merged unasked, the approval may have done so before we come to it.
+/// Merges it once its checks have ended, also if the base has just moved. Where approved changes are merged
+/// automatically, that may happen first.
 async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, CommandError> {
     let named = ItemName::from(&pull.id);
     let wish = MergeWish { head: Some(head), ..MergeWish::default() };

@@ -1,4 +1,4 @@
-//! `ao attach`: a session's terminal in the viewer's own.
+//! `ao attach`: a session's terminal in the user's own.
 
 mod keys;
 mod own;
@@ -16,24 +16,23 @@ use crate::client::find_session;
 use crate::error::{CommandError, Kind};
 use crate::ui;
 
-/// Look into the terminal of a session, and take it over
+/// Attach to the terminal of a session
 ///
-/// What you type goes to the agent, and its terminal is as large as your window until you detach. The agent goes on
-/// afterwards; `--read-only` only looks and changes nothing. What you type into an agent's terminal counts as a person's
-/// typing: messages wait meanwhile.
+/// Your input goes to the agent, and its terminal gets the size of your window until you detach. The agent keeps
+/// running afterwards. `--read-only` only watches. While you type, messages to the agent wait.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao attach my-app-3
   ao attach my-app-3 --read-only
   ao attach my-app-3 --detach-keys ctrl-p,ctrl-q")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
+    /// The session: its name, its id, or a unique prefix of either
     #[arg(add = completers::sessions())]
     session: String,
-    /// Only look: nothing that is typed reaches the agent, and its terminal keeps its size
+    /// Only watch: no input reaches the agent, and its terminal keeps its size
     #[arg(long, short)]
     read_only: bool,
-    /// The keys that detach, one after another; the first of them twice sends it once to the agent
+    /// The keys that detach; typing the first one twice sends it once to the agent
     #[arg(long, value_name = "KEYS", default_value = "ctrl-],d")]
     detach_keys: Keys,
 }
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         room.leave().await;
         Ok((name, left?))
     })?;
-    // The viewer's terminal is as it was, so this is said where it stays.
+    // Printed after the terminal is restored, where it stays visible.
     let said = match left {
         Left::Detached => format!("detached from `{name}`; its agent goes on"),
         Left::Ended(Some(code)) => format!("the program of `{name}` has ended with code {code}"),

@@ -1,4 +1,4 @@
-//! `ao batch-spawn`: a session for each of many issues.
+//! `ao batch-spawn`: starts a session for each of several issues.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,10 +22,10 @@ use crate::ui;
   ao batch-spawn 101 102 103
   ao batch-spawn 101 102 --project my-app --agent codex")]
 pub(crate) struct Args {
-    /// The issues, as their tracker calls them
+    /// The issues, as in their tracker
     #[arg(required = true)]
     issues: Vec<String>,
-    /// The project they belong to [default: the one of this folder]
+    /// The project they belong to [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        // Found out for all of them before the first one is started.
+        // Resolve all of them before the first one is started.
         let mut projects = BTreeMap::new();
         for issue in &args.issues {
             let project = project_of_issue(&client, issue, args.project.as_deref()).await?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                         ui::line(format_args!("{issue} → {style}failed{style:#}: {}", told(&problem)))?;
                     }
                 }
-                // The others would fare no better.
+                // The others would fail too.
                 Err(err) => return Err(err.into()),
             }
         }
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// A refusal in one line.
+/// Describes a refusal in one line.
 fn told(problem: &ao_api::Problem) -> String {
     let mut told = problem.title.clone();
     for more in problem.detail.iter().chain(&problem.hints) {

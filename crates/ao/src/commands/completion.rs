@@ -1,4 +1,4 @@
-//! `ao completion`: what shells need to complete our words.
+//! `ao completion`: completion scripts for shells.
 
 use clap_complete::env::Shells;
 
@@ -8,7 +8,7 @@ use crate::error::{CommandError, Kind};
 
 /// Print the completion script for a shell
 ///
-/// Commands and options are completed, and the names of the sessions and projects that there are at that moment.
+/// Completes commands and options, and the names of current sessions and projects.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   echo 'source <(ao completion bash)' >> ~/.bashrc
@@ -17,7 +17,7 @@ use crate::error::{CommandError, Kind};
   ao completion elvish >> ~/.config/elvish/rc.elv
   ao completion powershell >> $PROFILE")]
 pub(crate) struct Args {
-    /// Which shell
+    /// The shell
     #[arg(value_parser = ["bash", "zsh", "fish", "elvish", "powershell"])]
     shell: String,
 }
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args, _cx: &Context) -> Result<(), CommandError> {
     let shell = shells
         .completer(&args.shell)
         .ok_or_else(|| CommandError::new(Kind::Bug, format!("no completion is known for {}", args.shell)))?;
-    // The script calls `ao` again for each completion, by its name: what is installed later is found too.
+    // The script runs `ao` by name for each completion, so it works with later versions too.
     let mut script = Vec::new();
     shell
         .write_registration(COMPLETE, "ao", "ao", "ao", &mut script)

@@ -1,4 +1,4 @@
-//! `ao conflicts`: which branches will not merge with each other.
+//! `ao conflicts`: branches that will not merge with each other.
 
 use crate::cli::completers;
 use crate::cli::context::Context;
@@ -7,11 +7,11 @@ use crate::error::CommandError;
 use crate::show::Canvas;
 use crate::{show, ui};
 
-/// Show which branches will not merge with each other
+/// Show branches that will not merge with each other
 ///
-/// All open pull requests and the work of all live sessions are merged with each other in memory, with what agents have not
-/// committed yet. Nothing is changed anywhere. With two names, it shows what these two do not agree on: for each place
-/// both versions, with what was there before.
+/// Merges all open pull requests and the work of all live sessions with each other in memory, including uncommitted
+/// changes. Changes nothing. With two names, shows the conflict between them: both versions of each place, and the
+/// original.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao conflicts
@@ -22,10 +22,10 @@ pub(crate) struct Args {
     /// A session, a pull request or a branch
     #[arg(value_name = "A", requires = "b", add = completers::sessions())]
     a: Option<String>,
-    /// Another one
+    /// Another session, pull request or branch
     #[arg(value_name = "B", add = completers::sessions())]
     b: Option<String>,
-    /// The project [default: the one of this folder]
+    /// The project [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `ao daemon`: the daemon itself. `ao start` runs it in the background; a service manager runs it as it is.
+//! `ao daemon`: the daemon itself. `ao start` runs it in the background; a service manager runs it directly.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -25,39 +25,39 @@ use crate::power::Bus;
 use crate::system::{daemon_log, paths};
 use crate::{daemon, ui};
 
-/// Be the daemon, in the foreground
+/// Run the daemon in the foreground
 ///
-/// `ao start` does this in the background. Use it as it is under a service manager, or to see what it says. Ctrl-C ends it;
-/// agents go on, and the next daemon finds them again.
+/// `ao start` does this in the background. Run it directly under a service manager, or to see its log. Ctrl-C stops
+/// it; agents keep running, and the next daemon finds them again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The port for browsers and programs; 0 takes any [default: the configuration's, 3000]
+    /// The port for browsers and API clients; 0 picks a free one [default: from the configuration, 3000]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Say one word on stdout when it is ready, and nothing after that
+    /// Print one line on stdout when it is ready, and nothing after that
     #[arg(long, hide = true)]
     background: bool,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    // One that is started in the foreground may have files of its shell open; its agents get none of them.
+    // A daemon in the foreground may have inherited open files from its shell; its agents must not.
     ao_process::descriptors::keep_from_children().map_err(CommandError::environment)?;
     let data_dir = cx.data_dir()?;
     daemon_process::make_data_dir(&data_dir)?;
-    // Dropped behind the runtime, when no git of ours runs any more.
+    // Dropped after the runtime, when no git of ours runs any more.
     let _scratch = ao_git::ScratchGuard;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        // The engine, the log and the API are three; more would only take memory.
+        // One for the engine, one for the log, one for the API; more would only take memory.
         .worker_threads(std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4))
         .enable_all()
         .build()
         .map_err(CommandError::environment)?;
     let ended = runtime.block_on(live(args, &data_dir, cx.config()));
-    // What hangs in a thread must not keep the daemon from ending.
+    // A thread that hangs must not keep the daemon from exiting.
     runtime.shutdown_timeout(Duration::from_secs(2));
     match ended {
         Err(err) if args.background => {
-            // Whoever started it waits for a word, unless it was ready and they have gone.
+            // The parent waits for this line, unless the daemon was ready before and the parent is gone.
             let word = Word::Failed {
                 code: err.kind().exit_code(),
                 text: err.to_plain(),
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Result<(), CommandError> {
-    // Tokens of the user's may be in its environment, and agents run as the same user.
+    // Its environment may hold the user's tokens, and agents run as the same user.
     ao_process::close_to_others().map_err(CommandError::environment)?;
     let log = daemon_process::log_file(data_dir);
     // Kept to the end, when the last spans are sent.
@@ -87,7 +87,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
         let file = paths::here()?.join(file);
         configs = configs.with(&file)?;
     }
-    // Before anything is begun, and kept: two daemons that only try the port would turn each other away.
+    // Bound before anything starts, and kept: two daemons that only tried the port would turn each other away.
     let listener = Listener::bind(bind(&configs, args.port), PORT_PATIENCE).await?;
 
     let program = std::env::current_exe().map_err(CommandError::environment)?;
@@ -95,7 +95,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     let mut options = daemon::Options::new(data_dir, program);
     options.lock = Some(lock.clone());
     options.agents = force::first_agents(&configs);
-    // From its first turn on: a notice that waited for the daemon to come back must not find nobody to be told.
+    // From the first turn on: a notice that waited for the daemon needs a page to go to.
     let page = ao_notifier::Page::default();
     if configs.main.config.dashboard.enabled {
         page.set(Some(&format!("http://{}", listener.addr())));
@@ -110,7 +110,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     let socket = paths::socket(data_dir);
     let about = about(data_dir, &socket, &log);
     let host = TheHost::open(daemon.clone(), data_dir, configs, about, page, stop.clone()).await;
-    // From here on the engine runs, and is to be ended in an orderly way whatever happens.
+    // From here on the engine runs, and must shut down in order.
     let served = match host {
         Ok(host) => {
             let host = Arc::new(host);
@@ -122,21 +122,21 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     };
     let stopped = match Arc::try_unwrap(daemon) {
         Ok(daemon) => daemon.stop().await,
-        // Somebody still looks at it; with the process it ends all the same, and the log is safe at any time.
+        // Another task still holds the store. It ends with the process, and the log is safe at any time.
         Err(daemon) => daemon.store.close().await.map_err(CommandError::from),
     };
     tracing::info!("the daemon has ended; agents go on");
     served.and(stopped)
 }
 
-/// Time for a daemon before this one to close its log.
+/// Time for the previous daemon to close its log.
 const CLOSES: Duration = Duration::from_secs(10);
-/// Time for the port to become free: that of a daemon that was killed is held until the system has cleared it away.
+/// Time for the port to become free: the system holds the port of a killed daemon for a moment.
 const PORT_PATIENCE: Duration = Duration::from_secs(3);
-/// The pause between two looks at whether the data directory is still in its place.
+/// Interval of the check that the data directory is still in place.
 const LOOKS: Duration = Duration::from_secs(1);
 
-/// Takes the lock of the data directory, and waits a while if a daemon before this one is still closing its log.
+/// Locks the data directory, waiting a while for the previous daemon to close its log.
 async fn lock_when_free(data_dir: &Utf8Path) -> Result<DirLock, CommandError> {
     let until = tokio::time::Instant::now() + CLOSES;
     let socket = paths::socket(data_dir);
@@ -146,7 +146,7 @@ async fn lock_when_free(data_dir: &Utf8Path) -> Result<DirLock, CommandError> {
         match taken.map_err(|err| CommandError::new(Kind::Bug, err))? {
             Ok(lock) => return Ok(lock),
             Err(StoreError::Locked { path, holder }) => {
-                // A daemon that answers is not closing anything.
+                // A daemon that answers is not shutting down.
                 let answers = tokio::net::UnixStream::connect(&socket).await.is_ok();
                 if answers || tokio::time::Instant::now() >= until {
                     let what = format!("a daemon ({holder}) is at work in `{path}` already");
@@ -159,7 +159,7 @@ async fn lock_when_free(data_dir: &Utf8Path) -> Result<DirLock, CommandError> {
     }
 }
 
-/// Returns when the data directory was removed or replaced. Nothing that is written there would be found again.
+/// Returns when the data directory was removed or replaced, so that what is written there would be lost.
 async fn directory_gone(lock: &DirLock) {
     while lock.is_in_place() {
         tokio::time::sleep(LOOKS).await;
@@ -197,11 +197,11 @@ async fn serve_until_stopped(
     let options = ao_server::Options { parts, socket: Some(socket.into()), tcp: Some(listener) };
     let running = serve(options, stop.clone()).await?;
     let url = running.addr().map(|addr| format!("http://{addr}"));
-    // An address without a page is none for browsers.
+    // An address without a page is useless to browsers.
     host.listens_at(url.clone().filter(|_| page));
     tracing::info!(url, pid = std::process::id(), "the daemon is ready");
     if args.background {
-        // Whoever started it may have gone, and that is no reason to end.
+        // The parent may be gone, which is no reason to exit.
         let _ = say(&Word::Ready);
         close_stdout();
     } else {
@@ -225,7 +225,7 @@ async fn serve_until_stopped(
     Ok(())
 }
 
-/// Tells of the day at the time that `digest.at` names, if it names one.
+/// Sends the daily digest at the time of `digest.at`, if it is set.
 async fn tell_of_the_day(host: &TheHost, daemon: &Daemon, clock: Arc<dyn Clock>) {
     let when = || {
         let configs = host.in_force();
@@ -235,7 +235,7 @@ async fn tell_of_the_day(host: &TheHost, daemon: &Daemon, clock: Arc<dyn Clock>)
     crate::chores::tell_of_the_day(daemon.handle.clone(), clock, when).await;
 }
 
-/// Reads the configuration again whenever it is edited. A bad edit changes nothing and is told of in the log and by `ao
+/// Reloads the configuration whenever it is edited. A bad edit changes nothing and is reported in the log and by `ao
 /// status`.
 async fn follow_edits(host: &TheHost) {
     loop {
@@ -247,9 +247,9 @@ async fn follow_edits(host: &TheHost) {
                 return std::future::pending().await;
             }
         };
-        // Whatever was written before the watch began is read now, as nobody will tell of it.
+        // Edits from before the watch began would go unnoticed, so read everything now.
         reload(host).await;
-        // Watched anew when the set of files changes, such as by a project that was added.
+        // Watch anew when the set of files changes, for example after a project was added.
         while host.in_force().watched() == files {
             tokio::select! {
                 _ = watcher.changed() => reload(host).await,
@@ -267,7 +267,7 @@ async fn reload(host: &TheHost) {
     }
 }
 
-/// Ends with SIGTERM, SIGINT or SIGHUP. The last one comes when a terminal closes, and then nobody is left to read.
+/// Waits for SIGTERM, SIGINT or SIGHUP. The last one comes when a terminal closes.
 async fn told_to_end() {
     let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
     let Ok(mut signals) = kinds.map(signal).into_iter().collect::<io::Result<Vec<_>>>() else {
@@ -306,7 +306,7 @@ fn about(data_dir: &Utf8Path, socket: &Utf8Path, log: &Utf8Path) -> About {
     }
 }
 
-/// What the owner is called where it is said who did something.
+/// Returns the owner's name for records of who did something.
 fn owner() -> String {
     let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     named.filter(|name| !name.is_empty()).unwrap_or_else(|| "you".into())
@@ -318,7 +318,7 @@ fn say(word: &Word) -> io::Result<()> {
     out.flush()
 }
 
-/// Lets go of stdout, so that whoever started us in a pipe is not kept waiting for its end.
+/// Closes stdout, so that a parent that reads from a pipe sees its end.
 fn close_stdout() {
     if let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&null);

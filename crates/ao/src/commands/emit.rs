@@ -1,4 +1,4 @@
-//! `ao emit`: tells of an event of one's own.
+//! `ao emit`: reports a custom event.
 
 use ao_api::NewEvent;
 
@@ -10,11 +10,11 @@ use crate::error::CommandError;
 use crate::show::{Canvas, plain};
 use crate::ui;
 
-/// Tell of an event of your own, and have done what is configured for it
+/// Report a custom event, and run the reactions configured for it
 ///
-/// What is done stands under `reactions` of the configuration, by the name of the event: `deploy-failed: { action:
-/// send-to-agent }`. The same event again is news only if it says something else; `--key` tells several of one name apart,
-/// and `--clear` says that it is over. An agent tells of its own session. `--json` prints what was done at once.
+/// Configure the reaction under `reactions`, by the name of the event: `deploy-failed: { action: send-to-agent }`.
+/// Repeating an event has no effect unless its content changes. `--key` distinguishes events of the same name, and
+/// `--clear` resolves one. An agent reports for its own session. `--json` prints what was done at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao emit deploy-failed --session my-app-3 --data env=production --detail \"$(tail -n 20 deploy.log)\"
@@ -22,27 +22,27 @@ use crate::ui;
   ao emit deploy-failed --pr 7 --key staging --clear
   ao emit nightly-done --project my-app --json")]
 pub(crate) struct Args {
-    /// Its name, as the configuration has it
+    /// The name of the event, as in the configuration
     event: String,
-    /// The session that it is about [default: an agent's own]
+    /// The session it is about [default: the agent's own]
     #[arg(long, add = completers::sessions(), conflicts_with = "pr")]
     session: Option<String>,
-    /// The pull request that it is about: `7`, `my-app!7`, a branch
+    /// The pull request it is about: `7`, `my-app!7`, a branch
     #[arg(long, value_name = "PR", alias = "pull", add = completers::pulls())]
     pr: Option<String>,
-    /// The project that it is about, or that of the pull request [default: the one of this folder]
+    /// The project it is about, or of the pull request [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// What conditions and messages know as `data`: `key=value`, or a JSON object
+    /// Values for conditions and messages, available as `data`: `key=value`, or a JSON object
     #[arg(long, value_name = "KEY=VALUE|JSON")]
     data: Vec<String>,
-    /// What whoever deals with it has to know
+    /// Details for the agent or person who handles it
     #[arg(long, value_name = "TEXT", default_value = "")]
     detail: String,
-    /// What tells it from others of its name
+    /// A key that distinguishes it from other events of the same name
     #[arg(long)]
     key: Option<String>,
-    /// Say that it is over
+    /// Resolve the event
     #[arg(long)]
     clear: bool,
 }

@@ -1,4 +1,4 @@
-//! `ao explain`: what speaks for and against the state of a session.
+//! `ao explain`: the evidence for and against the state of a session.
 
 use crate::cli::completers;
 use crate::cli::context::Context;
@@ -6,16 +6,16 @@ use crate::error::CommandError;
 use crate::show::Canvas;
 use crate::{show, ui};
 
-/// Explain the state of a session: what was seen, which rule won, what to do
+/// Explain the state of a session: the signals, the rule that won, and what to do
 ///
-/// Each signal is shown with its source and its age, and each rule in the order in which they are tried; `▶` marks what
+/// Shows each signal with its source and age, and the rules in the order in which they are tried. `▶` marks what
 /// decided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao explain my-app-3
   ao explain my-app-3 --json | jq '.rules[] | select(.won)'")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
+    /// The session: its name, its id, or a unique prefix of either
     #[arg(add = completers::sessions())]
     session: String,
 }

@@ -1,4 +1,4 @@
-//! `ao hooks`: commands of the user's own on the way from a task to a merge.
+//! `ao hooks`: the user's commands on the way from a task to a merge.
 
 use ao_api::{HookLog, HookTest, Hooks};
 use ao_core::hook::HookPoint;
@@ -11,10 +11,10 @@ use crate::error::{CommandError, Kind};
 use crate::show::{Canvas, Cell, Column, Table};
 use crate::{show, ui};
 
-/// See which hooks there are, read what they said, and try them
+/// List, test and read the output of hooks
 ///
-/// Hooks are commands of the configuration (`hooks:`) that are run on the way from a task to a merge, with a JSON document on
-/// their standard input. Those before something can object to it by failing; their last line is the reason.
+/// Hooks are commands in the configuration (`hooks:`) that run on the way from a task to a merge, with a JSON
+/// document on stdin. A `before-…` hook can prevent the step by failing; the last line of its output is the reason.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao hooks list
@@ -34,43 +34,43 @@ enum Command {
     Test(Test),
 }
 
-/// List the hooks that are configured, in the order in which they are run
+/// List the configured hooks, in the order in which they run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao hooks list
   ao hooks list --project my-app --json | jq -r '.hooks[].command'")]
 struct List {
-    /// Only those of this project
+    /// Only hooks of this project
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// List what hooks have put out lately, or show one of the logs
+/// List recent hook logs, or show one
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao hooks logs
   ao hooks logs before-merge-err_12")]
 struct Logs {
-    /// A log by its id, or by any part of it that only one has
+    /// The id of a log, or any unique part of it
     id: Option<String>,
 }
 
-/// Run the hooks of a point now, and show what happened
+/// Run the hooks of a hook point now, and show the result
 ///
-/// They really run, with everything that they do; only what ao would do about their answer is left out. Exits with 1 if one
-/// of them failed.
+/// The hooks really run, with all their side effects; only ao's reaction to their result is left out. Exits with 1 if
+/// one of them failed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao hooks test before-assign --session issue-42
   ao hooks test merged --project my-app")]
 struct Test {
-    /// The point
+    /// The hook point
     #[arg(value_parser = PossibleValuesParser::new(HookPoint::ALL.map(HookPoint::word)))]
     point: String,
-    /// The session that the document is about
+    /// The session that the document describes
     #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
-    /// The project whose hooks they are [default: the session's, or the one of this folder]
+    /// The project that the hooks belong to [default: the session's, or the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }

@@ -9,7 +9,7 @@ use crate::error::CommandError;
 use crate::show::Canvas;
 use crate::{show, ui};
 
-/// List sessions, one a line
+/// List sessions, one per line
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao list
@@ -17,13 +17,13 @@ use crate::{show, ui};
   ao list --state waiting,error
   ao list --json | jq -r '.sessions[] | select(.status.state == \"idle\") | .name'")]
 pub(crate) struct Args {
-    /// Only those of this project
+    /// Only sessions of this project
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// Only those in one of these states; `waiting` and `error` stand for several each
+    /// Only sessions in one of these states; `waiting` and `error` stand for several each
     #[arg(long, short, value_delimiter = ',', value_name = "STATE", value_parser = STATES)]
     state: Vec<String>,
-    /// Leave out those that have ended
+    /// Leave out ended sessions
     #[arg(long)]
     live: bool,
 }

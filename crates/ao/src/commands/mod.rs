@@ -1,4 +1,4 @@
-//! One file for each command.
+//! The commands, one file each.
 
 use ao_api::Session;
 
@@ -63,7 +63,7 @@ pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod why;
 
-/// Tells how a session stands after something was asked of it.
+/// Prints the state of a session after a command.
 fn told_state(session: &Session, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(session)?);

@@ -1,4 +1,4 @@
-//! `ao notify`: whether notices reach people.
+//! `ao notify`: the channels for notices.
 
 use ao_api::{ChannelTest, NotifyChannel, NotifyTest};
 
@@ -7,7 +7,7 @@ use crate::error::{CommandError, Kind};
 use crate::show::{Canvas, Cell, Column, Table};
 use crate::ui;
 
-/// See and try the channels by which people are told
+/// List and test the channels for notices
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao notify list
@@ -24,18 +24,18 @@ enum Command {
     Test(Test),
 }
 
-/// List the channels, what goes to each, and how it fares
+/// List the channels, what is sent to each, and their state
 ///
-/// Secrets in addresses are masked. Exits with 0 also if a channel cannot be used; `ao notify test` says whether they work.
+/// Secrets in addresses are masked. Exits with 0 even if a channel does not work; `ao notify test` checks that.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao notify list
   ao notify list --json | jq '.[] | select(.problem)'")]
 struct List {}
 
-/// Send a test notice on each channel, and say for each what became of it
+/// Send a test notice on each channel, and show the results
 ///
-/// Every channel is tried on its own, so one that hangs holds up no other. Quiet hours are not kept. Exits with 1 if one of
+/// Channels are tried independently, so a slow one delays no other. Quiet hours are ignored. Exits with 1 if one of
 /// them failed. Secrets in addresses are masked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -46,7 +46,7 @@ struct List {}
 struct Test {
     /// The channels, by their names in the configuration [default: all]
     channels: Vec<String>,
-    /// How urgent the notice is
+    /// The urgency of the notice
     #[arg(long, value_parser = ["urgent", "action", "warning", "info"])]
     level: Option<String>,
 }
@@ -139,7 +139,7 @@ fn listing(channels: &[NotifyChannel]) -> Table {
 fn audience(channel: &NotifyChannel) -> String {
     let projects = channel.projects.iter().map(|project| format!("all of {project}"));
     let whom: Vec<String> = channel.levels.iter().cloned().chain(projects).collect();
-    // A reaction may name it all the same.
+    // A reaction may still name it.
     if whom.is_empty() { "what names it".to_owned() } else { whom.join(", ") }
 }
 

@@ -1,4 +1,4 @@
-//! `ao open`: a session where one can look at it.
+//! `ao open`: opens a session in the dashboard.
 
 use super::dashboard;
 
@@ -11,18 +11,18 @@ use crate::ui;
 
 /// Open a session in the dashboard
 ///
-/// With a desktop, its page is opened in the browser; without one, or if the daemon serves no pages, it says how to look at
-/// the session from here.
+/// Opens the session's page in the browser. Without a desktop, or if the daemon serves no pages, prints how to look
+/// at the session from the terminal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao open my-app-3
   ao open my-app-3 --print   only print the address
   ao attach my-app-3         its terminal, here")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
+    /// The session: its name, its id, or a unique prefix of either
     #[arg(add = completers::sessions())]
     session: String,
-    /// Only print the address of its page
+    /// Print the address of its page and open nothing
     #[arg(long)]
     print: bool,
 }
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             return Ok(ui::json(&serde_json::json!({ "session": name, "url": page, "opened": opened }))?);
         }
         if opened {
-            // Without the code: what stands in a terminal is copied, logged and shown around.
+            // Without the sign-in code: terminals are copied, logged and shared.
             return Ok(ui::line(format_args!("opened {name} at {url}"))?);
         }
         ui::line(&page)?;

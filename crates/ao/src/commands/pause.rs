@@ -1,4 +1,4 @@
-//! `ao pause`: no further turn until it is resumed.
+//! `ao pause`: holds a session back until it is resumed.
 
 use super::told_state;
 
@@ -6,9 +6,9 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::error::CommandError;
 
-/// Hold a session back: it gets no further turn until it is resumed
+/// Pause a session: it gets no further turn until it is resumed
 ///
-/// Its process stays, and what it is doing now goes on to its end. Messages wait in its outbox.
+/// Its process stays, and the current turn ends normally. Messages wait in its outbox.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pause my-app-3

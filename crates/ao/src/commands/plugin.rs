@@ -1,4 +1,4 @@
-//! `ao plugin`: the slots, and what can fill them.
+//! `ao plugin`: the ports and their adapters.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::error::{CommandError, Kind};
 use crate::show::{Cell, Column, Table};
 use crate::ui;
 
-/// Show the slots and what can fill them
+/// List and manage plugins
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao plugin list
@@ -19,42 +19,42 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List every slot with what can fill it
+    /// List every slot with its plugins
     #[command(alias = "ls", after_help = "Examples:\n  ao plugin list\n  ao plugin list --json")]
     List,
-    /// List those whose name, slot or description has a word in it
+    /// List plugins whose name, slot or description contains a text
     #[command(after_help = "Examples:\n  ao plugin search runtime\n  ao plugin search git")]
     Search {
-        /// The word
+        /// The text
         word: String,
     },
-    /// Install a plugin from elsewhere (not yet)
+    /// Install a plugin (not available yet)
     Install {
         /// Its name or path
         plugin: String,
     },
-    /// Begin a plugin of your own (not yet)
+    /// Create a plugin from a template (not available yet)
     Create {
         /// Its name
         name: String,
     },
-    /// Try a plugin against the contract of its slot (not yet)
+    /// Test a plugin against the contract of its slot (not available yet)
     Test {
         /// Its name or path
         plugin: String,
     },
 }
 
-/// Something that fills a slot.
+/// A plugin.
 #[derive(Debug, Clone, Serialize)]
 struct Plugin {
     slot: &'static str,
     name: String,
-    /// What it is, in one line.
+    /// A one-line description.
     about: String,
 }
 
-/// What is built in. A slot that nothing fills yet has nothing here.
+/// Lists the built-in plugins. A slot without any has none here.
 fn built_in() -> Vec<Plugin> {
     const FIXED: [(&str, &str, &str); 11] = [
         ("runtime", "process", "a process of its own, held by a small program that outlives the daemon"),

@@ -1,4 +1,4 @@
-//! `ao remove-project`: a repository that is no longer looked after. Nothing of it is deleted.
+//! `ao remove-project`: removes a project and deletes none of its files.
 
 use ao_api::Project;
 use ao_api::client::ClientError;
@@ -14,16 +14,16 @@ use crate::config::settings;
 use crate::error::{CommandError, Kind};
 use crate::ui;
 
-/// Stop looking after a repository; nothing of it is deleted
+/// Remove a project; nothing of it is deleted
 ///
-/// It is taken out of the configuration, and the daemon forgets it. The repository, its branches and its workspaces stay where
-/// they are. Refused while sessions of it are live.
+/// Removes it from the configuration, and from the daemon. The repository, its branches and its workspaces stay where
+/// they are. Refused while it has live sessions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao remove-project my-app
   ao stop --project my-app --all && ao remove-project my-app")]
 pub(crate) struct Args {
-    /// The project's name
+    /// The name of the project
     #[arg(add = completers::projects())]
     project: String,
 }
@@ -37,8 +37,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Err(CommandError::new(Kind::User, format!("`{name}` has {sessions} that did not end yet"))
             .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
     }
-    // A file of its own is simply forgotten: it belongs to the repository, which stays as it is. Also one that is not there
-    // any more, whose projects the daemon only remembers.
+    // A configuration file in the repository is only forgotten, because it belongs to the repository; also one that
+    // no longer exists and that only the daemon remembers.
     if known.is_some() && forget(name, cx)? {
         return told(name, None, cx);
     }
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     told(name, Some(&file), cx)
 }
 
-/// The projects of the daemon, if one runs.
+/// Returns the projects of the daemon, if one runs.
 fn known_to_daemon(cx: &Context) -> Result<Option<Vec<Project>>, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
@@ -63,7 +63,8 @@ fn known_to_daemon(cx: &Context) -> Result<Option<Vec<Project>>, CommandError> {
     })
 }
 
-/// Whether the daemon could forget it with the file that names it. It cannot if that file names others too.
+/// Returns true if the daemon could forget the project together with its file. It cannot if that file names other
+/// projects.
 fn forget(name: &str, cx: &Context) -> Result<bool, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
@@ -79,7 +80,7 @@ fn forget(name: &str, cx: &Context) -> Result<bool, CommandError> {
     })
 }
 
-/// The file that names the project, of those that count here.
+/// Returns the configuration file in use that names the project.
 fn file_with(name: &str, known: &[Project], cx: &Context) -> Result<Utf8PathBuf, CommandError> {
     let places = settings::places(cx)?;
     for layer in ao_config::find(&places)?.into_iter().rev() {
@@ -87,7 +88,7 @@ fn file_with(name: &str, known: &[Project], cx: &Context) -> Result<Utf8PathBuf,
         match edit::remove_project(&text, name) {
             Ok(_) => return Ok(layer.path),
             Err(EditError::Absent(_)) => {}
-            // It is told when the change is made.
+            // The edit reports the error.
             Err(_) if layer.kind != LayerKind::User => return Ok(layer.path),
             Err(_) => {}
         }

@@ -1,4 +1,4 @@
-//! `ao resume`: a session goes on.
+//! `ao resume`: continues a paused session.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::cli::context::Context;
 use crate::cli::{completers, duration_arg};
 use crate::error::CommandError;
 
-/// Let a paused session go on, with new limits if a budget was spent
+/// Continue a paused session, with new limits if its budget is used up
 ///
-/// A session that is `capped` has spent its budget, or one that it shares with others has been spent: that of its issue, of
-/// its project, of the day. It goes on only with a new limit; `ao budget` shows which.
+/// A `capped` session has used up its own budget or one that it shares: that of its issue, its project or the day. It
+/// continues only with a new limit; `ao budget` shows which one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao resume my-app-3
@@ -20,22 +20,22 @@ use crate::error::CommandError;
   ao resume my-app-3 --turns 40 --time 2h
   ao resume my-app-3 --of project-day --usd 20   today's limit of its project")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
+    /// The session: its name, its id, or a unique prefix of either
     #[arg(add = completers::sessions())]
     session: String,
-    /// Whose limit it is: the session's own, or one that it shares with others
+    /// The budget to raise: the session's own, or one that it shares
     #[arg(long, value_name = "BUDGET", value_parser = ["session", "task", "project", "project-day", "day"])]
     of: Option<String>,
-    /// The most it may cost, in US dollars
+    /// Maximum cost, in US dollars
     #[arg(long, value_parser = dollars)]
     usd: Option<f64>,
-    /// The most tokens it may use
+    /// Maximum number of tokens
     #[arg(long)]
     tokens: Option<u64>,
-    /// The most turns it may take
+    /// Maximum number of turns
     #[arg(long)]
     turns: Option<u64>,
-    /// The longest it may work: 30m, 2h
+    /// Maximum working time: 30m, 2h
     #[arg(long, value_parser = duration_arg::parse)]
     time: Option<Duration>,
 }

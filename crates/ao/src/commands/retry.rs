@@ -1,4 +1,4 @@
-//! `ao retry`: what failed is tried again.
+//! `ao retry`: retries a failed set-up or start.
 
 use super::told_state;
 
@@ -6,13 +6,13 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::error::CommandError;
 
-/// Try again what failed: the set-up of a session, or the start of its agent
+/// Retry what failed: the set-up of a session, or the start of its agent
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao logs my-app-3 --setup   what went wrong
   ao retry my-app-3")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
+    /// The session: its name, its id, or a unique prefix of either
     #[arg(add = completers::sessions())]
     session: String,
 }

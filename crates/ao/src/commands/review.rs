@@ -1,4 +1,4 @@
-//! `ao review`: an agent that reads a pull request and says what it finds.
+//! `ao review`: starts an agent that reviews a pull request.
 
 use ao_api::ReviewerWish;
 
@@ -7,9 +7,9 @@ use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::{show, ui};
 
-/// Let an agent review a pull request
+/// Start an agent that reviews a pull request
 ///
-/// It works in a checkout that it cannot change, and what it finds becomes threads of the pull request.
+/// It works in a read-only checkout, and its findings become review threads of the pull request.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao review 7
@@ -18,10 +18,10 @@ use crate::{show, ui};
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// Which agent reads it [default: as configured]
+    /// The agent [default: from the configuration]
     #[arg(long, short)]
     agent: Option<String>,
-    /// What to look for, besides what every reviewer looks for
+    /// Additional instructions for the reviewer
     #[arg(long)]
     prompt: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `ao review-check`: what reviewers and checks still want, and whether the agents know.
+//! `ao review-check`: open reviews and failed checks, and whether the agents received them.
 
 use ao_api::client::{Client, PullQuery};
 use ao_api::{Explanation, Incident, Pull, Session};
@@ -11,10 +11,10 @@ use crate::error::CommandError;
 use crate::show::{Canvas, Cell, Column, Table};
 use crate::{show, ui};
 
-/// Show pull requests with open reviews, and whether their agents were told
+/// Show pull requests with open reviews, and whether their agents were notified
 ///
-/// Lists the open pull requests with threads that are not resolved or changes asked for, and what checks and the forge still
-/// want of each session.
+/// Lists open pull requests with unresolved threads or requested changes, and what checks and the forge still require
+/// of each session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao review-check
@@ -24,12 +24,12 @@ pub(crate) struct Args {
     /// Only this session
     #[arg(add = completers::sessions())]
     session: Option<String>,
-    /// Only those of this project
+    /// Only this project
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// What is open for one session, or for a pull request that no session answers for.
+/// The open items of a session, or of a pull request without an owner.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Open {
@@ -40,7 +40,7 @@ struct Open {
     reviews: Vec<OpenReview>,
 }
 
-/// What reviewers still want of a pull request.
+/// The open review items of a pull request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenReview {
@@ -48,7 +48,7 @@ struct OpenReview {
     title: String,
     changes_requested: bool,
     open_threads: usize,
-    /// When something was last done with it.
+    /// Time of the last activity.
     updated_at: ao_api::Timestamp,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     Ok(ui::text(table(&open, Canvas::here()).draw(ui::width()))?)
 }
 
-/// How many sessions and open pull requests were looked at.
+/// The number of sessions and open pull requests that were checked.
 struct LookedAt {
     sessions: usize,
     pulls: usize,
@@ -113,14 +113,14 @@ async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), Com
     Ok((LookedAt { sessions: sessions.len(), pulls: pulls.len() }, open))
 }
 
-/// The open pull requests, as far as forges can be asked.
+/// Lists the open pull requests, as far as forges can be reached.
 async fn pulls(args: &Args, client: &Client) -> Vec<Pull> {
     let query =
         PullQuery { project: args.project.clone(), state: Some("open".into()), ..PullQuery::default() };
     match client.pulls(&query).await {
         Ok(pulls) => pulls.pulls,
         Err(err) => {
-            // To programs too: a list with nothing in it would be taken for reviews with nothing in them.
+            // Also for programs: an empty list would read as "no open reviews".
             let why = CommandError::from(err).to_plain();
             ui::note(format_args!(
                 "pull requests cannot be listed, so only what sessions were told is known: {why}"
@@ -130,7 +130,7 @@ async fn pulls(args: &Args, client: &Client) -> Vec<Pull> {
     }
 }
 
-/// What reviewers still want of it, if they want something.
+/// Returns the open review items of a pull request, if there are any.
 async fn review(client: &Client, pull: &Pull) -> Result<Option<OpenReview>, CommandError> {
     let threads = client.pull(&pull.id).await?.threads;
     let review = OpenReview {
@@ -143,7 +143,7 @@ async fn review(client: &Client, pull: &Pull) -> Result<Option<OpenReview>, Comm
     Ok((review.changes_requested || review.open_threads > 0).then_some(review))
 }
 
-/// Whether it is about a pull request, rather than about the agent.
+/// Returns true if an incident is about a pull request, not about the agent.
 fn is_of_a_review(incident: &Incident) -> bool {
     const KINDS: [&str; 5] =
         ["ci-failed", "changes-requested", "bot-comments", "merge-conflicts", "label-added"];

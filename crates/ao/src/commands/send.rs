@@ -1,4 +1,4 @@
-//! `ao send`: a message that is known to have arrived, or not to have.
+//! `ao send`: delivers a message and reports whether the agent has accepted it.
 
 use std::io::{IsTerminal, Read};
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::client::{find_session, retry};
 use crate::error::{CommandError, Kind};
 use crate::ui;
 
-/// What the daemon waits at most in one call.
+/// The longest that the daemon waits in one call, in seconds.
 const ONE_CALL: u64 = 300;
 
-/// Tell an agent something, and wait until it has taken it
+/// Send a message to an agent, and wait until it is accepted
 ///
-/// The message is queued for good before anything else happens, and is delivered when the agent is at rest: never into a
-/// dialog, over somebody's typing, or into a running turn, unless with `--interrupt`. Exits with 0 when the agent has taken
-/// it, with 7 if it was given up (the outbox keeps the text), and with 8 if it still waits.
+/// The message is stored first, and delivered when the agent is idle: never into a dialog, while a person types, or
+/// during a turn, unless you pass `--interrupt`. Exits with 0 when the agent has accepted it, with 7 if delivery was
+/// given up (the outbox keeps the text), and with 8 if it still waits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao send my-app-3 \"Please add tests for this change\"
@@ -31,22 +31,22 @@ const ONE_CALL: u64 = 300;
   ao send my-app-3 \"Stop that\" --interrupt
   ao send my-app-3 \"When you have time: update the docs\" --no-wait")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
+    /// The session: its name, its id, or a unique prefix of either
     #[arg(add = completers::sessions())]
     session: String,
-    /// What to say; `-` reads it from stdin
+    /// The message; `-` reads it from stdin
     #[arg(required_unless_present = "file", conflicts_with = "file", allow_hyphen_values = true)]
     text: Option<String>,
-    /// Say what stands in this file
+    /// Read the message from this file
     #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<Utf8PathBuf>,
-    /// Break into a running turn instead of waiting for its end
+    /// Interrupt a running turn instead of waiting for its end
     #[arg(long)]
     interrupt: bool,
-    /// How long to wait for the agent to take it: 30, 30s, 5m, 2h
+    /// Maximum time to wait for the agent to accept it: 30, 30s, 5m, 2h
     #[arg(long, short, default_value = "2m", value_parser = duration_arg::parse)]
     timeout: Duration,
-    /// Do not wait: it is queued, and that is all that is known
+    /// Do not wait for delivery
     #[arg(long, conflicts_with = "timeout")]
     no_wait: bool,
 }
@@ -92,12 +92,12 @@ fn late(error: String) -> CommandError {
     CommandError::new(Kind::TimedOut, error).hint("it stays in the outbox and goes on its way by itself")
 }
 
-/// Hands the message over and waits for what becomes of it. It has a key, so it can be handed over again: after a broken
-/// connection, and to wait longer than one call may.
+/// Sends the message and waits for the result. It has a key, so it can be sent again: after a broken connection, and
+/// to wait longer than one call allows.
 async fn deliver(client: &Client, args: &Args, content: String) -> Result<MessageSent, CommandError> {
     let deadline = Instant::now() + args.timeout;
-    // By its id, because a key is known to one session only: a beginning of a name that now means another would have the
-    // text taken for a new message there.
+    // By id, because a key is known to one session only: a prefix that now matches another session would send the
+    // text again there.
     let session = find_session(client, &args.session).await?.id;
     let key = retry::key();
     let mut tries = Tries::until(deadline);
@@ -117,7 +117,7 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
                 if settled || args.no_wait || Instant::now() >= deadline {
                     return Ok(sent);
                 }
-                // A daemon that answers before the time is over would otherwise be asked in a circle.
+                // Avoids a busy loop with a daemon that answers early.
                 sleep(KNOCK).await;
             }
             Err(err) => tries.again(err).await?,

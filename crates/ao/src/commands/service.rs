@@ -1,4 +1,4 @@
-//! `ao service`: the daemon starts with the login, and is started again if it falls.
+//! `ao service`: runs the daemon as a service of the user's login.
 
 use std::io;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::program::ProgramError;
 use crate::service::{MARK, Service, launchd, systemd};
 use crate::{program, ui};
 
-/// Let the daemon start with your login
+/// Start the daemon at login
 ///
-/// Writes a unit for systemd's user manager, or a launch agent on a Mac. Agents outlive the service: whether it is stopped,
-/// restarted or removed, they go on. Needs no root.
+/// Writes a unit for systemd's user manager, or a launch agent on macOS. Agents outlive the service: they keep
+/// running when it is stopped, restarted or removed. Does not need root.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao service install
@@ -30,20 +30,20 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Write the service, enable it and start it
+    /// Install, enable and start the service
     #[command(after_help = "Examples:
   ao service install
   ao --data-dir ~/ao-work service install   for a daemon with a data folder of its own")]
     Install {
-        /// Write over a file that was not written by this command
+        /// Overwrite a file that was not written by this command
         #[arg(long)]
         force: bool,
     },
-    /// Stop the service and remove it; agents go on
+    /// Stop and remove the service; agents keep running
     #[command(after_help = "Examples:
   ao service uninstall")]
     Uninstall,
-    /// Say whether it is installed, enabled and running
+    /// Show whether the service is installed, enabled and running
     #[command(after_help = "Examples:
   ao service status
   ao service status --json | jq .running")]
@@ -61,13 +61,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// The program that services are asked of, and the file that it reads.
+/// The program of the service manager, and the file that it reads.
 struct Manager {
     mac: bool,
     file: Utf8PathBuf,
 }
 
-/// A service manager answers at once; starting a daemon takes it some seconds at most.
+/// A service manager answers at once; starting a daemon takes a few seconds at most.
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Manager {
@@ -89,7 +89,7 @@ impl Manager {
         if self.mac { launchd::property_list(service) } else { systemd::unit(service) }
     }
 
-    /// What has to be run after the file was written.
+    /// Returns the commands to run after the file was written.
     fn start(&self, now: bool) -> Vec<Vec<&str>> {
         if self.mac {
             return vec![vec!["launchctl", "load", "-w", self.file.as_str()]];
@@ -106,7 +106,7 @@ impl Manager {
         }
     }
 
-    /// Whether there is a manager to ask. In a container or over `su` there is none.
+    /// Returns true if the service manager can be reached. In a container or after `su` there is none.
     async fn answers(&self) -> bool {
         let asked = if self.mac {
             ["launchctl", "version"].as_slice()
@@ -136,7 +136,7 @@ async fn install(manager: &Manager, force: bool, cx: &Context) -> Result<(), Com
     if changed {
         write(&manager.file, &text)?;
     }
-    // A second daemon would end at once, and be started again and again.
+    // A second daemon would exit at once, and be restarted again and again.
     let running = match cx.client()?.get::<ao_api::Daemon>("/api/daemon").await {
         Ok(_) => true,
         Err(err) => !err.is_absence(),
@@ -189,7 +189,7 @@ async fn uninstall(manager: &Manager, cx: &Context) -> Result<(), CommandError> 
         .hint("look at it, and remove it by hand"));
     }
     if there && manager.answers().await {
-        // It may have been stopped or disabled by hand, which is what is wanted.
+        // It may have been stopped or disabled by hand already.
         call(&manager.stop()).await.ok();
     }
     match std::fs::remove_file(&manager.file) {
@@ -251,7 +251,7 @@ fn write(file: &Utf8Path, text: &str) -> Result<(), CommandError> {
         .map_err(|err| CommandError::environment(format!("`{file}` could not be written: {err}")))
 }
 
-/// Runs a command and returns what it said.
+/// Runs a command and returns its output.
 async fn call(words: &[&str]) -> Result<String, CommandError> {
     let mut command = Program::new(words[0]);
     command.args(&words[1..]);

@@ -1,4 +1,4 @@
-//! `ao spawn`: a session from an issue.
+//! `ao spawn`: starts a session for an issue.
 
 use ao_api::client::{Client, ItemName};
 use ao_api::{NewSession, Spawned};
@@ -12,8 +12,8 @@ use crate::ui;
 
 /// Start a session for an issue
 ///
-/// The issue must exist: one that its tracker does not have, or cannot be asked about, starts nothing. One issue never gets
-/// two sessions: if it has one, that one is named and nothing is started.
+/// The issue must exist in its tracker. If the tracker cannot be reached, nothing is started unless you pass
+/// `--force`. An issue never gets two sessions: if it has one, that session is named and nothing is started.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao spawn 42
@@ -21,17 +21,17 @@ use crate::ui;
   ao spawn 42 --claim-pr 7               go on with the branch of pull request 7
   ao spawn 42 --prompt \"Only the parser; leave the printer alone.\"")]
 pub(crate) struct Args {
-    /// The issue, as its tracker calls it: 42, #42, my-app#42, GH-789
+    /// The issue, as in its tracker: 42, #42, my-app#42, GH-789
     issue: String,
-    /// The project it belongs to [default: the one of this folder]
+    /// The project it belongs to [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     #[command(flatten)]
     how: How,
-    /// Take over the branch of this pull request
+    /// Continue on the branch of this pull request
     #[arg(long, value_name = "NUMBER")]
     claim_pr: Option<u64>,
-    /// What people will call the session [default: made of the issue]
+    /// The name of the session [default: derived from the issue]
     #[arg(long)]
     name: Option<String>,
 }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Asks for a session and tells what came of it.
+/// Requests a session and prints the outcome.
 pub(super) async fn one(client: &Client, wish: &NewSession, cx: &Context) -> Result<(), CommandError> {
     let spawned = client.spawn(wish).await?;
     if let Some(pull) = wish.claim_pr {
@@ -68,7 +68,7 @@ pub(super) async fn one(client: &Client, wish: &NewSession, cx: &Context) -> Res
     Ok(ui::line(told(&spawned))?)
 }
 
-/// What a wish has come to, in one line.
+/// Describes the outcome of a request in one line.
 pub(super) fn told(spawned: &Spawned) -> String {
     let session = &spawned.session;
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);

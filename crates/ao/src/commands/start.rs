@@ -1,4 +1,4 @@
-//! `ao start`: one daemon, this repository in its care, and a word on where everything is.
+//! `ao start`: starts the daemon and registers the current repository.
 
 use ao_api::client::{Client, ClientError, ItemName};
 use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
@@ -22,13 +22,12 @@ use crate::repository::Repository;
 use crate::system::{desktop, paths};
 use crate::{combination, findings, ui};
 
-/// Start the daemon, or join the one that runs, and take care of a repository
+/// Start the daemon if needed, and register a repository
 ///
-/// In a git repository without a configuration file, one is written first; at a terminal you are asked whether the checks that
-/// fit the repository are to run. There is one daemon for all your repositories: run
-/// this in each of them, or name them. Agents that an earlier daemon has left running are found again. A daemon of another
-/// build is replaced; its agents go on meanwhile. After `ao stop --all`, automatic assignment is on again where the configuration
-/// says so.
+/// In a git repository without a configuration file, one is written first; at a terminal you are asked whether the
+/// checks that fit the repository should run. One daemon serves all your repositories: run this in each of them, or
+/// name them. Agents that an earlier daemon left running are found again. A daemon of another build is replaced while
+/// its agents keep running. After `ao stop --all`, automatic assignment resumes where it is configured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao start                                     the repository you are in
@@ -36,41 +35,41 @@ use crate::{combination, findings, ui};
   ao start https://github.com/owner/my-app     clones it here first
   ao start --issue 42                          and a session for that issue")]
 pub(crate) struct Args {
-    /// A repository: a folder, or a URL to clone into the current folder [default: the one you are in]
+    /// A repository: a folder, or a URL to clone into the current folder [default: the current repository]
     #[arg(value_name = "PATH|URL")]
     what: Option<String>,
-    /// Also start a session for this issue; can be given several times
+    /// Also start a session for this issue; can be repeated
     #[arg(long, value_name = "ISSUE")]
     issue: Vec<String>,
-    /// The port for browsers and programs; 0 takes any [default: the configuration's, 3000]
+    /// The port for browsers and API clients; 0 picks a free one [default: from the configuration, 3000]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Start no orchestrator: the agent that helps you steer the others
+    /// Do not start the orchestrator, the agent that helps you manage the others
     #[arg(long)]
     no_orchestrator: bool,
-    /// Open no browser
+    /// Do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// With `--issue`: start although the tracker cannot be asked about the issue
+    /// With `--issue`: start even if the tracker cannot be reached
     #[arg(long, requires = "issue")]
     force: bool,
-    /// Take the configuration of a repository that is cloned as it is, whatever it runs
+    /// Trust the configuration of a cloned repository, with every command in it
     #[arg(long)]
     trust: bool,
-    /// Ask nothing; checks that fit the repository are written as a comment
+    /// Do not ask; write the checks that fit the repository as a comment
     #[arg(long, short)]
     yes: bool,
 }
 
-/// What there is after the start.
+/// The result of a start.
 struct Started {
     joined: Joined,
     projects: Vec<String>,
     config: Option<Utf8PathBuf>,
-    /// What is configured and does not work.
+    /// Settings that do not work here.
     findings: Vec<ConfigFinding>,
     notes: Vec<String>,
-    /// Whether the configuration wants the page to be opened.
+    /// Whether the configuration asks to open the page.
     opens: bool,
     orchestrator: Option<Session>,
     sessions: Vec<Spawned>,
@@ -85,7 +84,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
-    // Everything that can be wrong with what was asked for is found out before anything is started.
+    // Validate everything before anything is started.
     let mut notes = Vec::new();
     let config = match find(args.what.as_deref(), cx).await? {
         Found::Config(file) => Some(file),
@@ -110,7 +109,7 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
     if let Some(file) = &config {
         let project = NewProject { config: file.to_string() };
         let added: Projects = match joined.client.post("/api/projects", &project).await {
-            // It was about to end when it answered.
+            // The daemon was shutting down when it answered.
             Err(ClientError::Unreachable { .. }) if joined.how == How::Ran => {
                 joined = daemon_process::ensure(cx, args.port, config.clone()).await?;
                 joined.client.post("/api/projects", &project).await?
@@ -142,7 +141,7 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
     Ok(started)
 }
 
-/// Lets the work of projects go on that `ao stop --all` has stopped: of those that are named, or of all if none is.
+/// Resumes projects that `ao stop --all` has stopped: the named ones, or all.
 async fn started_again(
     client: &Client,
     projects: &[String],
@@ -160,7 +159,7 @@ async fn started_again(
     Ok(())
 }
 
-/// Refuses a configuration with which nothing should be started; what else was found is told afterwards.
+/// Refuses a configuration with errors; warnings are shown after the start.
 fn working(findings: Vec<ConfigFinding>) -> Result<Vec<ConfigFinding>, CommandError> {
     let (wrong, warnings): (Vec<_>, Vec<_>) = findings.into_iter().partition(ConfigFinding::is_error);
     match wrong.is_empty() {
@@ -169,7 +168,8 @@ fn working(findings: Vec<ConfigFinding>) -> Result<Vec<ConfigFinding>, CommandEr
     }
 }
 
-/// The project that an issue is looked for in: the one that was started, or the one of this folder, if there are several.
+/// Returns the project to look for an issue in: the one that was started, or the one of the current folder if there
+/// are several.
 async fn project_of(issue: &str, started: &Started) -> Result<Option<String>, CommandError> {
     match &started.projects[..] {
         _ if ItemName::has_project(issue) => Ok(None),
@@ -178,7 +178,8 @@ async fn project_of(issue: &str, started: &Started) -> Result<Option<String>, Co
     }
 }
 
-/// Refuses a file that came with a repository and says more than what its project is: nobody here has read it yet.
+/// Refuses a configuration file from a cloned repository that does more than describe its project, because the user
+/// has not read it yet.
 fn is_plain(file: &Utf8Path) -> Result<(), CommandError> {
     let said = strange(file)?;
     if said.is_empty() {
@@ -195,13 +196,13 @@ fn is_plain(file: &Utf8Path) -> Result<(), CommandError> {
 }
 
 enum Found {
-    /// A configuration file that has come with a repository, and that nobody has started ao with yet.
+    /// A configuration file from a cloned repository, which was never used here.
     Brought(Utf8PathBuf),
-    /// A configuration file that is there.
+    /// An existing configuration file.
     Config(Utf8PathBuf),
-    /// A repository that has none yet.
+    /// A repository without a configuration file.
     Repository(Box<Repository>),
-    /// Neither, and nothing was asked for: the daemon is all that is wanted.
+    /// Neither, and none was asked for: only the daemon is started.
     Nothing,
 }
 
@@ -209,7 +210,7 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     let here = paths::here()?;
     let mut cloned_to = None;
     let folder = match what {
-        // Whatever is there is a path, whatever it looks like.
+        // An existing path is never taken for a URL.
         Some(what) if here.join(what).exists() => here.join(what),
         Some(what) => match GitUrl::parse_short(what)? {
             Some(url) => {
@@ -229,21 +230,21 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     let repository = match Repository::at(&folder).await {
         Ok(repository) => Ok(repository),
         Err(err) => match CommandError::from(err) {
-            // Without git nothing can be done anywhere.
+            // Without git nothing works.
             err if err.kind() == Kind::MissingProgram => return Err(err),
             err => Err(err),
         },
     };
     let from = repository.as_ref().map_or(&folder, |repository| &repository.root);
     if let Some(file) = upwards(from) {
-        // Also if the clone was there: that it was refused a moment ago is no reason to take it now.
+        // Also if the clone existed before: it may have been refused a moment ago.
         let came = cloned_to.is_some_and(|root| file.starts_with(root));
         let brought = came && !configs::is_registered(&cx.data_dir()?, &file);
         return Ok(if brought { Found::Brought(file) } else { Found::Config(file) });
     }
     match repository {
         Ok(repository) => Ok(Found::Repository(Box::new(repository))),
-        // The user's own file may name the projects; then one can start from anywhere.
+        // The user's own file may name projects, so `ao start` works anywhere.
         Err(err) if what.is_none() && err.kind() == Kind::NoRepository => {
             let own = configs::load(None)?;
             if own.config.projects.is_empty() { Err(err) } else { Ok(Found::Nothing) }
@@ -252,7 +253,7 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     }
 }
 
-/// The project's configuration file in a folder or one above it.
+/// Returns the configuration file in a folder or one above it.
 fn upwards(folder: &Utf8Path) -> Option<Utf8PathBuf> {
     let in_folder = |folder: &Utf8Path| {
         ao_config::PROJECT_FILES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
@@ -269,7 +270,7 @@ async fn configure(
     initial.settle_checks(asks)?;
     let file = match initial.write(&repository.root, false) {
         Ok(file) => file,
-        // Another start was faster, and theirs is as good.
+        // Another `ao start` was faster, and its file is as good.
         Err(err) => return existing(&repository.root).filter(|file| file.is_file()).ok_or(err),
     };
     notes.push(format!("wrote {file}; it is yours to change and to commit"));
@@ -277,7 +278,7 @@ async fn configure(
     Ok(file)
 }
 
-/// Starts the orchestrator of the first project. One that cannot be started is no reason to fail: sessions work without it.
+/// Starts the orchestrator of the first project. A failure is reported and ignored: sessions work without it.
 async fn orchestrate(started: &mut Started) -> Result<(), CommandError> {
     let Some(project) = started.projects.first() else { return Ok(()) };
     let wish = NewSession {
@@ -298,7 +299,7 @@ async fn orchestrate(started: &mut Started) -> Result<(), CommandError> {
 }
 
 async fn open_browser(started: &Started) -> bool {
-    // Once: whoever starts again has the page open.
+    // Only on the first start; later the page is open already.
     let (Some(url), true) = (&started.joined.daemon.url, started.joined.how == How::Started) else {
         return false;
     };

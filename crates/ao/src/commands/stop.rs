@@ -1,4 +1,4 @@
-//! `ao stop`: the end of sessions, or of the daemon while agents go on.
+//! `ao stop`: stops sessions, or the daemon while agents keep running.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -16,16 +16,16 @@ use crate::client::{DELETED, daemon_process, event_watch, find_session};
 use crate::error::{CommandError, Kind};
 use crate::{show, ui};
 
-/// Calls that are made at the same time.
+/// Number of concurrent calls.
 const AT_ONCE: usize = 16;
 
-/// Stop sessions; or the daemon, if none is named, while agents go on
+/// Stop sessions; without a name, stop the daemon and leave agents running
 ///
-/// A stopped session keeps its work: its workspace stays where it is until `ao session cleanup` shows that nothing would be
-/// lost. A stopped daemon leaves every agent running, and `ao start` finds them again.
+/// A stopped session keeps its work: its workspace stays until `ao session cleanup` finds that nothing would be lost.
+/// A stopped daemon leaves every agent running, and `ao start` finds them again.
 ///
-/// With `--all` the projects stay stopped: none of their issues starts automatically, also after a restart, until `ao start`.
-/// You can still start sessions yourself with `ao spawn`, `ao new` or `ao session restore`.
+/// With `--all` the projects stay stopped: no issue starts automatically, even after a restart, until `ao start`. You
+/// can still start sessions yourself with `ao spawn`, `ao new` or `ao session restore`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao stop                            the daemon; agents go on
@@ -36,16 +36,16 @@ pub(crate) struct Args {
     /// The sessions
     #[arg(value_name = "SESSION", conflicts_with = "all", add = completers::sessions())]
     sessions: Vec<String>,
-    /// All sessions that have not ended
+    /// All live sessions
     #[arg(long)]
     all: bool,
-    /// With `--all`: only those of this project
+    /// With `--all`: only this project
     #[arg(long, short, requires = "all", add = completers::projects())]
     project: Option<String>,
-    /// Why, for the record
+    /// The reason, for the log
     #[arg(long)]
     why: Option<String>,
-    /// How long to wait for each to end: 30, 30s, 5m
+    /// Maximum time to wait for each session to end: 30, 30s, 5m
     #[arg(long, short, default_value = "2m", value_parser = duration_arg::parse)]
     timeout: Duration,
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Ends all sessions, of one project or of all, after seeing to it that no further one begins by itself.
+/// Stops all sessions, of one project or of all, after disabling automatic assignment.
 async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), CommandError> {
     let all = client.sessions().await?.sessions;
     if let Some(project) = &args.project {
@@ -84,7 +84,7 @@ async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), Co
     if ids.is_empty() && !cx.json() {
         ui::note("there is no session to stop");
     }
-    // One that was being made meanwhile is ended too; each is ended once.
+    // A session that was being created meanwhile is stopped too; each is stopped once.
     let mut ended = BTreeSet::new();
     while !ids.is_empty() {
         several(client, &ids, args, cx).await?;
@@ -98,7 +98,7 @@ async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), Co
     Ok(())
 }
 
-/// A project that is not there has no sessions either; but whoever mistypes its name should hear of it.
+/// Fails for an unknown project, so that a typo is reported.
 async fn known_project(client: &Client, project: &str, all: &[Session]) -> Result<(), CommandError> {
     if all.iter().any(|session| session.project_id == project) {
         return Ok(());
@@ -115,7 +115,7 @@ async fn known_project(client: &Client, project: &str, all: &[Session]) -> Resul
     })
 }
 
-/// Stops sessions at the same time, and tells of each as it ends.
+/// Stops sessions concurrently, and prints each as it ends.
 async fn several(
     client: &Client,
     sessions: &[String],
@@ -124,7 +124,7 @@ async fn several(
 ) -> Result<(), CommandError> {
     let order = Stop { why: args.why.clone(), cleanup: false };
     let stopping = stream::iter(sessions).map(|session| begin(client, session, &order)).buffered(AT_ONCE);
-    // Each is told to stop before any is waited for.
+    // Request every stop before waiting for any.
     let stopping: Vec<_> = stopping.collect().await;
     let until = Instant::now() + args.timeout;
     let ends = stopping.into_iter().map(async |stopping| finish(client, &stopping?, until).await);
@@ -140,7 +140,7 @@ async fn several(
     failures.sum_up("stopped")
 }
 
-/// Ends one after the other and tells of each; goes on after one that fails, and ends with the first failure.
+/// Handles one after the other and prints each; continues after a failure, and returns the first one.
 pub(super) async fn each<T>(
     sessions: &[String],
     ended: &str,
@@ -157,7 +157,7 @@ pub(super) async fn each<T>(
     failures.sum_up(ended)
 }
 
-/// The failures among several sessions. Each is told at once.
+/// The failures of several sessions. Each is printed at once.
 struct Failures {
     sessions: usize,
     first: Option<CommandError>,
@@ -168,7 +168,7 @@ impl Failures {
         Failures { sessions, first: None }
     }
 
-    /// Tells of a failure; that of a single session is the failure of the whole command.
+    /// Adds a failure; that of a single session fails the whole command.
     fn add(&mut self, err: CommandError) -> Result<(), CommandError> {
         if self.sessions == 1 {
             return Err(err);
@@ -178,7 +178,7 @@ impl Failures {
         Ok(())
     }
 
-    /// Ends with the kind of the first failure, which was told already.
+    /// Returns an error of the kind of the first failure, which was printed already.
     fn sum_up(self, ended: &str) -> Result<(), CommandError> {
         let Some(first) = self.first else { return Ok(()) };
         let sessions = ui::count(self.sessions as u64, "session");
@@ -186,14 +186,14 @@ impl Failures {
     }
 }
 
-/// A session that was told to stop.
+/// A session that is being stopped.
 struct Stopping {
-    /// The name that the user gave.
+    /// The name that the user typed.
     named: String,
     id: String,
 }
 
-/// Stops a session and waits until it has ended, but not longer than this.
+/// Stops a session and waits until it has ended, up to a time limit.
 pub(super) async fn one(
     client: &Client,
     session: &str,
@@ -220,7 +220,7 @@ async fn finish(client: &Client, stopping: &Stopping, until: Instant) -> Result<
     };
     let waited = async {
         match ended().await {
-            // Most have ended by now, and need no stream of events.
+            // Most have ended by now, and need no feed of events.
             Ok(Some(session)) => Ok(session),
             _ => event_watch::until(client, Some(id), ended).await,
         }

@@ -1,21 +1,21 @@
-//! `ao trust-project`: a person's word that a repository is as it should be.
+//! `ao trust-project`: confirms that a repository is as it should be.
 
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::{show, ui};
 
-/// Confirm what was changed in a repository while agents were at work
+/// Confirm changes to a repository that were made while agents were at work
 ///
-/// Agents share the repository with you, so a base branch that moved by no landing, push or fetch, and settings, hooks or
-/// attributes that changed, are an incident (`repository-changed`): the tip and the policy before stay in force, and nothing is
-/// merged. Look at what `ao status` says of it; this takes the repository as it is now. Programs that its settings name may be
-/// run by the daemon's git from then on.
+/// Agents share the repository with you. A base branch that moved without a merge, push or fetch, and changed
+/// settings, hooks or attributes, raise an incident (`repository-changed`): the previous tip and policy stay in
+/// force, and nothing is merged. Look at the changes in `ao status`; this command accepts the repository as it is
+/// now. From then on the daemon's git may run the programs that its settings name.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao trust-project my-app")]
 pub(crate) struct Args {
-    /// The project's name
+    /// The name of the project
     #[arg(add = completers::projects())]
     project: String,
 }
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ))?);
     }
     for change in &confirmed.changes {
-        // What is to be done about it is done.
+        // The next step has been taken.
         let told = change
             .lines()
             .take_while(|line| !line.starts_with("Until you") && !line.starts_with("If it was"));

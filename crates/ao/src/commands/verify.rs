@@ -1,4 +1,4 @@
-//! `ao verify`: what ao believes, held against what is there.
+//! `ao verify`: compares the daemon's state with reality.
 
 use std::path::Path;
 
@@ -12,10 +12,11 @@ use crate::client::{daemon_process, find_session};
 use crate::error::{CommandError, Kind};
 use crate::{show, ui};
 
-/// Compare what ao believes with what is there
+/// Compare the recorded state with reality
 ///
-/// The daemon answers and is of this build; the process of each session that runs has been seen, and its workspace is
-/// where it should be; removed ones are gone. Changes nothing. Exits with 1 if something differs.
+/// Checks that the daemon answers and is this build, that the process of each running session was seen, that
+/// workspaces are where they should be, and that removed ones are gone. Changes nothing. Exits with 1 if something
+/// differs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao verify
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     session: Option<String>,
 }
 
-/// What was found.
+/// All differences that were found.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {
@@ -97,12 +98,12 @@ async fn compare(args: &Args, client: &Client) -> Result<Report, CommandError> {
     Ok(report)
 }
 
-/// Whether a session in this state has a process.
+/// Returns true if a session in this state has a process.
 fn runs(state: &str) -> bool {
     matches!(state, "working" | "idle" | "needs_input" | "blocked" | "rate_limited" | "unknown")
 }
 
-/// Whether its workspace is where it should be.
+/// Checks that the workspace of a session is where it should be.
 fn folders(session: &Session, is_there: impl Fn(&str) -> bool) -> Vec<String> {
     let Some(tree) = &session.workspace else {
         let lacks = runs(&session.status.state);
@@ -120,9 +121,9 @@ fn folders(session: &Session, is_there: impl Fn(&str) -> bool) -> Vec<String> {
     vec![what]
 }
 
-/// Whether its process was seen.
+/// Checks that the process of a session was seen.
 fn process(explanation: &Explanation) -> Option<String> {
-    // It has come to its end since it was listed; what is true of it now is not what was asked.
+    // It has ended since it was listed, so there is nothing to compare.
     if !runs(&explanation.status.state) {
         return None;
     }
@@ -132,7 +133,7 @@ fn process(explanation: &Explanation) -> Option<String> {
     let status = &explanation.status;
     let seen = explanation.signals.iter().find(|signal| signal.source == "process");
     match seen {
-        // One that ends its process with each turn, or has given its slot away, is at rest without one.
+        // A session that ends its process after each turn, or has released its slot, is idle without one.
         Some(signal) if signal.reading == "exited" && status.state == "idle" => None,
         Some(signal) if matches!(signal.reading.as_str(), "exited" | "unreadable") => {
             let age = show::span(signal.age_seconds);

@@ -7,13 +7,13 @@ use crate::error::CommandError;
 use crate::show::Canvas;
 use crate::{show, ui};
 
-/// Say in one line why a session is in its state
+/// Explain in one line why a session is in its state
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao why my-app-3
   ao explain my-app-3   the whole of it, with each signal and each rule")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
+    /// The session: its name, its id, or a unique prefix of either
     #[arg(add = completers::sessions())]
     session: String,
 }

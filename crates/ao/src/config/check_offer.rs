@@ -1,4 +1,4 @@
-//! An offer to a person at a terminal: the checks that fit a repository, before its first configuration is written.
+//! Offers the checks that fit a repository, before its first configuration is written.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -7,12 +7,12 @@ use ao_scm::checks::Proposed;
 use crate::error::CommandError;
 use crate::show;
 
-/// Returns whether there is a person who can be asked.
+/// Returns true if there is a terminal to ask at.
 pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Shows the checks and asks whether they are to run. Enter is a yes; the end of the input is a no.
+/// Shows the checks and asks whether to run them. Enter is a yes; the end of the input is a no.
 pub(crate) fn accepted(checks: &[Proposed]) -> Result<bool, CommandError> {
     let failed = |err: io::Error| CommandError::environment(format!("the terminal cannot be read: {err}"));
     let (mut input, mut output) = (io::stdin().lock(), io::stderr().lock());

@@ -1,4 +1,4 @@
-//! A change of a configuration file: made only if everything is right afterwards, and told to the daemon that runs.
+//! Edits a configuration file: only if the result is valid, and with a reload of the running daemon.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use crate::error::{CommandError, Kind};
 use crate::host::force::strange_tools;
 use crate::{combination, ui};
 
-/// A file that is to be changed, and all those that it is read with.
+/// A file to edit, and all files that are loaded with it.
 #[derive(Debug)]
 pub(crate) struct Change {
     places: Places,
@@ -24,7 +24,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// The project's own file, or else the user's.
+    /// Returns the project's file, or else the user's.
     pub(crate) fn of_main_file(cx: &Context) -> Result<Change, CommandError> {
         Change::of_found_file(cx)?.ok_or_else(|| {
             CommandError::new(Kind::Config, "there is no configuration file here to change")
@@ -32,7 +32,7 @@ impl Change {
         })
     }
 
-    /// The same, if there is one.
+    /// Returns the file in use, if there is one.
     pub(crate) fn of_found_file(cx: &Context) -> Result<Option<Change>, CommandError> {
         let places = settings::places(cx)?;
         let layers = ao_config::find(&places)?;
@@ -41,7 +41,7 @@ impl Change {
         Ok(file.map(|file| Change { places, layers, file }))
     }
 
-    /// The user's own file, which is made if it is not there.
+    /// Returns the user's own file, which is created if needed.
     pub(crate) fn of_user_file(cx: &Context) -> Result<Change, CommandError> {
         let places = settings::places(cx)?;
         let mut layers = ao_config::find(&places)?;
@@ -57,7 +57,7 @@ impl Change {
         Ok(Change { places, layers, file })
     }
 
-    /// A certain one of the files that count here.
+    /// Returns a given one of the files in use.
     pub(crate) fn of_file(file: &Utf8Path, cx: &Context) -> Result<Change, CommandError> {
         let mut places = settings::places(cx)?;
         let mut layers = ao_config::find(&places)?;
@@ -76,7 +76,7 @@ impl Change {
         &self.places
     }
 
-    /// Makes the change, and returns whether it was one. Nothing is written if anything would be wrong afterwards.
+    /// Applies an edit, and returns true if it changed anything. Nothing is written if the result would be invalid.
     pub(crate) fn make(
         &self,
         edit: impl FnOnce(&str) -> Result<String, EditError>,
@@ -87,7 +87,7 @@ impl Change {
             false => String::new(),
         };
         let after = edit(&before).map_err(|err| match err {
-            // What reads the whole file says it better, with the line itself.
+            // Loading the whole file reports this better, with the line itself.
             EditError::Malformed { .. } => {
                 self.check(&before).err().unwrap_or_else(|| CommandError::new(Kind::Config, err))
             }
@@ -114,19 +114,19 @@ impl Change {
         }
     }
 
-    /// Two changes at once take turns, or one would be lost. By the folder, because the file itself is replaced.
+    /// Concurrent edits take turns. Locks the folder, because the file itself is replaced.
     fn turn(&self) -> Option<File> {
         let folder = File::open(self.file.parent()?).ok()?;
         flock(&folder, FlockOperation::LockExclusive).ok()?;
         Some(folder)
     }
 
-    /// Reads all files as they would be with this text in the one that changes.
+    /// Loads all files as they would be after the edit.
     fn check(&self, text: &str) -> Result<Loaded, CommandError> {
         Ok(ao_config::load_edited(self.layers.clone(), &self.file, text, &self.places)?)
     }
 
-    /// Refuses what cannot work, unless it stood there before: one thing is mended after the other.
+    /// Refuses settings that cannot work, unless they were there before: problems are fixed one by one.
     fn adds_nothing_unworkable(&self, before: &str, after: &Loaded) -> Result<(), CommandError> {
         let unworkable = |loaded: &Loaded| {
             let mut problems = strange_tools(loaded);
@@ -143,7 +143,7 @@ impl Change {
     }
 }
 
-/// What the daemon made of a change; nothing, if none runs.
+/// The daemon's response to an edit; nothing if none runs.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) reloaded: Option<Reloaded>,
@@ -151,7 +151,7 @@ pub(crate) struct Told {
     used: bool,
 }
 
-/// Tells the daemon that runs, if one does, to read its configuration again.
+/// Asks the running daemon, if there is one, to reload its configuration.
 pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<Told, CommandError> {
     let client = cx.client()?;
     let answer = cx.wait_for(async {
@@ -169,12 +169,12 @@ pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<Told, Command
 }
 
 impl Told {
-    /// Whether a daemon runs and does not read the file.
+    /// Returns true if a daemon runs and does not read the file.
     pub(crate) fn is_unread(&self) -> bool {
         self.reloaded.is_some() && !self.used
     }
 
-    /// Says it to people.
+    /// Prints the response for people.
     pub(crate) fn show(&self) -> io::Result<()> {
         match &self.reloaded {
             None => ui::note("no daemon runs; it counts from the next `ao start`"),

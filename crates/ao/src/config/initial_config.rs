@@ -1,6 +1,6 @@
-//! The first configuration of a repository: what to put into it if nobody says otherwise, and how it is written.
+//! The first configuration of a repository: its defaults, and its text.
 //!
-//! It names no place of this machine, so that it can be committed.
+//! It contains no path of this machine, so that it can be committed.
 
 use std::fs::Permissions;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::error::{CommandError, Kind};
 use crate::repository::Repository;
 use crate::{combination, findings, known_agents, program};
 
-/// What somebody wants; what is absent is found out.
+/// The user's choices; absent ones are detected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Wishes {
     pub(crate) tracker: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Wishes {
     pub(crate) project: Option<String>,
 }
 
-/// A configuration that can be written.
+/// A configuration to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Initial {
     pub(crate) project: String,
@@ -36,12 +36,12 @@ pub(crate) struct Initial {
     pub(crate) agent: String,
     pub(crate) workspace: String,
     pub(crate) tracker: String,
-    /// The checks that the repository's files suggest.
+    /// Checks that the repository's files suggest.
     pub(crate) checks: Vec<Proposed>,
-    /// Whether they are switched on.
+    /// Whether the checks are enabled.
     pub(crate) runs_checks: bool,
     pub(crate) notifiers: Vec<String>,
-    /// What was chosen for want of something better.
+    /// Notes about defaults that were chosen.
     pub(crate) notes: Vec<String>,
 }
 
@@ -119,8 +119,8 @@ impl Initial {
         })
     }
 
-    /// Asks the person at the terminal, if there is one, whether the checks that fit are to run. Otherwise they are written as
-    /// a comment, and a note says how to switch them on.
+    /// Asks at a terminal whether to run the checks that fit. Otherwise they are written as a comment, with a note on
+    /// how to enable them.
     pub(crate) fn settle_checks(&mut self, asks: bool) -> Result<(), CommandError> {
         if self.checks.is_empty() {
             return Ok(());
@@ -137,7 +137,7 @@ impl Initial {
         Ok(())
     }
 
-    /// The file as it is written.
+    /// Renders the file.
     pub(crate) fn text(&self) -> String {
         ao_config::init::template(&Init {
             project: self.project.clone(),
@@ -155,7 +155,7 @@ impl Initial {
         })
     }
 
-    /// Refuses to write over what is there already, unless `force` is set. Asked before a person is asked anything.
+    /// Refuses to overwrite an existing file, unless `force` is set. Called before any question is asked.
     pub(crate) fn can_be_written(&self, root: &Utf8Path, force: bool) -> Result<(), CommandError> {
         match existing(root).filter(|_| !force) {
             Some(there) => Err(already(&there)),
@@ -163,13 +163,13 @@ impl Initial {
         }
     }
 
-    /// Writes it to the repository's root, whole or not at all. What is there already is kept unless `force` is set.
+    /// Writes it to the repository's root, atomically. An existing file is kept unless `force` is set.
     pub(crate) fn write(&self, root: &Utf8Path, force: bool) -> Result<Utf8PathBuf, CommandError> {
         self.can_be_written(root, force)?;
         let file = root.join(PROJECT_FILES[0]);
         match write_whole(&file, &self.text(), force) {
             Ok(()) => Ok(file),
-            // Somebody was faster.
+            // Another process was faster.
             Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Err(already(&file)),
             Err(err) => Err(CommandError::environment(format!("`{file}` could not be written: {err}"))
                 .hint("look at who owns the folder, and whether the disk is full; nothing was changed")),
@@ -181,12 +181,12 @@ fn to_init(check: &Proposed) -> InitCheck {
     InitCheck { name: check.name.clone(), command: check.command.clone() }
 }
 
-/// The configuration file that a repository has already.
+/// Returns the configuration file that a repository has already.
 pub(crate) fn existing(root: &Utf8Path) -> Option<Utf8PathBuf> {
     PROJECT_FILES.iter().map(|name| root.join(name)).find(|file| file.symlink_metadata().is_ok())
 }
 
-/// Writes a file beside its place and moves it there, so that nobody ever sees half of it.
+/// Writes a file beside its place and renames it, so that a partial file is never visible.
 pub(crate) fn write_whole(file: &Utf8Path, text: &str, replace: bool) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Utf8Path::new("."));
     let mut beside = tempfile::Builder::new()
@@ -207,7 +207,7 @@ fn already(file: &Utf8Path) -> CommandError {
         .hint("change it with `ao config set`, or write a new one over it with `ao init --force`")
 }
 
-/// One of the names that are known, or what was probably meant.
+/// Returns a known name, or an error with the most similar one.
 fn known(what: &str, wanted: &str, names: &[&str]) -> Result<String, CommandError> {
     if names.contains(&wanted) {
         return Ok(wanted.to_owned());

@@ -1,15 +1,15 @@
-//! The configuration as a command finds it.
+//! Loads the configuration for a command.
 
 use ao_config::{Loaded, Places};
 
 use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 
-/// From where files are looked for: from here upwards, or the one that was named.
+/// Returns the places to look for files: this folder and those above, or the named file.
 pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
     let mut places = Places::of_process()?;
     if let Some(file) = cx.config() {
-        // The option counts more than the variable, and both mean the same.
+        // The option takes precedence over the variable, and both mean the same.
         places.env.set("AO_CONFIG", file.as_str());
         if !file.starts_with("~/") && !places.cwd.join(file).is_file() {
             return Err(CommandError::new(
@@ -22,7 +22,7 @@ pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
     Ok(places)
 }
 
-/// Reads the configuration that holds here.
+/// Loads the configuration in use here.
 pub(crate) fn load(cx: &Context) -> Result<Loaded, CommandError> {
     Ok(ao_config::load(&places(cx)?)?)
 }

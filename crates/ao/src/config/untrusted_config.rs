@@ -1,7 +1,7 @@
-//! A configuration that came with somebody else's repository: what in it would run, reach or decide more than its own project.
+//! Reviews the configuration of a cloned repository: what it would run, reach or decide beyond its own project.
 //!
-//! Such a file counts for the whole daemon once it is registered, so a person has to have seen it first. This says what to
-//! look at and judges nothing: what it does not know to be harmless is told.
+//! Such a file affects the whole daemon once it is registered, so the user has to see it first. Everything that is
+//! not known to be harmless is listed.
 
 use ao_config::shape::{Defaults, Plugin, Project};
 use ao_config::{Config, LOCAL_FILE, Layer, LayerKind};
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use crate::error::CommandError;
 use crate::host::configs;
 
-/// The keys of a file that say more than what the project is called, where it is and which of the known agents, runtimes and
-/// trackers it uses; with what they run, where that is known.
+/// Lists the keys of a file that do more than name the project, its place and the built-in agent, runtime and
+/// tracker, with what they run, if known.
 pub(crate) fn strange(file: &Utf8Path) -> Result<Vec<String>, CommandError> {
     let places = configs::places(Some(file))?;
     let mut layers = vec![Layer { kind: LayerKind::Project, path: file.to_owned() }];
-    // What is meant for one person alone can come with a repository all the same.
+    // The local override file can come with a repository too.
     let local = file.with_file_name(LOCAL_FILE);
     if local.is_file() {
         layers.push(Layer { kind: LayerKind::Local, path: local });
@@ -60,12 +60,12 @@ fn beyond(config: &Config, folder: &Utf8Path) -> Vec<String> {
     said
 }
 
-/// The same configuration without whatever could do harm. Its projects are looked at one by one.
+/// Returns the configuration without anything that could do harm. Its projects are reviewed one by one.
 fn harmless(config: &Config) -> Config {
     let named = |plugin: &Plugin| Plugin::named(&plugin.plugin);
     let defaults = &config.defaults;
     let mut reactions = config.reactions.clone();
-    // Somebody else's word is enough to tell an agent or a person something, and not to merge or to run anything.
+    // An untrusted file may notify an agent or a person, but not merge or run anything.
     reactions.0.retain(|kind, reaction| {
         let whole = Reaction::default_for(kind).patched(&reaction.core());
         let only_tells = matches!(
@@ -82,7 +82,7 @@ fn harmless(config: &Config) -> Config {
             workspace: named(&defaults.workspace),
             tracker: named(&defaults.tracker),
             scm: defaults.scm.as_ref().map(named),
-            // To tell nobody reaches nothing.
+            // An empty list sends nothing.
             notifiers: match defaults.notifiers.is_empty() {
                 true => vec![],
                 false => Defaults::default().notifiers,
@@ -95,7 +95,7 @@ fn harmless(config: &Config) -> Config {
     harmless
 }
 
-/// The same project with nothing said of it but what it is.
+/// Returns the project with nothing but its identity.
 fn plain(project: &Project) -> Project {
     let what_it_is = json!({
         "path": project.path,
@@ -110,13 +110,13 @@ fn whole(value: &impl serde::Serialize) -> Value {
     serde_json::to_value(value).expect("a configuration can be written")
 }
 
-/// The entries of a map that are not the same in another.
+/// Returns the entries of a map that differ from another.
 fn differing<'a>(one: &'a Value, other: &'a Value) -> impl Iterator<Item = (&'a String, &'a Value)> {
     let entries = one.as_object().into_iter().flatten();
     entries.filter(move |(key, value)| other.get(key.as_str()) != Some(*value))
 }
 
-/// A key with what it runs, as much of it as fits a line.
+/// Renders a key with what it runs, in one line.
 fn told(path: &str, value: &Value) -> String {
     const FITS: usize = 100;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

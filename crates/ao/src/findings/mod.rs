@@ -1,4 +1,4 @@
-//! What is configured and cannot work: one list, by which `ao config check`, `ao start` and `ao doctor` speak.
+//! Finds settings that cannot work: one list for `ao config check`, `ao start` and `ao doctor`.
 //!
 //! ```text
 //!  Loaded (files, with places) ─┐
@@ -26,19 +26,19 @@ pub(crate) use self::facts::{MachineFacts, desktop};
 pub(crate) use self::programs::PROGRAM;
 pub(crate) use self::services::not_available;
 
-/// How much a finding stands in the way.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
-    /// A part of what is configured does not work; the rest does.
+    /// A part of the configuration does not work; the rest does.
     Warning,
     /// Nothing should be started with this.
     Error,
 }
 
-/// Something that is configured and cannot work, with its place, the reason and the way out.
+/// A setting that cannot work, with its place, the reason and the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigFinding {
-    /// What it is about, in a word.
+    /// A short id of the kind of finding.
     pub(crate) id: &'static str,
     pub(crate) severity: Severity,
     pub(crate) problem: Problem,
@@ -85,24 +85,24 @@ pub(crate) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
     findings
 }
 
-/// The same, with what has to be known of this machine.
+/// Collects the facts about this machine, and finds everything that cannot work.
 pub(crate) async fn of(loaded: &Loaded, cx: &Context) -> Result<Vec<ConfigFinding>, CommandError> {
     Ok(look(loaded, &MachineFacts::gather(loaded, &cx.data_dir()?).await))
 }
 
-/// Agents that could not be what they are described to be.
+/// Finds invalid descriptions of agents.
 fn tools(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
     strange_tools(loaded).into_iter().map(|problem| ConfigFinding::error("agent", problem))
 }
 
-/// Agents and runtimes that do not go together, or are not there.
+/// Finds agents and runtimes that do not fit together, or do not exist.
 fn combinations(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
     let combination::Unworkable { refused, doubtful } = combination::unworkable(loaded);
     let refused = refused.into_iter().map(|problem| ConfigFinding::error("runtime", problem));
     refused.chain(doubtful.into_iter().map(|warning| ConfigFinding::warning("runtime", warning.0)))
 }
 
-/// A configuration that is about nothing.
+/// Finds a configuration without projects.
 fn projects(loaded: &Loaded) -> Option<ConfigFinding> {
     if !loaded.config.projects.is_empty() || loaded.layers.is_empty() {
         return None;

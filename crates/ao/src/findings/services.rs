@@ -1,4 +1,4 @@
-//! Trackers and forges that can be named and are not there yet.
+//! Finds trackers and forges that are not supported yet.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use ao_config::{Loaded, names};
 
 use super::ConfigFinding;
 
-/// Says of a tracker or a forge that it is not there, in the same words wherever that is said.
+/// Describes an unsupported tracker or forge, in the same way everywhere.
 pub(crate) fn not_available(slot: &str, name: &str) -> String {
     format!("the {slot} `{name}` is not available in this version yet")
 }
@@ -19,7 +19,7 @@ pub(super) fn look(loaded: &Loaded) -> Vec<ConfigFinding> {
     findings
 }
 
-/// What is said for a slot, by each project or for all. A project without a word of its own is told of with the default.
+/// Checks a slot for each project. Projects without a setting of their own are reported with the default.
 fn slot(loaded: &Loaded, slot: &'static str, available: &[&str]) -> Vec<ConfigFinding> {
     let config = &loaded.config;
     let mut findings = Vec::new();
@@ -50,7 +50,7 @@ fn slot(loaded: &Loaded, slot: &'static str, available: &[&str]) -> Vec<ConfigFi
     findings
 }
 
-/// `forge` says whether a forge of its own is configured; otherwise that goes with the tracker.
+/// `forge` is true if a forge is configured; otherwise it follows the tracker.
 fn finding(
     loaded: &Loaded,
     slot: &'static str,

@@ -1,4 +1,4 @@
-//! What the branch that one stands on would propose. Nothing is changed and no hook runs.
+//! Describes the pull request that a branch would make. Changes nothing and runs no hook.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use crate::error::{CommandError, Kind};
 use crate::program::{self, ProgramError};
 
 const LIMIT: Duration = Duration::from_secs(30);
-/// More commits than this nobody reads in a text.
+/// Maximum number of commits listed in the text.
 const LISTED: usize = 50;
 
-/// A branch with what it has that its base has not.
+/// A branch with the commits that its base lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Proposal {
     pub(crate) head: String,
-    /// The newest first, bounded; absent if it is not known what they would be compared with.
+    /// Newest first, bounded; absent if the base is unknown.
     pub(crate) commits: Option<Vec<Proposed>>,
-    /// Files that differ from the last commit, or are not in it.
+    /// Number of files that differ from the last commit, or are not in it.
     pub(crate) uncommitted: usize,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Proposed {
 }
 
 impl Proposal {
-    /// Looks at a folder's branch, or at another one of the same repository.
+    /// Reads the branch of a folder, or another one of the same repository.
     pub(crate) async fn at(
         folder: &Utf8Path,
         head: Option<&str>,
@@ -66,12 +66,12 @@ impl Proposal {
         Ok(Proposal { head, commits, uncommitted })
     }
 
-    /// What the newest commit is called.
+    /// Returns the title of the newest commit.
     pub(crate) fn title(&self) -> Option<&str> {
         self.commits.as_deref()?.first().map(|commit| commit.title.as_str())
     }
 
-    /// The text of the only commit, or the list of all.
+    /// Returns the text of the only commit, or the list of all.
     pub(crate) fn body(&self) -> String {
         match self.commits.as_deref().unwrap_or_default() {
             [] => String::new(),
@@ -84,7 +84,7 @@ impl Proposal {
     }
 }
 
-/// The branch that one is on.
+/// Returns the current branch.
 async fn current(folder: &Utf8Path) -> Result<String, CommandError> {
     let head = git(folder, &["symbolic-ref", "--quiet", "HEAD"]).await?;
     match head.said.trim_end().strip_prefix("refs/heads/") {
@@ -97,7 +97,7 @@ async fn current(folder: &Utf8Path) -> Result<String, CommandError> {
     }
 }
 
-/// The ref of a branch: here, at origin, or else at another remote that it was pushed to.
+/// Returns the ref of a branch: local, at origin, or else at another remote that it was pushed to.
 async fn tip(folder: &Utf8Path, branch: &str) -> Result<Option<String>, CommandError> {
     for tip in [format!("refs/heads/{branch}"), format!("refs/remotes/origin/{branch}")] {
         if exists(folder, &tip).await? {
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!((two.body().as_str(), two.uncommitted), ("- one `x`\n- two", 1));
         assert_eq!(at(None, Some("nowhere")).await.unwrap().commits, None);
         assert!(at(Some("-x"), None).await.unwrap_err().to_plain().contains("no branch `-x`"));
-        // What was pushed elsewhere can be proposed from here.
+        // A branch that was pushed elsewhere can be proposed from here.
         run(folder, &["remote", "add", "fork", "."]);
         run(folder, &["update-ref", "refs/remotes/fork/far/away", "HEAD"]);
         assert_eq!(at(Some("far/away"), Some("trunk")).await.unwrap().title(), Some("two"));

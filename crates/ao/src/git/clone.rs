@@ -1,7 +1,7 @@
-//! A repository from somewhere else, cloned beside where one stands: whole, or not at all.
+//! Clones a repository into the current folder, completely or not at all.
 //!
-//! Passwords and tokens go through git's own helpers and ssh, never through an address: that would be seen in the list of
-//! processes and kept in the clone's settings.
+//! Passwords and tokens go through git's own helpers and ssh, never through the URL, which would appear in the list
+//! of processes and in the clone's settings.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
@@ -19,12 +19,12 @@ use crate::git::url::GitUrl;
 use crate::program;
 use crate::repository::{Repository, RepositoryError};
 
-/// How long git has to clear up after itself when we are to end.
+/// Time for git to clean up when we are interrupted.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What of git's complaints is told. They end with the one that matters.
+/// Maximum size of git's messages to keep, from the end, where the cause is.
 const COMPLAINT: usize = 4 * 1024;
 
-/// A clone, and whether it was there already.
+/// A clone, and whether it existed already.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cloned {
     pub repository: Repository,
@@ -51,20 +51,20 @@ pub enum CloneError {
         #[source]
         err: io::Error,
     },
-    /// Nothing is left of it.
+    /// Nothing is left behind.
     #[error("the clone was given up; nothing is left of it")]
     Interrupted(u8),
 }
 
-/// Clones into a new folder in `parent`, with progress on a terminal. A clone of the same repository that is there already is
-/// used as it is.
+/// Clones into a new folder in `parent`, with progress on a terminal. Uses an existing clone of the same repository
+/// as it is.
 pub async fn clone(url: &GitUrl, parent: &Utf8Path) -> Result<Cloned, CloneError> {
     let folder = parent.join(url.name());
     if let Some(repository) = already(url, &folder).await? {
         return Ok(Cloned { repository, fresh: false });
     }
     let failed = |err| CloneError::Folder { folder: parent.to_owned(), err };
-    // A sibling, so that it can be renamed; it goes with all that is in it if anything fails.
+    // A sibling, so that it can be renamed; it is removed with its content if anything fails.
     let beside = tempfile::Builder::new().prefix(".ao-clone-").tempdir_in(parent).map_err(failed)?;
     let made = Utf8Path::from_path(beside.path())
         .ok_or_else(|| failed(io::ErrorKind::InvalidFilename.into()))?
@@ -73,7 +73,7 @@ pub async fn clone(url: &GitUrl, parent: &Utf8Path) -> Result<Cloned, CloneError
     if let Err(err) = Repository::at(&made).await {
         return Err(unusable(url, err));
     }
-    // Takes the place of an empty folder, and of nothing else.
+    // Replaces an empty folder, and nothing else.
     std::fs::rename(&made, &folder).map_err(|err| match err.kind() {
         io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
             CloneError::Occupied { folder: folder.clone(), url: url.clone() }
@@ -90,7 +90,7 @@ fn unusable(url: &GitUrl, err: RepositoryError) -> CloneError {
     CloneError::Unusable { url: url.clone(), err: Box::new(err) }
 }
 
-/// The clone that is in the folder already. An empty folder is as good as none.
+/// Returns the clone that is in the folder already. An empty folder counts as none.
 async fn already(url: &GitUrl, folder: &Utf8Path) -> Result<Option<Repository>, CloneError> {
     let entries = match folder.read_dir_utf8() {
         Ok(mut entries) => entries.next().is_some(),
@@ -114,7 +114,7 @@ async fn already(url: &GitUrl, folder: &Utf8Path) -> Result<Option<Repository>, 
     }
 }
 
-/// Runs `git clone`. A person at a terminal sees its progress and is asked for what it needs; nobody else is.
+/// Runs `git clone`. Shows progress and asks for credentials only at a terminal.
 async fn fetch(url: &GitUrl, to: &Utf8Path) -> Result<(), CloneError> {
     let watched = io::stderr().is_terminal();
     let refused = |err: io::Error| match err.kind() {
@@ -122,13 +122,13 @@ async fn fetch(url: &GitUrl, to: &Utf8Path) -> Result<(), CloneError> {
         _ => CloneError::Refused { url: url.clone(), said: err.to_string() },
     };
     let mut command = ao_git::command(Path::new("."), true).await.map_err(refused)?;
-    // The person who asks for it may have helpers that read credentials from the environment, and there is no repository yet
-    // that could name a program.
+    // The user may have helpers that read credentials from the environment, and there is no repository yet that could
+    // name a program.
     let misleads = |name: &OsStr| ao_git::MISLEADING.iter().any(|known| name == *known);
     let is_ours = |name: &OsStr| name.as_encoded_bytes().starts_with(b"GIT_CONFIG_");
     command.envs(std::env::vars_os().filter(|(name, _)| !misleads(name) && !is_ours(name)));
     command.env_remove("GIT_TERMINAL_PROMPT");
-    // A server that has gone silent is not waited for; one that is slow is.
+    // Give up on a silent server, but not on a slow one.
     command.args(["-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", "clone"]);
     command.arg(if watched { "--progress" } else { "--quiet" }).arg("--").arg(url.to_string()).arg(to);
     if !io::stdin().is_terminal() {
@@ -149,7 +149,7 @@ async fn fetch(url: &GitUrl, to: &Utf8Path) -> Result<(), CloneError> {
     Err(CloneError::Refused { url: url.clone(), said })
 }
 
-/// Waits for its end, and brings it about if somebody wants us to end.
+/// Waits for its exit, and ends it if we are interrupted.
 async fn ended(url: &GitUrl, child: &mut Child) -> Result<ExitStatus, CloneError> {
     let refused = |err: io::Error| CloneError::Refused { url: url.clone(), said: err.to_string() };
     let mut interrupt = signal(SignalKind::interrupt()).map_err(refused)?;
@@ -159,7 +159,7 @@ async fn ended(url: &GitUrl, child: &mut Child) -> Result<ExitStatus, CloneError
         _ = interrupt.recv() => 2,
         _ = terminate.recv() => 15,
     };
-    // From a terminal it has heard of it already; a second signal does no harm.
+    // From a terminal it has received the signal already; a second one does no harm.
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
         kill_process(pid, Signal::TERM).ok();
     }
@@ -169,7 +169,7 @@ async fn ended(url: &GitUrl, child: &mut Child) -> Result<ExitStatus, CloneError
     Err(CloneError::Interrupted(wanted))
 }
 
-/// What git complained of last, without `fatal:`.
+/// Returns git's last message, without `fatal:`.
 async fn last_words(stderr: Option<ChildStderr>) -> String {
     let Some(mut stderr) = stderr else { return String::new() };
     let mut kept = Vec::new();

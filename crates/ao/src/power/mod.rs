@@ -23,12 +23,12 @@ mod keeper;
 
 pub use keeper::{Bus, PowerKeeper, keep_awake};
 
-/// Why the machine may go to sleep.
+/// The reason why the machine may sleep.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {why}")]
 struct PowerError {
     what: &'static str,
     why: String,
-    /// There is nobody to be asked, and there will not be.
+    /// No service can keep it awake, and none will appear.
     for_good: bool,
 }

@@ -1,4 +1,4 @@
-//! Systems that we do not know how to ask.
+//! Systems without support for keeping awake.
 
 use super::PowerError;
 use super::keeper::Bus;

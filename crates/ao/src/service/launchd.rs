@@ -1,11 +1,11 @@
-//! A launch agent for a Mac's launchd.
+//! A launch agent for launchd on macOS.
 
 use super::{MARK, Service};
 
-/// What the launch agent is called.
+/// The name of the launch agent.
 pub const LABEL: &str = "ao.daemon";
 
-/// The property list's text.
+/// Renders the property list.
 ///
 /// Agents are children of the daemon and must outlive it, so launchd leaves them alone (`AbandonProcessGroup`).
 pub fn property_list(service: &Service) -> String {
@@ -54,7 +54,7 @@ pub fn property_list(service: &Service) -> String {
     )
 }
 
-/// Text as XML has it.
+/// Escapes text for XML.
 fn text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

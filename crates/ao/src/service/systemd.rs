@@ -2,14 +2,14 @@
 
 use super::{MARK, Service};
 
-/// What the unit is called.
+/// The name of the unit.
 pub const UNIT: &str = "ao.service";
 
-/// The unit's text.
+/// Renders the unit.
 ///
-/// Agents are children of the daemon and must outlive it, so only the daemon itself is ended (`KillMode=process`), and one
-/// agent that takes too much memory does not end all others (`OOMPolicy=continue`). Starting again does not help against a
-/// wrong setting, a missing program, or a port that somebody else has.
+/// Agents are children of the daemon and must outlive it, so only the daemon itself is ended (`KillMode=process`),
+/// and one agent that takes too much memory does not end the others (`OOMPolicy=continue`). Restarting does not help
+/// against an invalid setting, a missing program, or a port in use.
 pub fn unit(service: &Service) -> String {
     let Service { program, data_dir, path } = service;
     format!(
@@ -41,7 +41,7 @@ WantedBy=default.target
     )
 }
 
-/// A word as systemd reads it: `%` stands for itself only when doubled, and quotes keep spaces.
+/// Quotes a word for systemd: `%` is doubled, and quotes keep spaces.
 fn word(text: &str) -> String {
     let mut word = String::from("\"");
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Budgets as a table, and in a word. What is not known is called so, and is never nought.
+//! Renders budgets as a table and in short. Unknown usage is shown as such, never as zero.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::table::{Cell, Column, Table};
 use super::{Canvas, words};
 use crate::ui;
 
-/// What is spent of what, and who is refused.
+/// Renders the usage of all budgets, and refused accounts.
 pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
     let columns = ["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"].map(Column::new);
     let mut table = Table::new(&columns);
@@ -40,7 +40,7 @@ pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
     drawn
 }
 
-/// One budget in a line: `$1.20 of $2.00, 3 turns`.
+/// Renders a budget in one line: `$1.20 of $2.00, 3 turns`.
 pub(super) fn line(budget: &Budget) -> String {
     let Limits { usd, tokens: most_tokens, turns, seconds } = budget.limits;
     let parts = [
@@ -57,7 +57,7 @@ pub(super) fn line(budget: &Budget) -> String {
     }
 }
 
-/// Whose budget it is, as people say it.
+/// Describes the owner of a budget.
 pub(super) fn whose(budget: &Budget) -> String {
     match (budget.scope.as_str(), budget.of.as_deref()) {
         ("day", _) => "all, today".into(),
@@ -90,8 +90,7 @@ fn tokens(budget: &Budget) -> String {
     told(budget, budget.spend.tokens.map(|tokens| tokens.to_string()))
 }
 
-/// What agents tell of what they have used up. Where nobody has taken a turn there is nothing to tell; what was used up untold
-/// is unknown.
+/// Describes the reported usage. Without a turn there is nothing to report; usage without a report is unknown.
 fn told(budget: &Budget, spent: Option<String>) -> String {
     match spent {
         Some(spent) if budget.partly_unknown => format!("at least {spent}"),

@@ -1,4 +1,4 @@
-//! All that is known of one session.
+//! Renders everything about one session.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::table::{Cell, Column, Table};
 use super::{Canvas, budget, explain, fleet, words, work};
 use crate::ui;
 
-/// `outbox` has the messages that wait and those that were given up.
+/// Renders a session. `outbox` has the pending and the failed messages.
 pub fn card(session: &Session, queue: Option<&Queue>, outbox: &[Message], canvas: Canvas) -> String {
     let mut drawn = String::new();
     let title = ui::TITLE;
@@ -71,7 +71,7 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
         let age = words::age(session.status.since, canvas.now);
         fact("process", format!("{} for {age}: {}", words::state(&session.status), session.status.reason));
     }
-    // The one that counts is told above.
+    // The main pull request is shown above.
     let counts = session.work.pull.as_ref().map(|pull| pull.id.as_str());
     let others: Vec<&str> =
         session.pulls.iter().map(String::as_str).filter(|pull| Some(*pull) != counts).collect();
@@ -105,7 +105,7 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
     table
 }
 
-/// Whether its work stands where its pull request says, and not where its process does.
+/// Returns true if the pull request determines the stage, not the process.
 fn by_pull(session: &Session) -> bool {
     let of_process = ["question", "stuck", "budget", "limit", "working", "starting", "stopping"];
     let work = &session.work;
@@ -192,7 +192,7 @@ fn denied(session: &Session) -> String {
     }
 }
 
-/// What nobody could tell is said to be unknown, and is never shown as nought.
+/// Renders spending. Unreported spending is shown as unknown, never as zero.
 fn spend(spend: &Spend) -> String {
     let usd = spend.usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.2}"));
     let tokens = spend.tokens.map_or_else(String::new, |tokens| format!(", {tokens} tokens"));

@@ -1,4 +1,4 @@
-//! Checks and their runs.
+//! Renders checks and their runs.
 
 use std::fmt::Write;
 
@@ -9,17 +9,17 @@ use super::table::{Cell, Column, Table};
 use super::{Canvas, prose, words};
 use crate::ui;
 
-/// Whether a run in this state goes on.
+/// Returns true if a run in this state has not ended.
 pub(crate) fn is_pending(state: &str) -> bool {
     matches!(state, "queued" | "running")
 }
 
-/// Whether a run in this state stands in the way.
+/// Returns true if a run in this state prevents a merge.
 pub(crate) fn is_bad(state: &str) -> bool {
     matches!(state, "failed" | "broken" | "cancelled")
 }
 
-/// The state of a run, or the sum of several, with its colour.
+/// Renders the state of a run, or of several, with its colour.
 pub(super) fn state(state: &str) -> Cell {
     Cell::styled(state, style(state))
 }
@@ -33,7 +33,7 @@ fn style(state: &str) -> Style {
     }
 }
 
-/// How long a run took, or has taken so far.
+/// Formats the duration of a run so far.
 pub(super) fn duration(run: &CheckRun, canvas: Canvas) -> String {
     let Some(began) = run.began_at else { return String::new() };
     let millis = run.ended_at.unwrap_or(canvas.now).as_millisecond() - began.as_millisecond();
@@ -45,7 +45,7 @@ pub(super) fn duration(run: &CheckRun, canvas: Canvas) -> String {
     }
 }
 
-/// Runs, one a line.
+/// Renders runs, one per line.
 pub fn runs(runs: &[CheckRun], canvas: Canvas) -> String {
     let mut table = Table::new(&[
         Column::new("RUN"),
@@ -72,7 +72,7 @@ pub fn runs(runs: &[CheckRun], canvas: Canvas) -> String {
     table.draw(canvas.width)
 }
 
-/// What there is to say of how a run ended.
+/// Describes how a run ended.
 pub(super) fn why(run: &CheckRun) -> String {
     let mut told: Vec<String> = Vec::new();
     if let Some(failure) = &run.failure {
@@ -105,7 +105,7 @@ pub(super) fn why(run: &CheckRun) -> String {
     told.join("; ")
 }
 
-/// What a failed run says, for whoever has to mend it.
+/// Renders a failed run, with what is needed to fix it.
 pub fn failure(run: &CheckRun, canvas: Canvas) -> String {
     let Some(failure) = &run.failure else { return String::new() };
     let mut drawn = String::new();
@@ -138,7 +138,7 @@ pub fn failure(run: &CheckRun, canvas: Canvas) -> String {
     drawn
 }
 
-/// What a project has checked; or what it could have, with the lines to paste into its configuration.
+/// Renders the checks of a project; or proposed ones, with the lines to paste into the configuration.
 pub fn checks(checks: &Checks, project: &str, canvas: Canvas) -> String {
     if !checks.checks.is_empty() {
         return table(&checks.checks).draw(canvas.width);
@@ -171,9 +171,9 @@ fn table(checks: &[Check]) -> Table {
     table
 }
 
-/// The checks as they would stand in the configuration.
+/// Renders checks as configuration.
 fn snippet(checks: &[Check], project: &str) -> String {
-    // Strings of JSON are strings of YAML, whatever stands in them.
+    // JSON strings are valid YAML strings.
     let quoted = |text: &str| serde_json::Value::from(words::plain(text)).to_string();
     let mut text = format!("projects:\n  {}:\n    checks:\n", quoted(project));
     for check in checks {
@@ -183,7 +183,7 @@ fn snippet(checks: &[Check], project: &str) -> String {
     text
 }
 
-/// A commit, as much of it as people compare.
+/// Shortens a commit.
 pub(super) fn short(commit: &str) -> &str {
     commit.get(..8).unwrap_or(commit)
 }

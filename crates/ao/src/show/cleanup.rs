@@ -1,4 +1,4 @@
-//! What lies on disk, and what becomes of it.
+//! Renders the workspaces on disk, and what happens to each.
 
 use std::fmt::Write;
 
@@ -42,7 +42,7 @@ pub fn cleanup(cleanup: &Cleanup, canvas: Canvas) -> String {
     drawn
 }
 
-/// What is lost if the work of a session is thrown away.
+/// Renders what is lost if the work of a session is discarded.
 pub fn discard(name: &str, found: &Cleanup) -> String {
     let mut drawn = String::new();
     for tree in &found.trees {
@@ -61,7 +61,7 @@ pub fn discard(name: &str, found: &Cleanup) -> String {
     drawn
 }
 
-/// How many there are, and the first of them.
+/// Renders the number of things, and the first ones.
 fn listed(drawn: &mut String, what: &str, first: &[String], all: u64) {
     if all == 0 {
         return;

@@ -1,17 +1,17 @@
-//! What an event says to a person, in words.
+//! Describes events for people.
 
 use serde_json::Value;
 
 use super::words::shorten;
 
-/// How much of a text that somebody wrote is shown of it in a line.
+/// Maximum length of a quoted text in a line.
 const QUOTED: usize = 100;
 
-/// What happened, in words; nothing for a kind that this `ao` does not know.
+/// Describes an event; nothing for a kind that this version does not know.
 pub(super) fn told(kind: &str, data: &Value) -> Option<String> {
     let (aggregate, word) = kind.split_once('.')?;
     let body = data.get("body").unwrap_or(data);
-    // The events of an incident come with what it is about.
+    // The events of an incident come with its subject.
     let (body, about) = match body.as_array() {
         Some(both) => (both.first()?, both.get(1)),
         None => (body, None),
@@ -33,7 +33,7 @@ pub(super) fn told(kind: &str, data: &Value) -> Option<String> {
     }
 }
 
-/// The fields of an event, each as text.
+/// The fields of an event, as text.
 #[derive(Debug, Clone, Copy)]
 struct Fields<'a>(&'a Value);
 
@@ -46,19 +46,19 @@ impl<'a> Fields<'a> {
         !self.at(path).is_null()
     }
 
-    /// A field as it is read: words of ours without their underscores, lists with commas.
+    /// Returns a field as text: without underscores, lists with commas.
     fn text(self, path: &str) -> String {
         plain(self.at(path))
     }
 
-    /// What somebody wrote, in one short line.
+    /// Returns a quoted text in one short line.
     fn quoted(self, path: &str) -> String {
         let text = self.text(path);
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         format!("“{}”", shorten(&line, QUOTED))
     }
 
-    /// The reason, behind the words for what happened.
+    /// Appends the reason.
     fn because(self, what: &str) -> String {
         match self.text("why") {
             why if why.is_empty() => what.to_owned(),
@@ -160,7 +160,7 @@ fn session(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-/// What was seen of an agent.
+/// Describes a signal of an agent.
 fn signal(it: Fields<'_>) -> String {
     let reading = it.at("signal.reading");
     let (word, detail) = match reading {
@@ -418,7 +418,7 @@ fn host(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-/// A commit as people write it.
+/// Shortens a commit.
 fn short(commit: &str) -> String {
     commit.chars().take(10).collect()
 }

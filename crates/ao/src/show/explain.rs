@@ -1,4 +1,4 @@
-//! Why a session is said to be what it is said to be: each signal, each rule, who won.
+//! Renders the evidence for a session's state: each signal, each rule, and the winner.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::table::{Cell, Column, Table};
 use super::{Canvas, fleet, words};
 use crate::ui;
 
-/// The whole of it.
+/// Renders the whole explanation.
 pub fn explanation(explanation: &Explanation, canvas: Canvas) -> String {
     let mut drawn = String::new();
     let _ = writeln!(drawn, "{}", why(&explanation.name, &explanation.status, canvas));
@@ -43,7 +43,7 @@ pub fn explanation(explanation: &Explanation, canvas: Canvas) -> String {
     drawn
 }
 
-/// The same in one line.
+/// Renders the explanation in one line.
 pub fn why(name: &str, status: &Status, canvas: Canvas) -> String {
     let title = ui::TITLE;
     let style = words::style(&status.state);
@@ -98,7 +98,7 @@ fn rules(explanation: &Explanation) -> Table {
     table
 }
 
-/// The mark of what won, beside what did not.
+/// Returns the mark of the winner, or of the others.
 fn mark(won: bool) -> (&'static str, anstyle::Style) {
     if won { ("▶", ui::GOOD) } else { (" ", anstyle::Style::new()) }
 }

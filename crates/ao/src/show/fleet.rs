@@ -1,4 +1,4 @@
-//! All work at a glance, what waits for a person first.
+//! Renders all work at a glance, starting with what waits for a person.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,19 +10,19 @@ use super::table::{Cell, Column, Table};
 use super::{Canvas, words, work};
 use crate::ui;
 
-/// What there is to see.
+/// Everything to show.
 #[derive(Debug, Clone, Copy)]
 pub struct Fleet<'a> {
     pub sessions: &'a [Session],
-    /// The open pull requests that none of these answers for.
+    /// Open pull requests that none of the sessions owns.
     pub pulls: &'a [PullWork],
-    /// Places in the queue, by the ids of those that wait.
+    /// Queue positions, by session id.
     pub queues: &'a BTreeMap<String, Queue>,
 }
 
-/// More of what is over is not interesting at a glance.
+/// Maximum number of ended sessions at a glance.
 const ENDED_SHOWN: usize = 5;
-/// Up to so many that wait for the same kind of help, each has the commands below it.
+/// Up to this many sessions with the same need, each is shown with its commands.
 const COMMANDS_EACH: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ enum Group {
     AtWork,
     OnItsWay,
     Waiting,
-    /// In a state that is new to us.
+    /// A state that this version does not know.
     Other,
     Ended,
 }
@@ -85,12 +85,12 @@ pub fn fleet(fleet: Fleet<'_>, canvas: Canvas) -> String {
     drawn
 }
 
-/// The members of a group, the longest in their state first: they have waited longest. Of those that need a person, whoever
-/// keeps most others waiting; of the ended, the last to end.
+/// Returns the members of a group, longest in their state first. Of those that need a person, the one that blocks
+/// most comes first; of the ended, the last to end.
 fn members<'a>(fleet: &Fleet<'a>, all: &[Member<'a>], group: Group) -> Vec<Member<'a>> {
     let mut members: Vec<Member<'_>> = all.iter().copied().filter(|member| member.group() == group).collect();
     members.sort_by(|a, b| (a.since(), a.name()).cmp(&(b.since(), b.name())));
-    // Stable, so that those with the same rank stay in the order of their age.
+    // Stable, so that equal ranks stay in the order of their age.
     match group {
         Group::NeedsYou => members.sort_by_key(|member| Reverse(member.work().unblocks)),
         Group::Waiting => {
@@ -145,7 +145,7 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// What it is about, by the title of its task or of its pull request.
+    /// Returns the title of its task or its pull request.
     fn title(self) -> String {
         match self {
             Member::Session(session) => words::task(session),
@@ -174,7 +174,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// By the process alone, where a daemon tells no more.
+/// Groups by the process alone, for an older daemon.
 fn group_of_state(state: &str) -> Group {
     match state {
         state if words::needs_person(state) => Group::NeedsYou,
@@ -241,7 +241,7 @@ fn work_cells(member: Member<'_>, several: bool, canvas: Canvas) -> [Cell; 7] {
     ]
 }
 
-/// What it is about, and, of what needs no person, how it goes on.
+/// Describes the task and, if no person is needed, what happens next.
 fn about(member: Member<'_>, group: Group, queue: Option<&Queue>) -> String {
     let Member::Session(session) = member else { return member.title() };
     let mut about = vec![member.title()];
@@ -256,7 +256,7 @@ fn about(member: Member<'_>, group: Group, queue: Option<&Queue>) -> String {
     about.join(" · ")
 }
 
-/// What has gone wrong on the way, whatever the state.
+/// Lists problems on the way, in any state.
 fn remarks(session: &Session) -> Vec<String> {
     let mut remarks = Vec::new();
     if session.messages_failed > 0 {
@@ -273,7 +273,8 @@ fn remarks(session: &Session) -> Vec<String> {
     remarks
 }
 
-/// Why it needs a person, if its stage does not say all of it: what is asked, what failed, how many others it blocks.
+/// Explains why it needs a person, unless the stage is enough: the question, the failure, the number of blocked
+/// sessions.
 fn why(member: Member<'_>) -> Option<String> {
     let work = member.work();
     let says = match (member, work.stage.as_str()) {
@@ -292,7 +293,7 @@ fn why(member: Member<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// A place in the queue, in words.
+/// Describes a queue position.
 pub(super) fn place(queue: &Queue) -> String {
     let place = match queue.before {
         0 => "next in line".to_owned(),
@@ -311,7 +312,7 @@ fn next_of(member: Member<'_>) -> Option<String> {
     }
 }
 
-/// What a person would type next for a session that waits for one.
+/// Returns the next command for a session that waits for a person.
 pub(super) fn next(session: &Session) -> Option<String> {
     let name = &session.name;
     let by_state = match session.status.state.as_str() {
@@ -327,7 +328,7 @@ pub(super) fn next(session: &Session) -> Option<String> {
         _ => String::new(),
     };
     match session.work.stage.as_str() {
-        // What its process needs is what its work needs.
+        // The needs of the process are those of its work.
         "" | "question" | "stuck" | "budget" if !by_state.is_empty() => Some(by_state),
         _ => work::commands(&session.work),
     }

@@ -1,4 +1,4 @@
-//! Issues: in a list, and in full.
+//! Renders issues: in a list, and in full.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use super::{Canvas, words};
 use crate::ui;
 
 pub fn issues(issues: &[Issue], canvas: Canvas) -> String {
-    // The project is told only where there is more than one.
+    // The project is shown only if there are several.
     let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
     let mut table = Table::new(&[
         Column::new("ISSUE"),
@@ -82,7 +82,7 @@ pub fn issue(issue: &Issue, canvas: Canvas) -> String {
     drawn
 }
 
-/// What was brought in, or would be.
+/// Renders imported issues, or those of a dry run.
 pub fn imported(imported: &Imported, canvas: Canvas) -> String {
     let mut table = Table::new(&[Column::new("RESULT"), Column::new("ISSUE"), Column::new("TITLE")]);
     for issue in &imported.issues {

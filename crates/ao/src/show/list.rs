@@ -1,4 +1,4 @@
-//! Sessions, one a line.
+//! Renders sessions, one per line.
 
 use ao_api::Session;
 

@@ -1,6 +1,6 @@
-//! How things look to people. Pure: what there is, the time and the width of the window come in, a text comes out.
+//! Renders everything for people. Pure: data, the time and the width of the window go in, a text comes out.
 //!
-//! Texts carry their colours; whoever prints them leaves those out where nobody looks.
+//! Texts include colours; the printer removes them where they are not supported.
 
 mod advice;
 mod budget;
@@ -44,16 +44,16 @@ pub use table::{Cell, Column, Table};
 pub(crate) use words::plain;
 pub use words::{age, is_over, size, span};
 
-/// For whom something is drawn.
+/// The window to draw for.
 #[derive(Debug, Clone, Copy)]
 pub struct Canvas {
     pub now: Timestamp,
-    /// How wide the window is; absent if nobody looks, and then nothing is shortened.
+    /// Width of the window; absent if the output is not a terminal, and then nothing is shortened.
     pub width: Option<usize>,
 }
 
 impl Canvas {
-    /// The window that this process writes to, now.
+    /// Returns the window of this process's output.
     pub fn here() -> Canvas {
         Canvas { now: Timestamp::now(), width: crate::ui::width() }
     }

@@ -1,4 +1,4 @@
-//! The plan: in text, round by round with arrows from what has to be first, and as a graph for Mermaid.
+//! Renders the plan: as text, round by round with dependencies, and as a Mermaid graph.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use super::table::{Cell, Column, Table};
 use super::{Canvas, words};
 use crate::ui;
 
-/// Round by round, then what waits.
+/// Renders the rounds, then what waits.
 pub fn plan(plan: &Plan, canvas: Canvas) -> String {
     if plan.running.is_empty() && plan.next.is_empty() && plan.waiting.is_empty() {
         return "Nothing runs and nothing waits. `ao spawn ISSUE` starts an agent; with `autoAssign: true` a project picks up \
@@ -52,7 +52,7 @@ fn table<'a>(list: impl IntoIterator<Item = &'a Planned>, canvas: Canvas) -> Str
     table.draw(canvas.width)
 }
 
-/// What has to be first, or else what keeps it.
+/// Describes the dependencies, or else the reason to wait.
 fn why(planned: &Planned) -> String {
     let after = planned.blocked_by.join(", ");
     match (planned.blocked_by.is_empty(), planned.round) {
@@ -67,7 +67,7 @@ fn name(planned: &Planned) -> &str {
     planned.session.as_deref().or(planned.issue.as_deref()).unwrap_or(&planned.project_id)
 }
 
-/// A graph: what runs, what comes in each round, and arrows from what has to be first.
+/// Renders a graph of the rounds and dependencies.
 pub fn plan_graph(plan: &Plan) -> String {
     let mut graph = "graph LR\n".to_owned();
     let mut ids: BTreeMap<&str, usize> = BTreeMap::new();
@@ -113,7 +113,7 @@ pub fn plan_graph(plan: &Plan) -> String {
     graph
 }
 
-/// A text that ends no node and makes no markup.
+/// Escapes a text for a node of the graph.
 fn quoted(text: &str) -> String {
     let mut quoted = String::new();
     for c in words::plain(text).chars().take(120) {

@@ -1,4 +1,4 @@
-//! Pull requests: in a list, and with everything that can be read of them.
+//! Renders pull requests: in a list, and in full.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::{Canvas, words};
 use crate::ui;
 
 pub fn pulls(pulls: &[Pull], canvas: Canvas) -> String {
-    // The project is told only where there is more than one.
+    // The project is shown only if there are several.
     let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
     let mut table = Table::new(&[
         Column::new("PR"),
@@ -69,17 +69,17 @@ fn review(review: &str) -> Cell {
     Cell::styled(verdict(dash(review)), style)
 }
 
-/// A verdict in words.
+/// Describes a verdict.
 fn verdict(verdict: &str) -> String {
     verdict.replace('_', " ")
 }
 
-/// Which parts of a pull request are wanted.
+/// The parts of a pull request to render.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Parts {
-    /// Threads that are resolved, and reviews of earlier heads, in full.
+    /// Resolved threads and stale reviews, in full.
     pub all: bool,
-    /// Only what was said.
+    /// Only reviews and threads.
     pub only_comments: bool,
 }
 
@@ -202,7 +202,7 @@ fn checks(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
 }
 
 fn reviews(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas) {
-    // A bare comment without words is only what its threads hang on.
+    // A comment review without text only groups its threads.
     let says = |review: &&Review| review.verdict != "commented" || !review.body.trim().is_empty();
     let reviews: Vec<&Review> = detail.reviews.iter().filter(says).collect();
     if reviews.is_empty() {
@@ -251,7 +251,7 @@ fn threads(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas
     }
 }
 
-/// A thread with its comments, so many columns from the left.
+/// Renders a thread with its comments, indented.
 pub(super) fn thread(thread: &Thread, indent: usize, canvas: Canvas) -> String {
     let (title, faint) = (ui::TITLE, ui::FAINT);
     let mut drawn = format!("{:indent$}{title}{}{title:#}", "", words::plain(&thread.id));
@@ -292,7 +292,7 @@ fn said(comment: &Comment, indent: usize, canvas: Canvas) -> String {
     drawn
 }
 
-/// Who it was, and what that person is to the project: `anna (member)`.
+/// Renders an author and their role in the project: `anna (member)`.
 pub(super) fn author(author: &Author) -> String {
     format!("{} ({})", words::plain(&author.login), words::plain(&author.standing))
 }

@@ -1,4 +1,4 @@
-//! Merge queues as tables: place by place, with what each is tested on and waits for.
+//! Renders merge queues as tables: each entry with its base and what it waits for.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::table::{Cell, Column, Table};
 use super::{Canvas, words};
 use crate::ui;
 
-/// What is going to land, one project after the other.
+/// Renders the queues of all projects.
 pub fn merge_queues(queues: &MergeQueues, canvas: Canvas) -> String {
     let mut drawn = String::new();
     for queue in queues.queues.iter().filter(|queue| !queue.entries.is_empty() || queue.paused.is_some()) {
@@ -68,7 +68,8 @@ fn one(queue: &MergeQueue, canvas: Canvas) -> String {
     drawn + &table.draw(canvas.width)
 }
 
-/// `4f1c2d3 + my-app!3 + my-app!4`: the base, what is ahead, and those of its batch that come before it.
+/// Describes the base of an entry's test, what is ahead, and the earlier entries of its batch: `4f1c2d3 + my-app!3 +
+/// my-app!4`.
 fn tested_on(entry: &QueuedPull) -> Option<String> {
     let base = entry.base.as_deref()?;
     let mates = entry.batch.iter().take_while(|mate| **mate != entry.id);

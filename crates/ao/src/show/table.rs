@@ -1,4 +1,4 @@
-//! Columns side by side, as wide as they need to be and the window allows.
+//! Renders tables, with columns as wide as needed and the window allows.
 
 use std::fmt::Write;
 
@@ -8,16 +8,16 @@ use unicode_width::UnicodeWidthStr;
 use super::words::{plain, shorten};
 use crate::ui;
 
-/// What stands between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
-/// The last column has at least this many columns of the terminal, if others can give way for it.
+/// Minimum width of the last column, if others can be dropped for it.
 const LAST: usize = 24;
 
 /// A column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     title: &'static str,
-    /// Left out where the window is too narrow; the rightmost goes first.
+    /// Dropped if the window is too narrow, the rightmost first.
     optional: bool,
 }
 
@@ -31,7 +31,7 @@ impl Column {
     }
 }
 
-/// What stands in one place.
+/// The content of one cell.
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
     text: String,
@@ -47,7 +47,7 @@ impl Cell {
         Cell { text: plain(text.as_ref()), style }
     }
 
-    /// Written so that what is left out can be seen to be.
+    /// Renders an absent value visibly, as a dash.
     pub fn or_dash(text: Option<impl AsRef<str>>) -> Cell {
         match text {
             Some(text) => Cell::new(text),
@@ -60,7 +60,7 @@ impl Cell {
     }
 }
 
-/// Rows under their columns. Only the last column is ever shortened.
+/// Rows under their columns. Only the last column is shortened.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<Column>,
@@ -81,7 +81,7 @@ impl Table {
         Table { columns: columns.to_vec(), rows: vec![], indent: 0, heading: true }
     }
 
-    /// Without titles above the columns.
+    /// Omits the titles of the columns.
     #[must_use]
     pub fn without_heading(mut self) -> Table {
         self.heading = false;
@@ -100,7 +100,7 @@ impl Table {
         self.rows.push(Row::Cells(cells));
     }
 
-    /// A line that belongs to the row before it.
+    /// Adds a line that belongs to the previous row.
     pub fn line(&mut self, cell: Cell) {
         self.rows.push(Row::Line(cell));
     }
@@ -109,7 +109,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The table for a window of this width, each line with its end.
+    /// Renders the table for a window of this width.
     pub fn draw(&self, width: Option<usize>) -> String {
         let mut widths = self.widths();
         let mut shown: Vec<usize> = (0..self.columns.len()).filter(|column| widths[*column] > 0).collect();
@@ -137,7 +137,7 @@ impl Table {
         drawn
     }
 
-    /// What each column would like to have. One in which nothing stands needs nothing.
+    /// Returns the natural width of each column. An empty column has none.
     fn widths(&self) -> Vec<usize> {
         let widest = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| match row {
@@ -154,7 +154,7 @@ impl Table {
         (0..self.columns.len()).map(with_title).collect()
     }
 
-    /// Leaves out what can be missed, and then shortens the last column.
+    /// Drops optional columns, then shortens the last one.
     fn fit(&self, width: usize, shown: &mut Vec<usize>, widths: &mut [usize]) {
         let needed = |shown: &[usize], widths: &[usize]| {
             let Some((last, others)) = shown.split_last() else { return 0 };

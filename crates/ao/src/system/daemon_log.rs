@@ -1,4 +1,4 @@
-//! The daemon's own log: lines of JSON in a file that stays bounded and that nobody else can read, without secrets.
+//! The daemon's log: JSON lines in a bounded file that only the user can read, with secrets masked.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -16,22 +16,22 @@ use crate::host::secrets;
 #[cfg(feature = "otlp")]
 use crate::system::otlp::{Traces, install};
 
-/// A file is put aside at this size, and only one is kept aside.
+/// The file is rotated at this size, and one old file is kept.
 const MOST: u64 = 8 * 1024 * 1024;
 
-/// What is logged unless RUST_LOG says otherwise.
+/// The log level unless RUST_LOG is set.
 const USUAL: &str = "info,ao_server=info,hyper=warn,h2=warn";
 
-/// Lets everything that is traced go into the file. What it returns is to be kept until the daemon ends.
+/// Sends all traces to the file. Keep the returned value until the daemon exits.
 pub(crate) fn to_file(path: &Path) -> io::Result<Traces> {
     let log = Log::open(path)?;
     let lines = fmt::layer().json().with_writer(Shared(Arc::new(log))).with_filter(filter());
     install(lines).map_err(io::Error::other)
 }
 
-/// Lets everything that is traced go to stderr, for a person who watches.
+/// Sends all traces to stderr.
 pub(crate) fn to_stderr() -> Option<Traces> {
-    // Somebody who embeds the daemon may have said already where it goes.
+    // A program that embeds the daemon may have set up tracing already.
     install(fmt::layer().with_writer(|| Discreet(io::stderr())).with_filter(filter())).ok()
 }
 
@@ -39,7 +39,7 @@ fn filter() -> EnvFilter {
     EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL))
 }
 
-/// What there is without the feature `otlp`.
+/// The subscriber without the feature `otlp`.
 #[cfg(not(feature = "otlp"))]
 mod lines_alone {
     use tracing::subscriber::SetGlobalDefaultError;
@@ -59,7 +59,7 @@ mod lines_alone {
 
 struct Log {
     path: PathBuf,
-    /// One line at a time.
+    /// Written one line at a time.
     file: Mutex<(File, u64)>,
 }
 
@@ -87,7 +87,7 @@ fn open(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, size))
 }
 
-/// Lets lines through without the secrets in them. The lines of one event come in one piece.
+/// Masks secrets in lines. The lines of one event come in one piece.
 struct Discreet<W>(W);
 
 impl<W: Write> Write for Discreet<W> {
@@ -101,7 +101,7 @@ impl<W: Write> Write for Discreet<W> {
     }
 }
 
-/// What the lines of one event are written with. They come in one piece.
+/// Writes the lines of one event, which come in one piece.
 #[derive(Clone)]
 struct Shared(Arc<Log>);
 

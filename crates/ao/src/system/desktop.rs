@@ -1,4 +1,4 @@
-//! The desktop, if there is one: whether a browser can be shown to whoever typed the command.
+//! The desktop: detects one, and opens pages in the browser.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use crate::program::{self, ProgramError};
 
-/// A desktop hands the address on and returns; a browser that it starts itself may stay.
+/// A desktop passes the URL on and returns; a browser that it starts itself may stay.
 const LIMIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
@@ -20,20 +20,20 @@ pub enum DesktopError {
     Refused { program: &'static str },
 }
 
-/// Whether there is a desktop that can show a page.
+/// Returns true if there is a desktop that can show a page.
 pub fn is_there() -> bool {
     opener(cfg!(target_os = "macos"), |name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
         .is_some_and(|program| program::find(program).is_some())
 }
 
-/// Shows a page in the user's browser. Ask [`is_there`] first if its absence is no error.
+/// Opens a page in the user's browser. Call [`is_there`] first if a missing desktop is no error.
 pub async fn open(url: &str) -> Result<(), DesktopError> {
     if !is_there() {
         return Err(DesktopError::None);
     }
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);
-    // A group of its own: a browser that is started by this must outlive us, and our Ctrl-C.
+    // A group of its own: a browser that is started here must outlive us, and our Ctrl-C.
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut child = command
         .spawn()
@@ -45,7 +45,7 @@ pub async fn open(url: &str) -> Result<(), DesktopError> {
     }
 }
 
-/// The program that opens pages. Over ssh without a display, the browser would open where nobody sits.
+/// Returns the program that opens pages. Over ssh without a display, the browser would open on the remote machine.
 fn opener(mac: bool, set: impl Fn(&str) -> bool) -> Option<&'static str> {
     if mac {
         return (!set("SSH_CONNECTION")).then_some("open");

@@ -1,8 +1,8 @@
-//! The daemon's spans for a collector of OpenTelemetry, over HTTP. Only built with the feature `otlp`, and idle unless
-//! a variable names a collector.
+//! Sends the daemon's spans to an OpenTelemetry collector over HTTP. Only built with the feature `otlp`, and idle
+//! unless a variable names a collector.
 //!
-//! A collector is often somebody else's machine. So spans go there with their names, their times and the few fields of
-//! [`SENT`], and never with what was logged within them; what is left is masked like the log.
+//! A collector is often on another machine. So spans are sent with their names, times and the few fields of [`SENT`],
+//! never with log messages; what is left is masked like the log.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,18 +30,18 @@ use crate::host::secrets::{self, Secrets};
 /// The fields that may leave the machine.
 const SENT: [&str; 7] = ["level", "session", "effect", "method", "route", "status", "ms"];
 
-/// How long a collector may take for one batch.
+/// Time limit for one batch.
 const ANSWERS: Duration = Duration::from_secs(10);
-/// How long the end of the daemon waits for the last batch.
+/// Time to send the last batch when the daemon exits.
 const LAST_BATCH: Duration = Duration::from_secs(2);
 
 /// Sends spans until it is dropped, which sends the last ones.
 #[derive(Debug)]
 pub(crate) struct Traces(Option<SdkTracerProvider>);
 
-/// Lets everything that is traced go to `lines`, and the spans to the collector as well, if there is one.
+/// Sends all traces to `lines`, and spans to the collector as well, if there is one.
 ///
-/// A collector that cannot be used is no reason to do without the log, or without the daemon.
+/// An unusable collector affects neither the log nor the daemon.
 pub(crate) fn install<L>(lines: L) -> Result<Traces, SetGlobalDefaultError>
 where
     L: Layer<Registry> + Send + Sync,
@@ -76,16 +76,16 @@ impl Drop for Traces {
     }
 }
 
-/// Those of other crates are not known to be harmless, and the sending must not be traced itself.
+/// Returns true for spans of our crates: others are not known to be harmless, and the export must not trace itself.
 fn is_ours(metadata: &Metadata<'_>) -> bool {
     let of = metadata.target().split("::").next().unwrap_or_default();
     metadata.is_span() && *metadata.level() <= Level::INFO && (of == "ao" || of.starts_with("ao_"))
 }
 
-/// Where the collector takes spans, if the environment names one. The address is not repeated: a password may be in it.
+/// Returns the collector's URL, if the environment names one. Errors do not repeat it: it may contain a password.
 fn address(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Url>, String> {
     let set = |name| variable(name).filter(|value| !value.trim().is_empty());
-    // The variable for spans alone is taken as it is; the other one is where all signals have their folders.
+    // The variable for spans is used unchanged; the general one needs the path of spans.
     let (name, address) = match set(opentelemetry_otlp::OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) {
         Some(whole) => (opentelemetry_otlp::OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, whole),
         None => match set(opentelemetry_otlp::OTEL_EXPORTER_OTLP_ENDPOINT) {
@@ -112,12 +112,12 @@ fn open(url: Url) -> Result<SdkTracerProvider, String> {
     let name = std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "ao".into());
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let resource = Resource::builder().with_service_name(name).with_attribute(version).build();
-    // The batches are bounded, and wait on a thread of their own. What does not fit is dropped.
+    // Batches are bounded, and wait on a thread of their own. Excess spans are dropped.
     let careful = Careful { exporter, secrets: secrets::known, target, told: AtomicBool::new(false) };
     Ok(SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(careful).build())
 }
 
-/// A client that goes where a person has sent it, and nowhere else.
+/// Builds a client that follows no redirects.
 fn client(url: &Url) -> Result<blocking::Client, String> {
     let tls = tls(url).map_err(|err| format!("TLS cannot be set up: {err}"))?;
     let mut client = blocking::Client::builder()
@@ -126,10 +126,10 @@ fn client(url: &Url) -> Result<blocking::Client, String> {
         .timeout(ANSWERS)
         .user_agent(concat!("ao/", env!("CARGO_PKG_VERSION")));
     if matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
-        // No proxy can reach what is on this machine.
+        // No proxy can reach this machine.
         client = client.no_proxy();
     }
-    // A client that blocks has a runtime of its own, and must not be made within that of the daemon.
+    // A blocking client has a runtime of its own, and must not be created within the daemon's.
     let built = thread::spawn(|| client.build()).join();
     match built {
         Ok(Ok(client)) => Ok(client),
@@ -138,7 +138,7 @@ fn client(url: &Url) -> Result<blocking::Client, String> {
     }
 }
 
-/// The certificates that this machine trusts. None are read for an address that has no use for them.
+/// Loads the certificates that this machine trusts, unless the URL needs none.
 fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -149,12 +149,12 @@ fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
     })
 }
 
-/// An exporter that is given nothing but what may leave the machine, and whose trouble is told of once.
+/// An exporter that passes on only what may leave the machine, and reports its errors once.
 struct Careful<E> {
     exporter: E,
-    /// What is known to be secret when something is sent.
+    /// The secrets known at the time of sending.
     secrets: fn() -> Secrets,
-    /// Where it goes, without anything secret.
+    /// The target for messages, without secrets.
     target: String,
     told: AtomicBool,
 }
@@ -197,7 +197,7 @@ impl<E> Careful<E> {
                 field.value = secrets.mask(text.as_str()).into();
             }
         }
-        // What was logged, and what an error said, is in the log of this machine.
+        // Log messages and errors stay in the log of this machine.
         span.events = SpanEvents::default();
         span.links = SpanLinks::default();
         if let Status::Error { .. } = span.status {
@@ -207,7 +207,7 @@ impl<E> Careful<E> {
     }
 }
 
-/// Headers and addresses of exporters hold secrets.
+/// Headers and URLs of exporters contain secrets.
 impl<E> fmt::Debug for Careful<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Careful").field("target", &self.target).finish_non_exhaustive()
@@ -220,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what it is given.
+    /// Records what it is given.
     #[derive(Debug, Clone, Default)]
     struct Kept(Arc<Mutex<Vec<SpanData>>>);
 

@@ -1,4 +1,4 @@
-//! Where things are.
+//! Paths of the data directory and the daemon's socket.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -7,18 +7,18 @@ use rustix::process::getuid;
 
 use crate::error::{CommandError, Kind};
 
-/// The folder with all that ao remembers: the one that was given, or the one for the user's data.
+/// Returns the data directory: the given one, or the user's default.
 pub(crate) fn data_dir(given: Option<&Utf8Path>) -> Result<Utf8PathBuf, CommandError> {
     let absolute = |dir: &Utf8Path| match std::path::absolute(dir).map(Utf8PathBuf::from_path_buf) {
         Ok(Ok(absolute)) => absolute,
         _ => dir.to_owned(),
     };
-    // An empty one counts as none, as it does for the other variables.
+    // An empty value counts as unset, as for the other variables.
     if let Some(dir) = given.filter(|dir| !dir.as_str().is_empty()) {
         return Ok(absolute(dir));
     }
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    // By its specification, a path that is not absolute is to be ignored.
+    // The specification requires to ignore relative paths.
     if let Some(data) = set("XDG_DATA_HOME").map(Utf8PathBuf::from).filter(|data| data.is_absolute()) {
         return Ok(data.join("ao"));
     }
@@ -31,7 +31,7 @@ pub(crate) fn data_dir(given: Option<&Utf8Path>) -> Result<Utf8PathBuf, CommandE
     }
 }
 
-/// The folder that one stands in.
+/// Returns the current folder.
 pub(crate) fn here() -> Result<Utf8PathBuf, CommandError> {
     let here = std::env::current_dir().map_err(|err| {
         CommandError::environment(format!("the current folder cannot be used: {err}"))
@@ -43,11 +43,11 @@ pub(crate) fn here() -> Result<Utf8PathBuf, CommandError> {
     })
 }
 
-/// The most bytes that the path of a socket can have, with the one that ends it left out, on every system we know.
+/// Maximum length of a socket's path on every supported system, without the terminating byte.
 const SOCKET_PATH: usize = 103;
 
-/// The daemon's socket, for those who call it. One that somebody else could have put there is refused: whoever listens at it
-/// is told everything, and trusted.
+/// Returns the daemon's socket for a client. Refuses one that another user could have created: the process behind it
+/// would receive everything, and be trusted.
 pub(crate) fn way_in(data_dir: &Utf8Path) -> Result<Utf8PathBuf, CommandError> {
     let socket = socket(data_dir);
     let folder = socket.parent().filter(|folder| *folder != data_dir);
@@ -63,8 +63,8 @@ pub(crate) fn way_in(data_dir: &Utf8Path) -> Result<Utf8PathBuf, CommandError> {
     }
 }
 
-/// The daemon's socket: in its data folder, or, if that lies too deep for a socket's path, in a folder of the user's own
-/// under a name that follows from it: in the one that the login gives them, or else in the place for temporary files.
+/// Returns the daemon's socket: in the data directory or, if its path is too long for a socket, in a private folder
+/// under a name derived from it: the login's runtime folder, or else the temporary folder.
 pub(crate) fn socket(data_dir: &Utf8Path) -> Utf8PathBuf {
     let near = data_dir.join("ao.sock");
     if near.as_os_str().as_bytes().len() <= SOCKET_PATH {
@@ -77,7 +77,7 @@ pub(crate) fn socket(data_dir: &Utf8Path) -> Utf8PathBuf {
 }
 
 fn far(data_dir: &Utf8Path, login: &Utf8Path, temporary: &Utf8Path) -> Utf8PathBuf {
-    // FNV-1a: enough to tell a user's few data folders apart, and the same in every version.
+    // FNV-1a: enough to distinguish a user's few data directories, and stable across versions.
     let hash = data_dir.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -86,7 +86,7 @@ fn far(data_dir: &Utf8Path, login: &Utf8Path, temporary: &Utf8Path) -> Utf8PathB
     let fits =
         login.is_absolute() && in_login.as_os_str().as_bytes().len() <= SOCKET_PATH && is_private(login);
     let in_temporary = temporary.join(name);
-    // A daemon that was started without a login's folder is found from within one.
+    // A daemon that was started without a login's runtime folder is found from within one.
     let known = in_temporary.exists() && !in_login.exists() && is_private(temporary);
     if fits && !known { in_login } else { in_temporary }
 }
@@ -125,7 +125,7 @@ mod tests {
         fs::set_permissions(&login, Permissions::from_mode(0o777)).unwrap();
         assert!(lies_in(&temporary), "anybody could put a socket there");
         fs::set_permissions(&login, Permissions::from_mode(0o700)).unwrap();
-        // One that is there already is kept.
+        // An existing one is kept.
         let socket = far("/deep".into(), &home.join("none"), &temporary);
         fs::create_dir(&temporary).unwrap();
         fs::set_permissions(&temporary, Permissions::from_mode(0o700)).unwrap();

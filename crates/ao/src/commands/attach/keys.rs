@@ -1,25 +1,25 @@
-//! The keys by which a viewer detaches, found among all that is typed.
+//! Finds the keys that detach a viewer among all typed bytes.
 //!
-//! A program may have asked the terminal to report keys in other ways, so each key is known in all of them. What is pasted
-//! is never taken for keys.
+//! A program may have asked the terminal to report keys in other encodings, so each key is known in all of them.
+//! Pasted text is never taken for keys.
 
 use std::str::FromStr;
 
 const PASTE: &[u8] = b"\x1b[200~";
 const PASTED: &[u8] = b"\x1b[201~";
 
-/// One key after another.
+/// A sequence of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Keys {
     keys: Vec<Key>,
-    /// As they were written.
+    /// The sequence as written.
     name: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Key {
     byte: u8,
-    /// What terminals send for it.
+    /// The bytes that terminals send for it.
     sent_as: Vec<Vec<u8>>,
 }
 
@@ -55,7 +55,7 @@ fn key(word: &str) -> Result<Key, String> {
     }
     let upper = char.to_ascii_uppercase();
     if !(b'@'..=b'_').contains(&upper) || upper == b'[' {
-        // Escape begins what the terminal itself says, and the others have no control.
+        // Escape starts the terminal's own reports, and the other characters have no control form.
         return Err(wrong());
     }
     let (byte, lower) = (upper & 0x1f, char.to_ascii_lowercase());
@@ -68,19 +68,19 @@ fn key(word: &str) -> Result<Key, String> {
     Ok(Key { byte, sent_as })
 }
 
-/// What was typed, sorted.
+/// Typed input, sorted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
-    /// For the program.
+    /// Bytes for the program.
     Bytes(Vec<u8>),
     Detach,
 }
 
-/// Looks for the keys in all that is typed.
+/// Finds the keys in typed bytes.
 #[derive(Debug)]
 pub(crate) struct Finder {
     keys: Keys,
-    /// What was typed of them so far.
+    /// The part of a key that was typed so far.
     begun: Vec<u8>,
     found: usize,
     is_pasting: bool,
@@ -91,7 +91,7 @@ impl Finder {
         Finder { keys, begun: vec![], found: 0, is_pasting: false }
     }
 
-    /// Sorts what was typed. What comes behind the keys is let go: the viewer has gone.
+    /// Sorts typed bytes. Bytes after the keys are dropped, because the viewer has left.
     pub(crate) fn sort(&mut self, typed: &[u8]) -> Vec<Typed> {
         let (mut bytes, mut rest) = (Vec::new(), typed);
         while let Some(first) = rest.first() {
@@ -116,7 +116,7 @@ impl Finder {
                         return before.into_iter().chain([Typed::Detach]).collect();
                     }
                 }
-                // The first key twice is the key itself, once.
+                // The first key twice sends the key once.
                 None if self.found == 1 && sent(&self.keys.keys[0]).is_some() && !self.is_pasting => {
                     let length = sent(&self.keys.keys[0]).unwrap_or(1);
                     bytes.extend_from_slice(&rest[..length]);
@@ -133,7 +133,7 @@ impl Finder {
         if bytes.is_empty() { vec![] } else { vec![Typed::Bytes(bytes)] }
     }
 
-    /// It was not meant for us after all.
+    /// Passes on bytes that turned out not to be the keys.
     fn let_go(&mut self, bytes: &mut Vec<u8>) {
         bytes.append(&mut self.begun);
         self.found = 0;

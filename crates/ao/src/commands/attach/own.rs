@@ -1,4 +1,4 @@
-//! The viewer's own terminal: taken over, and given back as it was on every way out.
+//! The viewer's own terminal: taken over, and restored on every way out.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, Once, PoisonError};
@@ -6,20 +6,20 @@ use std::sync::{Mutex, Once, PoisonError};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// Ends all that a program may have asked of a terminal: reports of mouse, focus and paste, other ways to report keys, a
-/// drawing that is held back, a region, character sets, colours, an odd or hidden cursor.
+/// Resets all that a program may have set in a terminal: reports of mouse, focus and paste, key encodings,
+/// synchronised drawing, a scroll region, character sets, colours, the cursor.
 pub(super) const CALM: &[u8] = b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1007l\x1b[?1015l\
     \x1b[?1016l\x1b[?2004l\x1b[?2026l\x1b[?2031l\x1b[?1l\x1b>\x1b[<99u\x1b[>4m\x1b[?6l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b(B\x0f\
     \x1b[0m\x1b]8;;\x1b\\\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b[0 q\x1b[?25h";
 
-/// The screen is left as it was found, and so is the title.
+/// Saves the title and switches to the alternate screen.
 const ENTER: &[u8] = b"\x1b[22;0t\x1b[?1049h\x1b[H\x1b[2J";
 const LEAVE: &[u8] = b"\x1b[?1049l\x1b[23;0t";
 
-/// How the terminal was, while it is taken. Here because a panic has to find it too.
+/// The terminal's settings before it was taken over. Static, because the panic hook needs them too.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// The terminal, taken. Gives it back when it is dropped.
+/// The terminal, taken over. Restores it when dropped.
 #[derive(Debug)]
 pub(super) struct Own(());
 
@@ -27,7 +27,7 @@ impl Own {
     pub(super) fn take() -> io::Result<Own> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
-            // What a panic says would be lost on a screen that is left, and its lines would run askew.
+            // A panic message would be lost on the alternate screen, and its lines would be misaligned.
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
                 give_back();
@@ -39,7 +39,7 @@ impl Own {
         Ok(own)
     }
 
-    /// After it was given back for a while.
+    /// Takes the terminal over again after it was given back.
     pub(super) fn take_again(&self) -> io::Result<()> {
         let before = tcgetattr(stdin())?;
         let mut raw = before.clone();
@@ -59,7 +59,7 @@ impl Own {
         out.flush()
     }
 
-    /// Columns and rows of the window. One of which nothing is known is as large as terminals once were.
+    /// Returns columns and rows of the window, or 80 by 24 if unknown.
     pub(super) fn size(&self) -> (u16, u16) {
         match tcgetwinsize(stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
@@ -77,7 +77,7 @@ impl Drop for Own {
 fn give_back() {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(before) = before else { return };
-    // With the terminal gone there is nothing to give back.
+    // If the terminal is gone, there is nothing to restore.
     let mut out = io::stdout().lock();
     let _ = out.write_all(CALM).and_then(|()| out.write_all(LEAVE)).and_then(|()| out.flush());
     let _ = tcsetattr(stdin(), OptionalActions::Flush, &before);

@@ -1,7 +1,7 @@
-//! What the viewer's window shows. Pure: it takes what comes and returns what is to be written.
+//! The content of the viewer's window. Pure: takes input and returns the bytes to write.
 //!
-//! If the agent's terminal is as large as the window, its output is passed on as it is. Otherwise, and wherever there is
-//! something to say, an emulator takes the output, and what fits of its screen is drawn above a line of our own.
+//! If the agent's terminal is as large as the window, its output is passed through. Otherwise, and while there is a
+//! status line, an emulator takes the output, and as much of its screen as fits is drawn above that line.
 
 use std::num::NonZero;
 
@@ -11,14 +11,14 @@ type Size = (u16, u16);
 
 pub(super) struct Picture {
     emulator: vt100::Parser,
-    /// Of the agent's terminal.
+    /// Size of the agent's terminal.
     size: Size,
     window: Size,
     line: Option<String>,
     is_direct: bool,
-    /// The window does not show what the emulator does.
+    /// The window does not show the emulator's current screen.
     is_stale: bool,
-    /// The beginning of a sequence whose end has not come yet.
+    /// The beginning of an incomplete escape sequence.
     held: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ impl Picture {
         }
     }
 
-    /// The whole state of the terminal.
+    /// Takes the whole state of the terminal.
     pub(super) fn keyframe(&mut self, size: Size, bytes: &[u8]) -> Vec<u8> {
         // A process without a terminal has no size.
         self.size = if size.0 == 0 || size.1 == 0 { self.window } else { size };
@@ -47,7 +47,7 @@ impl Picture {
             return self.leave_direct();
         }
         (self.is_direct, self.is_stale) = (true, false);
-        // It is for a terminal that may be in any state, but knows nothing of the ways in which keys are reported.
+        // The keyframe fits a terminal in any state, but does not reset key encodings.
         let mut out = CALM.to_vec();
         self.pass(bytes, &mut out);
         out
@@ -73,7 +73,7 @@ impl Picture {
         self.turn()
     }
 
-    /// Says something below the picture, or no longer does.
+    /// Shows a line below the screen, or removes it.
     pub(super) fn set_line(&mut self, line: Option<String>) -> Vec<u8> {
         if self.line == line {
             return vec![];
@@ -86,13 +86,13 @@ impl Picture {
         self.is_stale
     }
 
-    /// Everything anew, for a window of which nothing is known.
+    /// Redraws everything, for a window in an unknown state.
     pub(super) fn again(&mut self) -> Vec<u8> {
         self.is_stale = true;
         if self.is_direct { self.repaint() } else { self.draw() }
     }
 
-    /// What fits, and the line below it.
+    /// Draws the part that fits, and the line below it.
     pub(super) fn draw(&mut self) -> Vec<u8> {
         if self.is_direct || !self.is_stale {
             return vec![];
@@ -101,7 +101,7 @@ impl Picture {
         let (columns, rows) = (self.window.0, self.window.1.saturating_sub(1));
         let screen = self.emulator.screen();
         let (row, column) = screen.cursor_position();
-        // The part where the cursor is: that is where something happens.
+        // Show the part around the cursor, where changes happen.
         let top = (row + 1).saturating_sub(rows);
         let mut out = String::from("\x1b[?2026h\x1b[?25l\x1b[?7l\x1b[0m");
         let mut lines = screen.rows_formatted(0, columns).skip(usize::from(top));
@@ -127,7 +127,7 @@ impl Picture {
         self.line.is_none() && self.size == self.window
     }
 
-    /// From one way to the other, if it is time.
+    /// Switches between passing through and drawing, if needed.
     fn turn(&mut self) -> Vec<u8> {
         self.is_stale = true;
         match (self.is_direct, self.is_to_be_direct()) {
@@ -148,7 +148,7 @@ impl Picture {
         out
     }
 
-    /// What the emulator has, as far as it can say that.
+    /// Repaints from the emulator, as far as it tracks the state.
     fn repaint(&mut self) -> Vec<u8> {
         self.is_stale = false;
         let screen = self.emulator.screen();
@@ -160,7 +160,7 @@ impl Picture {
     }
 
     /// Passes on all but the switches between the main and the alternate screen: the viewer's main screen is not the
-    /// program's. Returns whether there was one.
+    /// program's. Returns true if there was one.
     fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         let mut rest = std::mem::take(&mut self.held);
         rest.extend_from_slice(bytes);
@@ -176,7 +176,7 @@ impl Picture {
                     out.push(0x1b);
                     rest = &rest[1..];
                 }
-                // So short a piece is the beginning of one; a longer one is nothing that we know.
+                // A short rest may be the beginning of a sequence; a longer one is none that we know.
                 None if rest.len() < 64 => {
                     self.held = rest.to_vec();
                     return switched;
@@ -196,7 +196,7 @@ impl Picture {
     }
 }
 
-/// A change of private modes without those that switch the screen.
+/// Removes the modes that switch the screen from a private mode sequence.
 fn without_switches(sequence: &[u8]) -> Vec<u8> {
     let (&end, modes) = sequence[3..].split_last().expect("it has an end");
     if !matches!(end, b'h' | b'l') {
@@ -221,7 +221,7 @@ fn emulator((columns, rows): Size) -> vt100::Parser {
 mod tests {
     use super::*;
 
-    /// The viewer's terminal, and what it shows.
+    /// The viewer's terminal, and its content.
     struct Window(vt100::Parser);
 
     impl Window {

@@ -23,30 +23,30 @@ use super::picture::Picture;
 use super::wire::Wire;
 use crate::error::{CommandError, Kind};
 
-/// A picture that changes all the time is drawn this often.
+/// Interval of redraws while the screen changes.
 const FRAME: Duration = Duration::from_millis(30);
-/// How long the line is there that says how to detach.
+/// Time for which the line with the detach keys is shown.
 const WELCOME: Duration = Duration::from_secs(2);
-/// How long a daemon that has gone is waited for: it may be a new version that starts.
+/// Time to wait for a daemon that has gone, which may be an upgrade.
 const GONE: Duration = Duration::from_secs(60);
 const FIRST_TRY: Duration = Duration::from_millis(100);
 const LAST_TRY: Duration = Duration::from_secs(2);
-/// Takes control back, ctrl-t: a letter could be one of a word that somebody was typing when they lost it.
+/// Takes control back, ctrl-t: a letter could be part of a text that the viewer was typing when control was lost.
 const TAKE: u8 = 0x14;
 const READ: usize = 64 * 1024;
 
-/// How a viewer has left.
+/// The reason why a viewer left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
     Detached,
     Ended(Option<i32>),
-    /// The daemon shows it no longer.
+    /// The daemon ended the view.
     Closed,
 }
 
 pub(super) struct Room {
     client: Client,
-    /// By its id, so that nobody finds himself at the terminal of another one after the daemon was away.
+    /// Attached by id, so that no other session's terminal appears after the daemon was away.
     session: Session,
     read_only: bool,
     keys: Finder,
@@ -58,19 +58,19 @@ pub(super) struct Room {
     standing: Standing,
     /// The next output is the whole state, for a terminal of this size.
     keyframe: Option<(u16, u16)>,
-    /// When the picture is drawn next, if it is stale.
+    /// Time of the next redraw, if the screen is stale.
     draw_at: Instant,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Standing {
-    /// Has control, and is told how to go.
+    /// Has control, and sees the detach keys.
     Welcome {
         until: Instant,
     },
     Control,
     Looks,
-    /// Had control, and another took it.
+    /// Had control, and another viewer took it.
     Lost,
     Waits {
         until: Instant,
@@ -78,7 +78,7 @@ enum Standing {
 }
 
 impl Room {
-    /// Looks first, so that what is refused is said before the screen changes.
+    /// Connects first, so that a refusal is printed before the screen changes.
     pub(super) async fn enter(
         client: Client,
         session: Session,
@@ -178,7 +178,7 @@ impl Room {
             TerminalFrame::Control(FromServer::Control { yours: false }) if self.has_control() => {
                 self.stand(Standing::Lost)?;
             }
-            // A refusal is of something typed while control went to another, of which we are told as well.
+            // A refusal is about bytes typed while control moved to another viewer, which is reported as well.
             TerminalFrame::Control(_) => {}
             TerminalFrame::Output { from, bytes } => {
                 let (out, shown) = match self.keyframe.take() {
@@ -222,18 +222,18 @@ impl Room {
         Ok(None)
     }
 
-    /// Somebody stops us for a while; the terminal is the shell's meanwhile.
+    /// Suspends the process; the terminal is the shell's meanwhile.
     fn stop(&mut self) -> Result<Option<Left>, CommandError> {
         self.own.give_back();
         kill_process(getpid(), Signal::STOP).map_err(|err| terminal_failed(&err.into()))?;
-        // Here somebody has let us go on.
+        // Resumed here.
         self.own.take_again().map_err(|err| terminal_failed(&err))?;
         let out = self.picture.again();
         self.show(&out)?;
         self.resize()
     }
 
-    /// The daemon has gone. Its successor has the same agents.
+    /// Waits for the daemon's successor, which has the same agents.
     async fn wait(&mut self) -> Result<Option<Left>, CommandError> {
         let control = self.has_control();
         let until = Instant::now() + GONE;
@@ -254,14 +254,14 @@ impl Room {
                     self.stand(standing)?;
                     return self.resize();
                 }
-                // One that is just going, or just coming, refuses for another reason than that it must not be.
+                // A daemon that starts or stops refuses with another status.
                 Err(ClientError::Refused(problem)) if problem.status < 500 => return Err((*problem).into()),
                 Err(err) if Instant::now() >= until => return Err(err.into()),
                 Err(_) => {}
             }
             let again = Instant::now() + pause;
             pause = (pause * 2).min(LAST_TRY);
-            // Whoever does not want to wait can go.
+            // The viewer can leave instead of waiting.
             while let Ok(Some(typed)) = timeout_at(again, self.typed.recv()).await {
                 if let Some(left) = self.type_bytes(&typed)? {
                     return Ok(Some(left));
@@ -301,7 +301,7 @@ impl Room {
         self.own.write(out).map_err(|err| terminal_failed(&err))
     }
 
-    /// Control goes back with the connection too; this is only sooner, and said.
+    /// Gives control back. Closing the connection does that too; this is sooner and explicit.
     fn hand_back(&mut self) {
         if self.has_control() {
             self.wire.say(FromViewer::Control { take: false });
@@ -319,7 +319,7 @@ fn query((columns, rows): (u16, u16), control: bool) -> String {
     format!("columns={columns}&rows={rows}&control={control}")
 }
 
-/// Waits until then; for ever without a time.
+/// Waits until a time; for ever without one.
 async fn at(then: Option<Instant>) {
     match then {
         Some(then) => sleep_until(then).await,
@@ -327,9 +327,9 @@ async fn at(then: Option<Instant>) {
     }
 }
 
-/// Reads what is typed in a thread of its own, which ends with the program: a read of a terminal cannot be taken back.
+/// Reads typed bytes in a thread of its own, which ends with the program: reading a terminal cannot be cancelled.
 fn read_keys() -> mpsc::Receiver<Vec<u8>> {
-    // One piece ahead; what is not taken stays with the terminal.
+    // One piece ahead; the terminal holds the rest.
     let (typed, taken) = mpsc::channel(1);
     thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();

@@ -1,4 +1,4 @@
-//! The way to the daemon and back: what is typed waits in line without what is shown waiting for it.
+//! The connection to the daemon: typed bytes are queued without delaying the output.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A daemon that does not even shake hands for so long is as good as gone.
+/// A daemon that does not complete the handshake in this time is gone.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long the last words may take to be sent.
+/// Time to send the last messages.
 const GOODBYE: Duration = Duration::from_secs(1);
-/// What is typed goes in pieces, so that what is shown finds its way between them.
+/// Typed bytes are sent in pieces of this size, so that other messages get between them.
 const PIECE: usize = 16 * 1024;
-/// How many pieces may wait before nothing more is read of what is typed: a paste of any size is held by the terminal then.
+/// Number of pieces that may be queued before typing is no longer read: the terminal then holds back a large paste.
 const WAITING: usize = 64;
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Wire {
         Ok(Wire { reader, out, waiting: VecDeque::new(), talks })
     }
 
-    /// What comes next; meanwhile what waits is sent. Can be dropped and called again.
+    /// Returns the next message, and sends queued ones meanwhile. Cancel-safe.
     pub(super) async fn next(&mut self) -> Result<Option<TerminalFrame>, ClientError> {
         loop {
             tokio::select! {
@@ -67,7 +67,7 @@ impl Wire {
     }
 
     pub(super) fn say(&mut self, word: FromViewer) {
-        // Of what was shown only the last counts.
+        // Only the last report of what was shown matters.
         if let (FromViewer::Shown { .. }, Some(Out::Say(last @ FromViewer::Shown { .. }))) =
             (&word, self.waiting.back_mut())
         {
@@ -77,7 +77,7 @@ impl Wire {
         self.waiting.push_back(Out::Say(word));
     }
 
-    /// Sends what waits, and goes.
+    /// Sends the queued messages and closes the connection.
     pub(super) async fn close(self) {
         let Wire { reader, out, waiting, talks } = self;
         let goodbye = async {
@@ -89,7 +89,7 @@ impl Wire {
             drop(out);
             let _ = talks.await;
         };
-        // Whoever is gone need not be told.
+        // A connection that is gone need not be closed.
         let _ = timeout(GOODBYE, goodbye).await;
         drop(reader);
     }

@@ -1,4 +1,4 @@
-//! `ao check flakes`: failures that were chance.
+//! `ao check flakes`: flaky failures.
 
 use ao_api::{Flake, Flakes};
 
@@ -11,13 +11,13 @@ use crate::ui;
 
 /// List failures that went away when the same commit was checked again
 ///
-/// Nobody is woken for one of these. The next time it fails, it is run again more often before it is believed.
+/// These failures disturb no agent. Next time, the check is run more often before the failure is believed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check flakes
   ao check flakes --json | jq -r '.flakes[] | select(.times > 3) | .check'")]
 pub(crate) struct Args {
-    /// The project [default: the one of this folder]
+    /// The project [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `ao check list`: what is checked, and how it went.
+//! `ao check list`: the checks of a project and their results.
 
 use ao_api::client::{CheckRunQuery, Client};
 use ao_api::{Check, CheckRun, CheckRuns, Checks};
@@ -13,8 +13,8 @@ use crate::{show, ui};
 
 /// List the checks of a project and their last runs
 ///
-/// If none are configured, those are proposed that the files of the repository suggest, with the lines for the
-/// configuration. Nothing is run by that.
+/// If none are configured, proposes checks that fit the files of the repository, with the lines for the
+/// configuration. Runs nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check list
@@ -24,15 +24,15 @@ pub(crate) struct Args {
     /// Only runs for this pull request
     #[arg(long, value_name = "PR", add = completers::pulls())]
     pull: Option<String>,
-    /// At most so many runs
+    /// Maximum number of runs
     #[arg(long, default_value_t = 20)]
     limit: usize,
-    /// The project [default: the one of this folder]
+    /// The project [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// Both answers of the daemon, side by side.
+/// Both responses of the daemon, combined.
 #[derive(Debug, Serialize)]
 struct Listed {
     checks: Vec<Check>,

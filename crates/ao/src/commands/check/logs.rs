@@ -1,4 +1,4 @@
-//! `ao check logs`: all that a run has put out.
+//! `ao check logs`: the output of a check run.
 
 use std::io::{IsTerminal, Write};
 
@@ -9,7 +9,7 @@ use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui;
 
-/// Show what a run of a check has put out
+/// Show the output of a check run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check logs test
@@ -18,7 +18,7 @@ use crate::ui;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// Go on until the run is over
+    /// Keep printing until the run has ended
     #[arg(long, short)]
     follow: bool,
 }
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let run = args.which.find(&client).await?;
-        // A result that was there already was made by another run, and that one has the output.
+        // A reused result comes from another run, which has the output.
         let id = run.same_as.clone().unwrap_or_else(|| run.id.clone());
         let mut from = 0;
         loop {
@@ -71,7 +71,7 @@ fn show(piece: &CheckLog, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::json(piece)?);
     }
     let mut out = std::io::stdout().lock();
-    // To a person's terminal nothing goes that could steer it; into a file, all that there is.
+    // Control characters are removed for a terminal, and kept for a file.
     match std::io::stdout().is_terminal() {
         true => out.write_all(follow::made_safe(&piece.text).as_bytes())?,
         false => out.write_all(piece.text.as_bytes())?,

@@ -1,4 +1,4 @@
-//! `ao check`: commands that say whether a change works.
+//! `ao check`: commands that test a change.
 
 mod flakes;
 mod follow;
@@ -18,10 +18,11 @@ use crate::show;
 
 pub(super) use self::follow::{Watched, verdict};
 
-/// Run checks, list them and read what they say
+/// Run checks, list them and read their output
 ///
-/// Checks are commands of a project's configuration (`checks:`). They run in a clean checkout of what would really land: a
-/// pull request is merged onto its base first. The same tree and command are never run twice unless it is asked for.
+/// Checks are commands in a project's configuration (`checks:`). They run in a clean checkout of what would land: a
+/// pull request is merged onto its base first. The same command never runs twice on the same tree, unless you ask for
+/// it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check list
@@ -55,16 +56,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// Which run is meant: by its id, or the newest of a check.
+/// A check run named on the command line: by its id, or the newest of a check.
 #[derive(Debug, Clone, clap::Args)]
 struct Which {
-    /// The run, or the name of a check for its newest run
+    /// The id of a run, or the name of a check for its newest run
     #[arg(value_name = "RUN|CHECK")]
     run: String,
     /// Only runs for this pull request
     #[arg(long, value_name = "PR", add = completers::pulls())]
     pull: Option<String>,
-    /// The project it belongs to [default: the one of this folder]
+    /// The project it belongs to [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
@@ -99,7 +100,7 @@ impl Which {
     }
 }
 
-/// Runs of a project, or of one of its pull requests, the newest first.
+/// Lists runs of a project, or of one of its pull requests, newest first.
 async fn runs(
     client: &Client,
     named: Option<&str>,

@@ -1,4 +1,4 @@
-//! `ao check rerun`: a check once more, although it has a result.
+//! `ao check rerun`: runs a check again.
 
 use ao_api::CheckWish;
 
@@ -7,9 +7,9 @@ use super::run::followed;
 use crate::cli::context::Context;
 use crate::error::CommandError;
 
-/// Run a check once more, although it has a result
+/// Run a check again, even if it has a result
 ///
-/// What it ran on then is what it runs on now: the pull request as it is today, or the commit. Exits as `ao check run` does.
+/// Runs it on the same subject: the pull request as it is today, or the commit. Exits like `ao check run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check rerun run_4f2

@@ -1,4 +1,4 @@
-//! `ao config check`: everything that is wrong, at once.
+//! `ao config check`: every error at once.
 
 use ao_config::{ConfigError, Layer, LayerKind, Loaded, Problem};
 use camino::Utf8PathBuf;
@@ -21,7 +21,7 @@ use crate::{findings, ui};
   ao config check other.yaml
   ao config check --json | jq '.problems[].what'")]
 pub(crate) struct Args {
-    /// A file to look at by itself [default: what holds here]
+    /// A single file to check [default: the configuration in use here]
     file: Option<Utf8PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! `ao config set` and `ao config unset`: one key, and nothing else of what stands in the file.
+//! `ao config set` and `ao config unset`: change one key and leave the rest of the file alone.
 
 use ao_config::edit;
 use serde_json::json;
@@ -11,8 +11,8 @@ use crate::ui;
 
 /// Change one key of the configuration file
 ///
-/// Comments and order stay. Nothing is changed if the configuration would be wrong afterwards. A daemon that runs takes it up
-/// at once.
+/// Comments and order are preserved. Nothing is changed if the configuration would be invalid afterwards. A running
+/// daemon applies the change at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config set defaults.runtime process
@@ -20,10 +20,10 @@ use crate::ui;
   ao config set defaults.notifiers '[desktop, slack]'
   ao config set --user lifecycle.maxParallelAgents 8")]
 pub(crate) struct SetArgs {
-    /// Which key, such as `defaults.runtime`; `ao config-help` lists them
+    /// The key, such as `defaults.runtime`; `ao config-help` lists all keys
     #[arg(add = completers::config_keys())]
     key: String,
-    /// The value, as it would stand in the file
+    /// The value, as written in the file
     #[arg(allow_hyphen_values = true)]
     value: String,
     /// Change your own file, `~/.config/ao/config.yaml`, instead of the project's
@@ -31,13 +31,13 @@ pub(crate) struct SetArgs {
     user: bool,
 }
 
-/// Take one key out of the configuration file
+/// Remove one key from the configuration file
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config unset projects.my-app.agent
   ao config unset --user lifecycle.maxParallelAgents")]
 pub(crate) struct UnsetArgs {
-    /// Which key, such as `defaults.runtime`
+    /// The key, such as `defaults.runtime`
     #[arg(add = completers::config_keys())]
     key: String,
     /// Change your own file, `~/.config/ao/config.yaml`, instead of the project's

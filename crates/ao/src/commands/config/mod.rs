@@ -1,4 +1,4 @@
-//! `ao config`: the configuration, looked at and changed.
+//! `ao config`: shows, checks and edits the configuration.
 
 mod check;
 mod edit;
@@ -10,8 +10,8 @@ use crate::error::{CommandError, Kind};
 
 /// Check, show and change the configuration
 ///
-/// The configuration is the next `agent-orchestrator.yaml` upwards from here, over your own in `~/.config/ao/config.yaml`.
-/// `ao config-help` tells what can be said in it.
+/// The configuration is the nearest `agent-orchestrator.yaml` in this folder or one above it, merged over your own in
+/// `~/.config/ao/config.yaml`. `ao config-help` describes all keys.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config check

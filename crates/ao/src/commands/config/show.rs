@@ -1,4 +1,4 @@
-//! `ao config show`: what is configured, in one form whatever it was written in.
+//! `ao config show`: the merged configuration, in one dialect.
 
 use ao_api::ConfigShown;
 
@@ -8,10 +8,10 @@ use crate::config::settings;
 use crate::error::CommandError;
 use crate::ui;
 
-/// Print what is configured, all files in one
+/// Print the merged configuration
 ///
-/// Whatever dialect it was written in, this is its one form. References such as `${SLACK_WEBHOOK_URL}` are printed as they
-/// stand, never with their values.
+/// All files are merged and converted to one dialect. References such as `${SLACK_WEBHOOK_URL}` are printed as
+/// written, never with their values.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config show

@@ -1,4 +1,4 @@
-//! The end of the demo: whether each tale happened as it should, and a table of what did.
+//! The end of the demo: checks that each issue went as planned, and prints a summary.
 
 use std::fmt::Write as _;
 
@@ -66,27 +66,27 @@ pub(super) async fn sum_up(story: &mut Story<'_>, stage: &Stage) -> Result<(), C
     Ok(ui::text(text)?)
 }
 
-/// How often a person was needed, by the log: for the protected change, and for whatever else they were asked about.
+/// Counts how often a person was needed according to the log: for the protected change, and for other notices.
 fn needed(story: &Story<'_>) -> usize {
     let ids = ids_of(story, Tale::Protected);
     let waited = has_word(story) || !story.is_merged(Tale::Protected);
     story.history.asked_about(&ids).max(usize::from(waited)) + story.history.asked_besides(&ids).len()
 }
 
-/// Whether a person approved the protected change while it was open.
+/// Returns true if a person approved the protected change while it was open.
 fn has_word(story: &Story<'_>) -> bool {
     let pull = story.part(Tale::Protected).pull.as_ref();
     pull.is_some_and(|pull| story.history.is_approved(&pull.id))
 }
 
-/// The names by which the log knows a tale.
+/// Returns the names of an issue in the log.
 fn ids_of<'a>(story: &'a Story<'_>, tale: Tale) -> Vec<&'a str> {
     let part = story.part(tale);
     let ids = [part.pull.as_ref().map(|pull| &pull.id), part.session.as_ref().map(|session| &session.id)];
     ids.into_iter().flatten().map(String::as_str).collect()
 }
 
-/// All but the protected change came through without a person.
+/// Checks that everything but the protected change went through without a person.
 fn nobody_else_asked(story: &Story<'_>) -> Result<(), CommandError> {
     match story.history.asked_besides(&ids_of(story, Tale::Protected)).as_slice() {
         [] => Ok(()),
@@ -103,7 +103,7 @@ fn times(number: usize) -> String {
     }
 }
 
-/// What the log has to say of a tale.
+/// Checks the events of an issue.
 fn happened(story: &Story<'_>, tale: Tale) -> Result<(), CommandError> {
     let told = |kind: &str| story.times(tale, &format!("incident.acted {kind}"));
     let doubted = story.times(tale, "incident.doubted ci-failed");
@@ -115,7 +115,7 @@ fn happened(story: &Story<'_>, tale: Tale) -> Result<(), CommandError> {
         Tale::Review => merged && told("changes-requested") == 1 && woken == 1,
         Tale::Conflict => merged && told("merge-conflicts") == 1 && woken == 1,
         Tale::Flaky => merged && doubted > 0 && told("ci-failed") == 0 && woken == 0,
-        // Landed unasked, it would have been no protected path.
+        // If it landed without approval, the path was not protected.
         Tale::Protected => (if merged { has_word(story) } else { away }) && woken == 0,
     };
     if is_so {
@@ -135,11 +135,11 @@ fn happened(story: &Story<'_>, tale: Tale) -> Result<(), CommandError> {
     )))
 }
 
-/// Every commit that `main` ever was passes the check.
+/// Checks that every commit that `main` ever pointed to passes the check.
 async fn main_is_green(stage: &Stage) -> Result<(), CommandError> {
     let repository = stage.repository();
     let commits = git(&repository, &["rev-list", "--first-parent", "main"]).await?;
-    // A clone, and not a worktree: the daemon may just be taking the last one of those away, with the folder that they are in.
+    // A clone instead of a worktree: the daemon may be removing the last worktree, with its parent folder.
     let clone = repository.join(".git/demo");
     git(&repository, &["clone", "--quiet", "--shared", "--no-checkout", ".", clone.as_str()]).await?;
     for commit in commits.lines() {

@@ -1,6 +1,6 @@
-//! The sample project: a few programs in shell, tests that say whether they work, and six issues.
+//! The sample project: a few shell programs, their tests, and six issues.
 //!
-//! All of it is real work for a real agent too. Only what the scripted agent gets wrong on purpose is its own
+//! All of it is real work for a real agent too. Only the deliberate mistakes are the scripted agent's own
 //! (`demo_agent/script.rs`).
 
 use camino::Utf8Path;
@@ -11,10 +11,10 @@ use crate::error::CommandError;
 
 /// The project, and the folder of its repository.
 pub(crate) const PROJECT: &str = "hello";
-/// The folder that only the person watching lets changes through to.
+/// The folder that needs the person's approval.
 pub(super) const PROTECTED: &str = "deploy/";
 
-/// One of the six issues, and what it shows.
+/// One of the six issues, and what it demonstrates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tale {
     Clean,
@@ -26,7 +26,7 @@ pub(crate) enum Tale {
 }
 
 impl Tale {
-    /// In the order of the issues' numbers, which begin with 1.
+    /// In the order of the issues' numbers, starting with 1.
     pub(crate) const ALL: [Tale; 6] =
         [Tale::Clean, Tale::Red, Tale::Review, Tale::Conflict, Tale::Flaky, Tale::Protected];
 
@@ -41,7 +41,7 @@ impl Tale {
         }
     }
 
-    /// What is to be seen in it.
+    /// Describes what it demonstrates.
     pub(super) fn shows(self) -> &'static str {
         match self {
             Tale::Clean => "a clean merge",
@@ -74,7 +74,7 @@ impl Tale {
     }
 }
 
-/// Makes the repository, with one commit on `main`, by somebody who is not an agent.
+/// Creates the repository, with one commit on `main` by a person.
 pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
     for folder in ["bin", "tests", "deploy", ".ao"] {
         std::fs::create_dir_all(path.join(folder)).map_err(CommandError::environment)?;
@@ -84,9 +84,9 @@ pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
         ("user.name", "You"),
         ("user.email", "you@example.invalid"),
         ("commit.gpgsign", "false"),
-        // What the user's own hooks ask of a commit is not what is shown here.
+        // The user's own hooks must not apply here.
         ("core.hooksPath", "/dev/null"),
-        // It outlives the commit that began it, in the worktree, which the gate then keeps for it.
+        // Maintenance outlives the commit that started it, and the deletion gate would keep the worktree for it.
         ("maintenance.auto", "false"),
     ];
     for (key, value) in settings {
@@ -100,14 +100,14 @@ pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What `ao` is told of the project.
+/// Returns the configuration of the project.
 pub(super) fn config(agent: &str, tool: Option<Value>, luck: &Utf8Path) -> Value {
     let mut config = json!({
         "defaults": { "runtime": "process", "agent": agent, "tracker": "local", "notifiers": [] },
         "projects": { PROJECT: {
             "path": ".",
             "sessionPrefix": PROJECT,
-            // The stories are about conflicts that have come about, not about those that may.
+            // The issues demonstrate real conflicts, not predicted ones.
             "conflictForecast": { "tell": false, "hold": false },
             "checks": [{ "name": "tests", "command": "sh check.sh", "env": { "set": { "HELLO_LUCK": luck } } }],
         } },
@@ -152,7 +152,7 @@ const FILES: [(&str, &str); 10] = [
     ),
 ];
 
-/// Read from the base branch, so that no change loosens the rules that it is judged by.
+/// Read from the base branch, so that no change weakens its own rules.
 const POLICY: &str = "\
 # What must hold before anything lands on main: its checks pass, nobody objects, and what is protected has your word.
 approvals: 0

@@ -1,4 +1,4 @@
-//! Where the demo takes place: a folder with a repository, a home and a daemon of its own; and how all of that is cleared away.
+//! The environment of the demo: a folder with a repository, a home and a daemon of its own, and its removal.
 
 use std::process::{Output, Stdio};
 use std::sync::Arc;
@@ -21,20 +21,20 @@ use crate::clock::SystemClock;
 use crate::error::CommandError;
 use crate::system::paths;
 
-/// What the scripted agent is called in the configuration.
+/// The name of the scripted agent in the configuration.
 const SCRIPTED: &str = "scripted";
-/// How long a daemon has that was told to stop.
+/// Time for the daemon to stop.
 const GOES: Duration = Duration::from_secs(10);
 
 pub(super) struct Stage {
     dir: Utf8PathBuf,
-    /// This very program, which is the daemon and the agent too.
+    /// This program, which is the daemon and the agent too.
     program: String,
     /// The real agent that does the work, if one was named.
     pub(super) agent: Option<String>,
     pause: Duration,
     keep: bool,
-    /// Held by each command for as long as it runs, also when nobody waits for it any more.
+    /// Held by each command while it runs, even if it is no longer awaited.
     running: Arc<RwLock<()>>,
 }
 
@@ -55,7 +55,7 @@ impl Stage {
         })
     }
 
-    /// The repository with its configuration, and a daemon that takes care of it.
+    /// Creates the repository with its configuration, and starts a daemon for it.
     pub(super) async fn set_up(&self) -> Result<Client, CommandError> {
         let repository = self.repository();
         sample::make(&repository).await?;
@@ -66,14 +66,14 @@ impl Stage {
         // JSON is YAML.
         let config = format!("{:#}\n", sample::config(agent, tool, &self.dir.join("luck")));
         std::fs::write(self.config(), config).map_err(CommandError::environment)?;
-        // It is no part of the project that is shown.
+        // The configuration is not part of the sample project.
         std::fs::write(repository.join(".git/info/exclude"), "agent-orchestrator.yaml\n")
             .map_err(CommandError::environment)?;
         self.ao(&["start", "--port", "0", "--no-open"]).await?;
         Ok(Client::socket(paths::way_in(&self.data_dir())?))
     }
 
-    /// Runs `ao` in the repository as a user would. Its failure is ours.
+    /// Runs `ao` in the repository as a user would, and fails if it fails.
     pub(super) async fn ao(&self, args: &[&str]) -> Result<String, CommandError> {
         let output = self.try_ao(args).await?;
         if output.status.success() {
@@ -83,11 +83,11 @@ impl Stage {
         Err(failed(format!("`ao {}` failed: {}", args.join(" "), said.trim())))
     }
 
-    /// The same, for what may well fail.
+    /// Runs `ao`, which may fail.
     pub(super) async fn try_ao(&self, args: &[&str]) -> Result<Output, CommandError> {
         let mut command = Command::new(&self.program);
         command.args(args).current_dir(self.repository()).stdin(Stdio::null());
-        // Neither a daemon, a configuration nor a repository of the user's own has a part in it.
+        // The user's own daemon, configuration and repository must play no part.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("AO_") {
                 command.env_remove(name);
@@ -96,7 +96,7 @@ impl Stage {
         for name in ao_git::MISLEADING {
             command.env_remove(name);
         }
-        // A real agent needs the home that it has signed in from.
+        // A real agent needs the home that it signed in from.
         if self.agent.is_none() {
             command.env("HOME", self.dir.join("home"));
             for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
@@ -105,7 +105,7 @@ impl Stage {
         }
         command.env("USER", "you").env("AO_DATA_DIR", self.data_dir()).env("AO_CONFIG", self.config());
         let running = self.running.clone().read_owned().await;
-        // In a task of its own: one that is interrupted half-way, such as a start, comes to its end all the same.
+        // In a task of its own: a command that is interrupted, such as a start, runs to its end anyway.
         let ran = tokio::spawn(async move {
             let output = command.output().await;
             drop(running);
@@ -116,7 +116,7 @@ impl Stage {
         })
     }
 
-    /// The scripted agent as a configuration describes it.
+    /// Returns the scripted agent's configuration.
     fn scripted(&self) -> Value {
         let life = if self.keep { 3600 } else { 180 };
         let pause = self.pause.as_millis();
@@ -124,9 +124,9 @@ impl Stage {
         json!({ "program": self.program, "args": args, "prompt": "lines", "io": "terminal" })
     }
 
-    /// Ends the daemon and every agent.
+    /// Stops the daemon and every agent.
     pub(super) async fn clear(&self) -> Result<(), CommandError> {
-        // What is being started can be ended only once it runs.
+        // A command that is starting can be stopped only once it runs.
         drop(timeout(GOES, self.running.write()).await);
         self.end_daemon().await?;
         self.end_agents().await
@@ -136,7 +136,7 @@ impl Stage {
         let client = Client::socket(paths::way_in(&self.data_dir())?);
         let Ok(Some(daemon)) = daemon_process::running(&client).await else { return Ok(()) };
         let Some(pid) = i32::try_from(daemon.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
-        // With whoever asks us to end in a hurry, it may be slower than that.
+        // Stopping may take longer than the time limit of an impatient user.
         let _ = self.try_ao(&["stop"]).await;
         let until = Instant::now() + GOES;
         while test_kill_process(pid).is_ok() {
@@ -178,12 +178,12 @@ impl Stage {
         self.dir.join("data")
     }
 
-    /// What a user types to run `ao` with this daemon, wherever they are.
+    /// Returns the command line that runs `ao` with this daemon from anywhere.
     pub(super) fn typed(&self, args: &str) -> String {
         format!("{} --data-dir {} {args}", quoted(&self.program), quoted(self.data_dir().as_str()))
     }
 
-    /// What can be done with what is kept, and how it goes away.
+    /// Describes how to explore what was kept, and how to remove it.
     pub(super) fn how_to_play(&self) -> String {
         let dir = quoted(self.dir.as_str());
         format!(
@@ -198,7 +198,7 @@ impl Stage {
     }
 }
 
-/// A word as a shell takes it for one.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     if word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+:@".contains(c)) {
         return word.to_owned();

@@ -1,4 +1,4 @@
-//! What happens in the demo: the issues are written down, agents are set on them, and the people do their part.
+//! The course of the demo: issues are created, agents work on them, and the people play their part.
 //!
 //! ```text
 //!  events ──► history ─┐
@@ -23,12 +23,12 @@ use super::view::{Scene, Tone, View};
 use super::{Args, ending, failed};
 use crate::error::CommandError;
 
-/// How long all of it may take: scripts are quick, models are not.
+/// Time limit: scripts are quick, models are not.
 const SCRIPTS: Duration = Duration::from_secs(150);
 const MODELS: Duration = Duration::from_secs(45 * 60);
-/// How long a green change has to be merged by its rules alone before the reviewer looks at it.
+/// Time for a green change to be merged by its rules alone before the reviewer looks at it.
 const UNASKED: Duration = Duration::from_secs(2);
-/// How often is looked though nothing is heard.
+/// Interval of looks without events.
 const LOOK: Duration = Duration::from_millis(400);
 
 const RUN_AGAIN: &str = "has a red check; it is run again first";
@@ -36,7 +36,7 @@ const REPAIRED: &str = "has a red check; its agent repairs it";
 const ASKED: &str = "is asked for more by a reviewer; its agent answers";
 const REBASED: &str = "conflicts with main; its agent rebases it";
 
-/// What is worth showing even if it is over at the next look.
+/// States worth showing even if they have passed by the next look.
 const MOMENTS: [(&str, &str); 4] = [
     ("incident.doubted ci-failed", RUN_AGAIN),
     ("incident.acted ci-failed", REPAIRED),
@@ -44,12 +44,12 @@ const MOMENTS: [(&str, &str); 4] = [
     ("incident.acted merge-conflicts", REBASED),
 ];
 
-/// One issue, with what there is of it.
+/// One issue, with its session and pull request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Part {
     pub(super) session: Option<Session>,
     pub(super) pull: Option<Pull>,
-    /// Seconds from the beginning to the merge.
+    /// Seconds from the start to the merge.
     pub(super) merged_after: Option<f64>,
 }
 
@@ -62,21 +62,21 @@ pub(super) struct Story<'a> {
     /// In the order of [`Tale::ALL`].
     pub(super) parts: Vec<Part>,
     pub(super) person: Person,
-    /// What the reviewer has said already.
+    /// The reviewer has requested changes.
     asked_for_more: bool,
     pub(super) reviews: usize,
-    /// Since when a head is green, by pull request.
+    /// The time since which a head is green, by pull request.
     green: BTreeMap<(String, String), Instant>,
     /// The moments that were shown, by pull request.
     shown: BTreeSet<(String, &'static str)>,
 }
 
-/// What the person has done about the change that waits for them.
+/// The state of the person's approval.
 #[derive(Debug)]
 pub(super) enum Person {
     NotAskedYet,
     Thinks(Option<oneshot::Receiver<bool>>),
-    /// Nobody watches, so nobody can be asked.
+    /// There is no terminal, so the person cannot be asked.
     Away,
     LetThrough,
 }
@@ -126,7 +126,7 @@ impl Story<'_> {
             if let Some(what) = self.came_to_nothing() {
                 return Err(failed(what));
             }
-            // A person may take as long as they like.
+            // A person may take any time.
             if matches!(self.person, Person::Thinks(_)) {
                 until = Instant::now() + patience;
             }
@@ -142,7 +142,7 @@ impl Story<'_> {
         }
     }
 
-    /// Takes in what has happened. Waits for something, but not for long.
+    /// Reads new events, waiting for one only briefly.
     async fn hear(&mut self) -> Result<(), CommandError> {
         let latest = Instant::now() + LOOK;
         let mut quiet = LOOK;
@@ -151,7 +151,7 @@ impl Story<'_> {
                 Some(event) => self.history.take(&event),
                 None => return Err(failed("the daemon has gone away".into())),
             }
-            // EventStream come in bursts; one look after a burst is enough.
+            // Events come in bursts; one look after a burst is enough.
             quiet = Duration::from_millis(30);
             if Instant::now() > latest {
                 break;
@@ -192,13 +192,13 @@ impl Story<'_> {
         self.part(tale).pull.as_ref().is_some_and(|pull| pull.state == "merged")
     }
 
-    /// All has landed, but perhaps for what nobody was there to let through.
+    /// Returns true if everything has landed, except what needs an absent person.
     fn is_over(&self) -> bool {
         let away = matches!(self.person, Person::Away);
         Tale::ALL.into_iter().all(|tale| self.is_merged(tale) || (away && tale == Tale::Protected))
     }
 
-    /// A tale of which nothing more comes: its agent has gone for good before it has proposed anything.
+    /// Returns an issue that cannot proceed: its agent has exited for good without a pull request.
     fn came_to_nothing(&self) -> Option<String> {
         let gone = |part: &&Part| {
             let state = part.session.as_ref().map_or("", |session| session.status.state.as_str());
@@ -208,18 +208,18 @@ impl Story<'_> {
         Some(format!("nothing came of `{}`: {}", session.title, session.status.reason))
     }
 
-    /// How often something happened to a tale's pull request.
+    /// Counts the events of a kind for an issue's pull request.
     pub(super) fn times(&self, tale: Tale, kind: &str) -> u32 {
         self.part(tale).pull.as_ref().map_or(0, |pull| self.history.count(&pull.id, kind))
     }
 
-    /// How many turns the agent of a tale has taken.
+    /// Counts the turns of an issue's agent.
     pub(super) fn turns(&self, tale: Tale) -> u32 {
         let session = self.part(tale).session.as_ref();
         session.map_or(0, |session| self.history.count(&session.id, "session.accepted"))
     }
 
-    /// Shows what has happened since the last look, however short it lasted.
+    /// Shows the events since the last look, however brief.
     fn show_moments(&mut self) -> Result<(), CommandError> {
         for tale in Tale::ALL {
             let Some(id) = self.part(tale).pull.as_ref().map(|pull| pull.id.clone()) else { continue };
@@ -233,7 +233,7 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// How a tale stands, in a few words.
+    /// Describes the state of an issue in a few words.
     fn scene(&self, tale: Tale) -> Scene {
         let scene = |tone, words: &str| Scene { tone, words: words.to_owned() };
         let part = self.part(tale);
@@ -269,8 +269,8 @@ impl Story<'_> {
         }
     }
 
-    /// The reviewer, whom the demo plays: asks for more once, and approves what stays where it is though
-    /// it is green, unless that is for the person to judge.
+    /// Plays the reviewer: requests changes once, and approves green changes that do not merge by themselves, unless
+    /// the person has to.
     async fn review(&mut self) -> Result<(), CommandError> {
         for tale in Tale::ALL {
             let Some(pull) = self.part(tale).pull.clone().filter(|pull| pull.state == "open") else {
@@ -283,7 +283,7 @@ impl Story<'_> {
                 let (at, ask) =
                     (format!("{file}:2"), "What if no number is given? It should greet once then.");
                 let ask = ["pr", "review", &number, "--request-changes", "--at", &at, ask];
-                // Its head may have moved just now; it is looked at again then.
+                // If the head has just moved, it is reviewed at the next look.
                 self.asked_for_more = self.stage.try_ao(&ask).await?.status.success();
                 self.reviews += usize::from(self.asked_for_more);
                 continue;
@@ -293,7 +293,7 @@ impl Story<'_> {
                 continue;
             }
             let green = self.green.entry((pull.id.clone(), pull.head.clone())).or_insert_with(Instant::now);
-            // Who has asked for something says that it is done. What the rules let through needs no word of a reviewer's.
+            // The reviewer who requested changes approves them. Changes that the rules merge need no reviewer.
             let waits = tale == Tale::Review || green.elapsed() > UNASKED;
             if waits && tale != Tale::Protected && pull.mergeable != "conflict" {
                 if tale == Tale::Review {
@@ -306,7 +306,7 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// The person who watches: asked once, when everything else is done.
+    /// Asks the person at the terminal once, when everything else is done.
     async fn ask_the_person(&mut self, args: &Args) -> Result<(), CommandError> {
         let Some(pull) = self.part(Tale::Protected).pull.clone() else { return Ok(()) };
         let others_merged = Tale::ALL.into_iter().all(|tale| tale == Tale::Protected || self.is_merged(tale));
@@ -334,7 +334,7 @@ impl Story<'_> {
             }
             Person::Thinks(key) => match key.as_mut().map(oneshot::Receiver::try_recv) {
                 Some(Ok(true)) => self.let_through(&pull).await,
-                // Their input has ended; another terminal is left to them.
+                // The input has ended; the person can use another terminal.
                 Some(Ok(false) | Err(oneshot::error::TryRecvError::Closed)) => {
                     *key = None;
                     Ok(())
@@ -352,7 +352,7 @@ impl Story<'_> {
     }
 }
 
-/// Waits for Enter, in a thread that nobody waits for.
+/// Waits for Enter, in a thread that is not joined.
 fn a_key() -> oneshot::Receiver<bool> {
     let (pressed, waits) = oneshot::channel();
     std::thread::spawn(move || {

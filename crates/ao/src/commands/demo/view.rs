@@ -1,4 +1,4 @@
-//! The live view: a line for each issue that changes in its place, or, where nobody looks, a line for each change.
+//! The live view: one line per issue, updated in place on a terminal, or one line per change elsewhere.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
@@ -8,7 +8,7 @@ use super::sample::Tale;
 use crate::error::CommandError;
 use crate::ui::{self, BUSY, FAINT, GOOD, TITLE};
 
-/// How one tale stands.
+/// The state of one issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scene {
     pub(super) tone: Tone,
@@ -24,7 +24,7 @@ pub(super) enum Tone {
 
 pub(super) struct View {
     began: Instant,
-    /// Whether lines are drawn over.
+    /// Lines are updated in place.
     live: bool,
     drawn: bool,
     scenes: Vec<Scene>,
@@ -41,7 +41,7 @@ impl View {
         self.began.elapsed().as_secs_f64()
     }
 
-    /// Shows a moment that may be over already.
+    /// Shows a state that may have passed already.
     pub(super) fn moment(&mut self, tale: Tale, scene: Scene) -> Result<(), CommandError> {
         let mut scenes = self.scenes.clone();
         if let Some(at) = Tale::ALL.iter().position(|it| *it == tale) {
@@ -50,7 +50,7 @@ impl View {
         self.show(scenes)
     }
 
-    /// Shows how all of them stand now.
+    /// Shows the current state of all issues.
     pub(super) fn show(&mut self, scenes: Vec<Scene>) -> Result<(), CommandError> {
         let before = std::mem::replace(&mut self.scenes, scenes);
         if self.live {
@@ -65,7 +65,7 @@ impl View {
         Ok(())
     }
 
-    /// Says something below; what is drawn later comes below that.
+    /// Prints a text below; later lines are drawn below that.
     pub(super) fn say(&mut self, words: &str) -> Result<(), CommandError> {
         self.drawn = false;
         Ok(ui::line(words)?)

@@ -1,4 +1,4 @@
-//! What the scripted agent does about each issue of the demo, and about what it hears of it afterwards.
+//! The actions of the scripted agent for each issue of the demo, and for the messages about it.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use super::{about, say, show};
 use crate::commands::demo::Tale;
 use crate::error::CommandError;
 
-/// How long the one that is to run into a conflict waits for somebody to be ahead of it.
+/// Time that the agent with the conflict waits for another to land first.
 const AHEAD: Duration = Duration::from_secs(20);
 
 /// An agent with one task.
@@ -27,7 +27,7 @@ impl Script {
         Script { pause, tale: None }
     }
 
-    /// Takes a text as a turn: the task first, and then news of it, by the words that `ao` tells them in.
+    /// Handles a prompt as a turn: first the task, then messages about it, recognised by ao's wording.
     pub(super) fn turn(&mut self, text: &str) -> Result<(), CommandError> {
         let Some(tale) = self.tale else {
             let Some(tale) = Tale::ALL.into_iter().find(|tale| text.contains(tale.title())) else {
@@ -51,7 +51,7 @@ impl Script {
                 program("goodbye", "echo \"Goodbye, ${1:-world}.\"")?;
                 usage("goodbye NAME")?;
             }
-            // It forgets the name.
+            // Forgets the name, on purpose.
             Tale::Red => program("shout", "echo \"HELLO, ${1:-world}.\"")?,
             Tale::Review => {
                 program("times", "n=$1\nwhile [ \"$n\" -gt 0 ]; do\n  echo 'Hello.'\n  n=$((n - 1))\ndone")?;
@@ -66,7 +66,7 @@ impl Script {
         }
         self.work("writing it")?;
         self.commit(tale.title())?;
-        // Somebody is to look at it before it goes anywhere.
+        // A reviewer should see it first.
         let draft: &[&str] = if tale == Tale::Review { &["--draft"] } else { &[] };
         self.run(&ao()?, &[&["pr", "create", "--title", tale.title()], draft].concat())
     }
@@ -86,7 +86,7 @@ impl Script {
         self.run(&ao()?, &["pr", "ready", &mine])
     }
 
-    /// Rebases as it was told to; both lines stay where two were added in one place.
+    /// Rebases as instructed; where both sides added a line, keeps both.
     fn rebase(&self) -> Result<(), CommandError> {
         self.work("rebasing onto main")?;
         if git(&["rebase", "main"]).is_ok() {
@@ -103,14 +103,14 @@ impl Script {
 
     fn commit(&self, title: &str) -> Result<(), CommandError> {
         self.run("git", &["add", "--all"])?;
-        // Started anew, it may have come so far before.
+        // After a restart, this may have been done already.
         if git(&["diff", "--cached", "--quiet"]).is_err() {
             self.run("git", &["commit", "--quiet", "-m", title])?;
         }
         self.run("git", &["push", "--quiet"])
     }
 
-    /// Waits until `main` has moved on, so that what it has begun is out of date by then.
+    /// Waits until `main` has moved, so that its own branch is out of date.
     fn let_others_go_ahead(&self) -> Result<(), CommandError> {
         let tip = || git(&["rev-parse", "main"]);
         let (before, until) = (tip()?, Instant::now() + AHEAD);
@@ -135,7 +135,7 @@ impl Script {
     }
 }
 
-/// This very program, whichever `ao` is found by its name.
+/// Returns this program, regardless of which `ao` is in `PATH`.
 fn ao() -> Result<String, CommandError> {
     let own = std::env::current_exe().map_err(about("find this program"))?;
     Ok(own.to_string_lossy().into_owned())
@@ -162,7 +162,7 @@ fn git(args: &[&str]) -> Result<String, CommandError> {
     said("git", args)
 }
 
-/// What a program prints, which is not for the terminal: lines of it could be taken for ours.
+/// Returns the output of a program, kept from the terminal: its lines could be taken for ours.
 fn said(program: &str, args: &[&str]) -> Result<String, CommandError> {
     let output = Command::new(program).args(args).stdin(Stdio::null()).output();
     let output = output.map_err(about("start a program"))?;

@@ -1,4 +1,4 @@
-//! The configuration, and whether the repositories that it names are there.
+//! Checks the configuration and the repositories that it names.
 
 use ao_config::Loaded;
 use camino::Utf8PathBuf;
@@ -28,7 +28,7 @@ pub(super) async fn file(loaded: &Result<Loaded, CommandError>, found: &[ConfigF
     }
 }
 
-/// What `ao config check` and `ao start` say of the configuration, too.
+/// Converts a finding that `ao config check` and `ao start` report as well.
 fn told(found: &ConfigFinding) -> Finding {
     let problem = &found.problem;
     let place = problem.place.map(|(line, _)| format!(":{line}")).unwrap_or_default();
@@ -63,7 +63,7 @@ async fn absent() -> Finding {
         })
 }
 
-/// Every project is a repository that can be worked in.
+/// Checks that every project is a usable repository.
 pub(super) async fn projects(loaded: Option<&Loaded>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, project) in loaded.into_iter().flat_map(|loaded| &loaded.config.projects) {
@@ -81,7 +81,7 @@ pub(super) async fn projects(loaded: Option<&Loaded>) -> Vec<Finding> {
     findings
 }
 
-/// Whether what the base branch says must hold before a merge can be read. A project without a policy has nothing to say.
+/// Checks that the policy on the base branch can be read. A project without a policy has no finding.
 async fn policy(name: &str, repository: &Repository, branch: &str) -> Option<Finding> {
     let on_base = on_base(&repository.root, branch).await;
     Some(match on_base.policy {

@@ -1,4 +1,4 @@
-//! The daemon: whether one runs, of which version, and what stands in the way of one.
+//! Checks the daemon: its version, its socket and its port.
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::os::unix::fs::FileTypeExt;
@@ -94,7 +94,7 @@ fn described(daemon: &Daemon, loaded: Option<&Loaded>) -> Vec<Finding> {
     findings
 }
 
-/// Files of issues that cannot be read as they are.
+/// Reports issue files that cannot be read.
 async fn issues(client: &Client) -> Vec<Finding> {
     let query = IssueQuery { limit: Some(1), ..IssueQuery::default() };
     let Ok(listed) = client.issues(&query).await else { return vec![] };
@@ -105,7 +105,7 @@ async fn issues(client: &Client) -> Vec<Finding> {
     listed.warnings.into_iter().map(wrong).collect()
 }
 
-/// The programs that git may run for each project, and what of its repository waits for a person's word.
+/// Lists the programs that git may run for each project, and the repository changes that wait for confirmation.
 async fn repositories(client: &Client) -> Vec<Finding> {
     let mut findings = vec![];
     let Ok(Projects { projects }) = client.projects().await else { return findings };
@@ -125,7 +125,7 @@ async fn repositories(client: &Client) -> Vec<Finding> {
     findings
 }
 
-/// No daemon runs. That is no fault; a socket that leads nowhere is a leftover.
+/// Reports that no daemon runs, which is no fault. A socket without a listener is a leftover.
 fn nobody(socket: &Utf8Path) -> Vec<Finding> {
     let is_socket = socket.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
     if !is_socket {
@@ -137,7 +137,7 @@ fn nobody(socket: &Utf8Path) -> Vec<Finding> {
             .means("it ended without clearing up; `ao start` takes the socket over")
             .fix(format!("rm {socket}"))
             .mended_by(move || {
-                // Somebody may have begun to listen there meanwhile.
+                // A daemon may have started to listen meanwhile.
                 if std::os::unix::net::UnixStream::connect(&stale).is_ok() {
                     return Ok("a daemon listens there now; it was left".into());
                 }
@@ -148,7 +148,7 @@ fn nobody(socket: &Utf8Path) -> Vec<Finding> {
     ]
 }
 
-/// Agents that go on without a daemon. They are meant to; somebody should look after them all the same.
+/// Reports agents that run without a daemon. That is by design, but a daemon should watch them.
 fn left_alone(data_dir: &Utf8Path) -> Option<Finding> {
     let children = |folder: &Utf8Path| -> Vec<_> {
         folder.read_dir_utf8().into_iter().flatten().flatten().map(|entry| entry.path().to_owned()).collect()
@@ -163,7 +163,7 @@ fn left_alone(data_dir: &Utf8Path) -> Option<Finding> {
     })
 }
 
-/// Whether the shim that wrote itself down here still lives.
+/// Returns true if the shim that wrote this record is still alive.
 fn holds(attempt: &Utf8Path) -> bool {
     let record = std::fs::read(attempt.join("holder")).ok();
     let record: Option<serde_json::Value> = record.and_then(|text| serde_json::from_slice(&text).ok());
@@ -172,7 +172,7 @@ fn holds(attempt: &Utf8Path) -> bool {
     words.split(|byte| *byte == 0).nth(1) == Some(crate::daemon::SHIM.as_bytes())
 }
 
-/// Whether the dashboard's port is free.
+/// Checks that the dashboard's port is free.
 fn port(loaded: Option<&Loaded>) -> Finding {
     let (address, port) = match loaded {
         Some(loaded) => (loaded.config.server.listen, loaded.config.port),

@@ -1,4 +1,4 @@
-//! One thing that was looked at.
+//! The result of one check.
 
 use std::fmt;
 
@@ -10,20 +10,20 @@ use crate::ui;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Ok,
-    /// Something may not work, or not as well as it could.
+    /// A part may not work, or not as well as it could.
     Warning,
-    /// Something that is wanted does not work.
+    /// A configured part does not work.
     Problem,
 }
 
-/// What was found, what it means, and how it is mended.
+/// The result of one check: what was found, its consequence, and the fix.
 pub(super) struct Finding {
     id: &'static str,
     level: Level,
     what: String,
     means: Option<String>,
     fix: Option<String>,
-    /// What mends it without harm, and says what was done.
+    /// Fixes it safely and returns what was done.
     mend: Option<Mend>,
     mended: Option<Result<String, String>>,
 }
@@ -57,7 +57,7 @@ impl Finding {
         self
     }
 
-    /// What `--fix` does about it.
+    /// Sets what `--fix` does about it.
     pub(super) fn mended_by(mut self, mend: impl FnOnce() -> Result<String, String> + 'static) -> Finding {
         self.mend = Some(Box::new(mend));
         self

@@ -1,4 +1,4 @@
-//! Limits of the system that many agents run into.
+//! Checks the system limits that many agents run into.
 
 use std::fs;
 

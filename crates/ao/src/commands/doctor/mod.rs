@@ -1,6 +1,6 @@
-//! `ao doctor`: what is missing or wrong on this machine, what that means, and the command that mends it.
+//! `ao doctor`: finds what is missing or wrong on this machine, with its consequence and the command that fixes it.
 //!
-//! It looks and does not touch, unless `--fix` is given; then it does what cannot do harm, and says so.
+//! Changes nothing without `--fix`, and with it only what is safe.
 
 mod config;
 mod daemon;
@@ -18,17 +18,17 @@ use crate::config::settings;
 use crate::error::{CommandError, Kind};
 use crate::ui;
 
-/// Look for what is missing or wrong on this machine
+/// Check this machine for problems
 ///
-/// Each line says what was looked at; below what is not right stands what it means and the command that mends it. Ends with 3
-/// if there is a problem; a warning is none.
+/// Each line names one check. Below a problem stand its consequence and the command that fixes it. Exits with 3 if
+/// there is a problem; warnings do not count.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao doctor
   ao doctor --fix     also makes folders, sets permissions, removes a stale socket
   ao doctor --json | jq '.checks[] | select(.level != \"ok\")'")]
 pub(crate) struct Args {
-    /// Do what cannot do harm, and say what was done
+    /// Fix what can be fixed safely, and list what was done
     #[arg(long)]
     fix: bool,
 }
@@ -63,12 +63,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Everything that is looked at, in the order in which it is told.
+/// Runs all checks, in the order in which they are shown.
 async fn look(cx: &Context) -> Result<Vec<Finding>, CommandError> {
     let data_dir = cx.data_dir()?;
     let places = settings::places(cx);
     let loaded = places.and_then(|places| Ok(ao_config::load(&places)?));
-    // Without one that can be read, what would hold without any is what is looked for.
+    // Without a readable configuration, check what applies without any.
     let known: Option<&Loaded> = loaded.as_ref().ok().filter(|loaded| !loaded.layers.is_empty());
 
     let mut findings = programs::git().await;

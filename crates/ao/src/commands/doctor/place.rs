@@ -1,4 +1,4 @@
-//! Where ao keeps what it remembers: whether it is there, private, writable, on a disk of this machine, and with room.
+//! Checks the data directory: that it exists, is private, writable, on a local disk, and has free space.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -11,18 +11,18 @@ use rustix::process::geteuid;
 use super::finding::Finding;
 
 const MEGABYTE: u64 = 1 << 20;
-/// Less than this, and a day of agents fills the disk.
+/// With less free space than this, a day of agents fills the disk.
 const ROOM: u64 = 1024 * MEGABYTE;
-/// Less than this, and the event log itself cannot be written.
+/// With less free space than this, the event log itself cannot be written.
 const LAST_ROOM: u64 = 64 * MEGABYTE;
-/// More logs than anybody reads.
+/// Logs larger than this are reported.
 const LOGS: u64 = 1024 * MEGABYTE;
-/// More files than this are not counted.
+/// Files beyond this number are not counted.
 const FILES: usize = 100_000;
 
 pub(super) fn data_dir(folder: &Utf8Path) -> Vec<Finding> {
     let Ok(found) = fs::metadata(folder) else {
-        // The disk that it will be on is known already.
+        // The directory does not exist yet, but its disk is known.
         let nearest = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
         return [Some(absent(folder)), far_away(nearest), room(nearest)].into_iter().flatten().collect();
     };
@@ -41,7 +41,7 @@ pub(super) fn data_dir(folder: &Utf8Path) -> Vec<Finding> {
     findings
 }
 
-/// The event log, as `ao events check` sees it.
+/// Checks the event log as `ao events check` does.
 fn log(folder: &Utf8Path) -> Option<Finding> {
     if !folder.join("ao.db").exists() {
         return None;
@@ -103,7 +103,7 @@ fn access(folder: &Utf8Path, found: &fs::Metadata) -> Finding {
     Finding::ok("data", format!("{folder} is there, and yours alone"))
 }
 
-/// A disk on another machine keeps no promises about locks and order, which the event log lives by.
+/// Reports a network disk: it does not keep the guarantees about locks and order that the event log relies on.
 #[cfg(target_os = "linux")]
 fn far_away(folder: &Utf8Path) -> Option<Finding> {
     let kind = rustix::fs::statfs(folder.as_std_path()).ok()?.f_type;
@@ -155,7 +155,7 @@ fn logs(folder: &Utf8Path) -> Option<Finding> {
     )
 }
 
-/// How many bytes are in a folder, and whether all of it was seen.
+/// Returns the size of a folder in bytes, and whether every file was counted.
 fn size(folder: &Utf8Path) -> (u64, bool) {
     let (mut bytes, mut seen) = (0, 0);
     let mut folders = vec![folder.to_owned()];
@@ -177,7 +177,7 @@ fn size(folder: &Utf8Path) -> (u64, bool) {
     (bytes, true)
 }
 
-/// A clock that went back: the event log was written later than it is now.
+/// Reports a clock that went back: the event log was written later than now.
 fn clock(folder: &Utf8Path) -> Option<Finding> {
     let written = fs::metadata(folder.join("ao.db")).ok()?.modified().ok()?;
     let ahead = written.duration_since(SystemTime::now()).ok()?;

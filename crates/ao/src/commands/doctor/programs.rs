@@ -1,4 +1,4 @@
-//! The programs that are needed: git, what agents run in, and the agents themselves.
+//! Checks the programs that are needed: git, the runtimes, and the agents.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,9 +9,9 @@ use ao_config::Loaded;
 use super::finding::Finding;
 use crate::{known_agents, program};
 
-/// The oldest git that does what is asked of it.
+/// The oldest supported git.
 const GIT: (u32, u32) = (2, 36);
-/// How long a program has to say what it is.
+/// Time for a program to print its version.
 const LIMIT: Duration = Duration::from_secs(10);
 
 pub(super) async fn git() -> Vec<Finding> {
@@ -41,7 +41,7 @@ pub(super) async fn git() -> Vec<Finding> {
     vec![found, identity().await]
 }
 
-/// Agents commit in a name of their own; what their user commits has his.
+/// Checks the user's git identity. Agents commit under their own.
 async fn identity() -> Finding {
     let mut missing = Vec::new();
     for key in ["user.name", "user.email"] {
@@ -65,14 +65,14 @@ async fn identity() -> Finding {
     }
 }
 
-/// `git version 2.47.3 (…)`.
+/// Parses `git version 2.47.3 (…)`.
 fn version(said: &str) -> Option<(u32, u32)> {
     let number = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let mut parts = number.split('.').map(|part| part.parse().ok());
     Some((parts.next()??, parts.next()??))
 }
 
-/// What agents run in.
+/// Checks the programs of the runtimes.
 pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
     let wanted = match loaded {
         Some(loaded) => {
@@ -91,7 +91,7 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
                 ),
             ),
         ),
-        // The usual one is missed, though nobody has said yet that it is wanted.
+        // The default runtime is missing, and no configuration asks for another.
         (false, false) if loaded.is_none() => findings.push(
             Finding::warning("runtime", "tmux is not installed")
                 .means(
@@ -108,13 +108,13 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
     findings
 }
 
-/// The agents that are configured; or, before anything is, those that are there.
+/// Checks the configured agents; without a configuration, the installed ones.
 pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<Finding> {
     let Some(loaded) = loaded else { return vec![any_agent()] };
     let config = &loaded.config;
     let mut wanted = names(loaded, |project| project.agent.to_owned(), &config.defaults.agent);
     wanted.extend(names(loaded, |project| project.orchestrator.to_owned(), &config.defaults.agent));
-    // A specialist stands for the agent that it is.
+    // A specialist stands for the agent that it is based on.
     let specialists: BTreeSet<String> =
         config.agents.iter().map(|specialist| specialist.id.clone()).collect();
     wanted.extend(config.agents.iter().map(|specialist| specialist.tool.clone()));
@@ -122,7 +122,7 @@ pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<Finding> {
 }
 
 fn agent(name: &str) -> Option<Finding> {
-    // One from `tools` says itself what it runs, and is tried when it starts.
+    // An agent from `tools` names its own program, which is tried when it starts.
     let known = known_agents::by_name(name)?;
     Some(match program::find(&known.program) {
         Some(path) => Finding::ok("agent", format!("{name} is {}", path.display())),
@@ -149,7 +149,7 @@ fn any_agent() -> Finding {
         .fix(get(&known_agents::install(known_agents::usual())))
 }
 
-/// How to get something, and what that needs in turn.
+/// Returns the command that installs something, with what that command needs.
 fn get(command: &str) -> String {
     let tool = command.split_whitespace().next().unwrap_or_default();
     let package = match tool {
@@ -163,7 +163,7 @@ fn get(command: &str) -> String {
     }
 }
 
-/// What all projects want of something, or the default if there are none yet.
+/// Returns the value that each project uses for a setting, or the default if there are no projects.
 fn names(
     loaded: &Loaded,
     of: impl Fn(&ao_config::Effective<'_>) -> String,
@@ -176,7 +176,7 @@ fn names(
     config.projects.keys().filter_map(|name| config.effective(name)).map(|project| of(&project)).collect()
 }
 
-/// The command that installs a package on this system.
+/// Returns the command that installs a package on this system.
 pub(super) fn install(package: &str) -> String {
     for (manager, command) in [
         ("apt-get", "sudo apt-get install"),

@@ -4,11 +4,11 @@ use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui;
 
-/// Look for faults in the event log
+/// Check the event log for damage
 ///
-/// It looks at the file as SQLite sees it, whether the events' numbers are without gaps, whether each event and each document
-/// is JSON, and at the checksums of the snapshots. It can be used while ao runs and changes nothing in the log; SQLite may leave the
-/// files `ao.db-wal` and `ao.db-shm` beside it.
+/// Checks the file with SQLite, the sequence of event numbers, that each event and document is JSON, and the
+/// checksums of the snapshots. Works while ao runs and changes nothing in the log; SQLite may leave `ao.db-wal` and
+/// `ao.db-shm` beside it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao events check

@@ -9,20 +9,20 @@ use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::ui;
 
-/// Write events to stdout as JSON, one a line, oldest first
+/// Write events to stdout as JSON, one per line, oldest first
 ///
-/// It can be used while ao runs, and ends where the log ended when it began. Events that cannot be read are left out and
-/// counted; then it exits with an error after the last line. Without a range, the documents that ao keeps beside the log,
-/// such as local issues and pull requests, follow behind the last event, one a line, each with its `shelf` and `key`.
+/// Works while ao runs, and ends with the last event at the time of the call. Events that cannot be read are left out
+/// and counted, and the command then fails after the last line. Without a range, the documents beside the log, such
+/// as local issues and pull requests, follow the last event, one per line, each with its `shelf` and `key`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao events export > events.ndjson
   ao events export --from 1000 | jq -r .kind | sort | uniq -c")]
 pub(crate) struct Args {
-    /// The first event's number
+    /// The number of the first event
     #[arg(long, value_name = "N")]
     from: Option<Seq>,
-    /// The last event's number
+    /// The number of the last event
     #[arg(long, value_name = "N")]
     to: Option<Seq>,
 }

@@ -1,4 +1,4 @@
-//! `ao events` without a further word: what happened, and with `-f` what happens.
+//! `ao events` without a subcommand: past events, and with `-f` new ones.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,18 +13,18 @@ use crate::client::{event_watch, find_session};
 use crate::error::CommandError;
 use crate::{show, ui};
 
-/// How many are shown if nobody says from where.
+/// Number of events shown by default.
 const LATEST: u64 = 50;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Watch {
-    /// Go on showing what happens; Ctrl-C ends it
+    /// Keep printing new events; Ctrl-C stops
     #[arg(long, short)]
     follow: bool,
-    /// Only what concerns this session
+    /// Only events of this session
     #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
-    /// Begin behind this event's number [default: the latest 50, or with -f what is to come]
+    /// Start after the event with this number [default: the latest 50, or with -f new events only]
     #[arg(long, value_name = "N")]
     after: Option<u64>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Watch {
 pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        // By its id, which stays; and so that a wrong name is an error, and not a silence.
+        // By id, which is stable; and so that a wrong name is an error.
         let only = match &watch.session {
             Some(session) => Some(find_session(&client, session).await?.id),
             None => None,
@@ -45,22 +45,21 @@ pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Everything up to the last event that there is now.
+/// Prints everything up to the current last event.
 async fn up_to_now(
     client: &Client,
     after: Option<u64>,
     printer: &mut Printer<'_>,
 ) -> Result<(), CommandError> {
     let last = client.sessions().await?.seq;
-    // The latest of one session may be far behind the latest of all.
+    // The latest event of one session may be far behind the latest of all.
     let of_one = after.is_none() && printer.only.is_some();
     let mut behind = match of_one {
         true => 0,
         false => after.unwrap_or(last.saturating_sub(LATEST)),
     };
     let mut latest = VecDeque::new();
-    // Those of others are read too: the stream has no end of its own, and the last event of all is the only one that is known
-    // to come.
+    // Read the events of all sessions: the feed has no end, and only the last event of all is known to come.
     let mut events = match behind < last {
         true => client.events(Some(behind), None).await?,
         false => return Ok(()),
@@ -84,7 +83,7 @@ async fn up_to_now(
             Ok(None) => event_watch::ended(),
             Err(err) => err,
         };
-        // All of them are there already, so whoever brings none for so long brings none any more.
+        // All events exist already, so a daemon that sends none for this long sends none at all.
         events = event_watch::again(client, Some(behind), None, lost, until).await?;
     }
     for event in &latest {
@@ -93,7 +92,7 @@ async fn up_to_now(
     Ok(())
 }
 
-/// What comes, over restarts of the daemon, without gaps.
+/// Prints new events, across restarts of the daemon, without gaps.
 async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>) -> Result<(), CommandError> {
     let mut behind = match after {
         Some(after) => after,
@@ -115,13 +114,13 @@ async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>)
     }
 }
 
-/// Writes events, with the names that people use for those they concern.
+/// Prints events, with the names of sessions.
 struct Printer<'a> {
     client: &'a Client,
     only: Option<String>,
     json: bool,
     names: BTreeMap<String, String>,
-    /// The last event that the names in memory were known for.
+    /// The last event that the known names cover.
     asked: u64,
     zone: TimeZone,
 }
@@ -145,7 +144,7 @@ impl<'a> Printer<'a> {
         Ok(ui::line(show::event(event, &self.names, &self.zone, ui::width()))?)
     }
 
-    /// The first event of a session tells its name, also of one that has long left the memory.
+    /// Remembers the name from the first event of a session, which may have ended long ago.
     fn learn_from(&mut self, event: &Event) {
         let body = event.data.get("body").unwrap_or(&event.data);
         if let (Some(id), Some(name)) = (&event.session_id, body["queued"]["spec"]["name"].as_str()) {
@@ -153,7 +152,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Asks for the names of those in memory. What happened before the answer makes nobody known whom it does not tell.
+    /// Requests the names of current sessions. Sessions that ended before are not among them.
     async fn ask(&mut self) {
         if let Ok(all) = self.client.sessions().await {
             self.asked = all.seq;

@@ -1,4 +1,4 @@
-//! `ao issue add`: a new issue.
+//! `ao issue add`: creates an issue.
 
 use ao_api::NewIssue;
 
@@ -10,7 +10,7 @@ use crate::client::project_choice::project;
 use crate::client::retry::{self, Tries};
 use crate::error::{CommandError, Kind};
 
-/// Write down an issue
+/// Create an issue
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue add \"Login forgets the user\"
@@ -18,23 +18,23 @@ use crate::error::{CommandError, Kind};
   ao issue add \"Export to CSV\" --body-file notes.md --blocked-by 9,12
   git log -1 --format=%b | ao issue add \"Follow up\" --body-file -")]
 pub(crate) struct Args {
-    /// What is to be done, in one line
+    /// The title
     title: String,
     #[command(flatten)]
     body: Body,
-    /// Labels, with commas between them
+    /// Labels, separated by commas
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
-    /// Higher is done first
+    /// Higher goes first
     #[arg(long, default_value_t = 0, hide_default_value = true, allow_negative_numbers = true)]
     priority: i32,
-    /// Issues that have to be closed first
+    /// Issues that must be closed first
     #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = completers::issues())]
     blocked_by: Vec<String>,
-    /// Who is to do it
+    /// The assignee
     #[arg(long)]
     assignee: Option<String>,
-    /// The project it belongs to [default: the one of this folder]
+    /// The project it belongs to [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }

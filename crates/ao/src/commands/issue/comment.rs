@@ -9,7 +9,7 @@ use crate::client::retry::{self, Tries};
 use crate::error::CommandError;
 use crate::ui;
 
-/// Say something on an issue
+/// Comment on an issue
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue comment 42 \"Seen again today\"
@@ -17,7 +17,7 @@ use crate::ui;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// What to say; `-` reads it from stdin
+    /// The comment; `-` reads it from stdin
     #[arg(allow_hyphen_values = true)]
     text: String,
 }

@@ -1,4 +1,4 @@
-//! `ao issue edit`: another title, text, priority, blocker or assignee.
+//! `ao issue edit`.
 
 use ao_api::IssueEdit;
 
@@ -11,8 +11,8 @@ use crate::ui;
 
 /// Change an issue
 ///
-/// With no option, your editor is opened on its title and text: the title in the first line, then an empty line, then the
-/// text, in Markdown.
+/// Without options, opens your editor on its title and text: the title in the first line, then an empty line, then
+/// the text, in Markdown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue edit 42
@@ -22,21 +22,21 @@ use crate::ui;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// Another title
+    /// The new title
     #[arg(long, short)]
     title: Option<String>,
     #[command(flatten)]
     body: Body,
-    /// Higher is done first
+    /// Higher goes first
     #[arg(long, allow_negative_numbers = true)]
     priority: Option<i32>,
-    /// Issues that have to be closed first
+    /// Issues that must be closed first
     #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = completers::issues())]
     blocked_by: Vec<String>,
-    /// Issues that need not be closed first after all
+    /// Issues that no longer block it
     #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = completers::issues())]
     not_blocked_by: Vec<String>,
-    /// Who is to do it
+    /// The assignee
     #[arg(long)]
     assignee: Option<String>,
 }

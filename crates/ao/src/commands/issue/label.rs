@@ -6,7 +6,7 @@ use super::{Which, told};
 use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 
-/// Put labels on an issue, or take them off
+/// Add labels to an issue, or remove them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue label 42 +bug -later
@@ -15,13 +15,13 @@ use crate::error::{CommandError, Kind};
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// `+label` puts it on, `-label` takes it off
+    /// `+label` adds a label, `-label` removes it
     #[arg(allow_hyphen_values = true, value_name = "+LABEL|-LABEL")]
     changes: Vec<String>,
-    /// Labels to put on
+    /// Labels to add
     #[arg(long, value_delimiter = ',', value_name = "LABEL")]
     add: Vec<String>,
-    /// Labels to take off
+    /// Labels to remove
     #[arg(long, value_delimiter = ',', value_name = "LABEL")]
     remove: Vec<String>,
 }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
     for change in typed {
-        // clap takes whatever follows a label for one too.
+        // clap takes everything after a label for a label too.
         if change.starts_with("--") || change == "-p" || change == "-h" {
             let error = format!("`{change}` stands behind a label, where it would be taken for one");
             return Err(CommandError::new(Kind::Config, error)

@@ -10,32 +10,32 @@ use crate::error::CommandError;
 use crate::show::Canvas;
 use crate::{show, ui};
 
-/// More than any list has.
+/// More issues than any list has.
 const ALL: usize = 10_000;
 
-/// List issues, with the sessions that work on them
+/// List issues and the sessions that work on them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue list
   ao issue list --label bug --state all
   ao issue list --free --json | jq -r '.issues[].key'   what nobody works on yet")]
 pub(crate) struct Args {
-    /// Only those in this state
+    /// Only issues in this state
     #[arg(long, short, default_value = "open", value_parser = ["open", "closed", "all"])]
     state: String,
-    /// Only those with all of these labels
+    /// Only issues with all of these labels
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
-    /// Only those of this person
+    /// Only issues of this assignee
     #[arg(long)]
     assignee: Option<String>,
-    /// Only those that nobody works on and nothing blocks
+    /// Only issues without a session and without open blockers
     #[arg(long)]
     free: bool,
-    /// At most so many
+    /// Maximum number of issues
     #[arg(long, default_value_t = 200)]
     limit: usize,
-    /// Only those of this project [default: the one of this folder, or all]
+    /// Only issues of this project [default: the project of the current folder, or all]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
@@ -53,10 +53,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             text: None,
             limit: Some(limit),
         };
-        // Which of them are free is seen only here, and so all of them are needed for it.
+        // The filter for free issues runs here, so it needs all of them.
         let limit = if args.free { ALL } else { args.limit };
         let found = client.issues(&query(&args.state, limit)).await?;
-        // Whoever finds none may want to know that there were some.
+        // If the list is empty, mention closed issues.
         let closed = match found.issues.is_empty() && args.state == "open" && !cx.json() {
             true => client.issues(&query("closed", ALL)).await?.issues.len(),
             false => 0,
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&Issues { issues, warnings })?);
     }
-    // Some issues are not in the list because of these.
+    // Issues with warnings are not in the list.
     for warning in &warnings {
         ui::note(show::plain(warning));
     }

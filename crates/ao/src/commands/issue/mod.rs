@@ -1,4 +1,4 @@
-//! `ao issue`: what there is to do.
+//! `ao issue`: issues of the trackers.
 
 mod add;
 mod comment;
@@ -18,10 +18,10 @@ use crate::client::project_choice::project_of_issue;
 use crate::error::CommandError;
 use crate::{show as look, ui};
 
-/// Write down, read, change and bring in issues
+/// Create, read, change and import issues
 ///
-/// They are kept by the project's tracker; without a service, by ao itself. An issue is named by its number (42 or #42), or
-/// with its project (my-app#42).
+/// Issues live in the project's tracker; without one, ao keeps them itself. Name an issue by its number (42 or #42),
+/// or with its project (my-app#42).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue add \"Login forgets the user\" --label bug --priority 2
@@ -63,19 +63,19 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// Which issue is meant.
+/// An issue named on the command line.
 #[derive(Debug, Clone, clap::Args)]
 struct Which {
     /// The issue: 42, #42 or my-app#42
     #[arg(add = completers::issues())]
     issue: String,
-    /// The project it belongs to [default: the one of this folder]
+    /// The project it belongs to [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
 impl Which {
-    /// The issue with the project it is looked for in.
+    /// Returns the project to look in, unless the name includes it.
     async fn project(&self, client: &Client) -> Result<Option<String>, CommandError> {
         project_of_issue(client, &self.issue, self.project.as_deref()).await
     }
@@ -85,7 +85,7 @@ impl Which {
     }
 }
 
-/// Tells how an issue stands after something was done with it.
+/// Prints an issue after a change.
 fn told(issue: &ApiReply<Issue>, done: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::raw(issue.json())?);

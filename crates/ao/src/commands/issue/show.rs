@@ -7,7 +7,7 @@ use crate::error::CommandError;
 use crate::show::{Canvas, pager};
 use crate::{show, ui};
 
-/// Show an issue with what was said on it
+/// Show an issue with its comments
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue show 42
@@ -15,7 +15,7 @@ use crate::{show, ui};
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// Do not use a pager, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
 }

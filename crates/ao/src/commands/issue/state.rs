@@ -15,12 +15,12 @@ use crate::error::CommandError;
 pub(crate) struct CloseArgs {
     #[command(flatten)]
     which: Which,
-    /// Say this on it first
+    /// Add this comment first
     #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
     comment: Option<String>,
 }
 
-/// Open a closed issue again
+/// Reopen a closed issue
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue reopen 42
@@ -28,7 +28,7 @@ pub(crate) struct CloseArgs {
 pub(crate) struct ReopenArgs {
     #[command(flatten)]
     which: Which,
-    /// Say this on it first
+    /// Add this comment first
     #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
     comment: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! A case of a policy as the pull request that it stands for, and how what came out differs from what was expected.
+//! Test cases of a policy: builds the pull request of a case and compares the verdict with the expected one.
 
 use ao_config::policy::at;
 use ao_config::shape::{CaseCheck, CaseExpected, CaseGiven, CaseVerdict};
@@ -9,9 +9,9 @@ use ao_core::pull::{
 };
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 
-/// What a policy says of a case.
+/// Returns the policy's verdict on a case.
 pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> Verdict {
-    // A case that says nothing of time comes out the same on every day.
+    // A case without a time gives the same result on every day.
     let now = given.at.as_deref().and_then(|text| at(text).ok()).unwrap_or_else(|| policy.unfrozen_from(now));
     let mut facts = facts(given, now);
     facts.checks = checks(policy, given);
@@ -26,7 +26,7 @@ pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> Verd
     judge(policy, &Case { pull: &pull, makers: maker.as_slice(), maker_known: true, now, broken: None })
 }
 
-/// What is expected and did not come out, each in a sentence.
+/// Returns the expectations that were not met, each as a sentence.
 pub(super) fn unmet(expected: &CaseExpected, verdict: &Verdict) -> Vec<String> {
     let mut unmet = vec![];
     let word = |allowed: bool| if allowed { "allowed" } else { "refused" };
@@ -176,7 +176,7 @@ fn thread(n: usize, path: &str) -> ThreadFacts {
     }
 }
 
-/// The diff that adds the lines of a case.
+/// Builds the diff that adds the lines of a case.
 fn diff(given: &CaseGiven) -> String {
     let file = |(file, text): (&String, &String)| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
@@ -189,7 +189,7 @@ fn diff(given: &CaseGiven) -> String {
 mod tests {
     use super::*;
 
-    /// A case comes out the same on a Saturday, unless it says that it is about one.
+    /// A case gives the same result on a Saturday, unless it is about one.
     #[test]
     fn what_a_case_leaves_out_stands_in_nobodys_way() {
         let text = "approvals: 0\nrequiredChecks: [unit]\n\

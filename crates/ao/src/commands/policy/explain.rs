@@ -1,4 +1,4 @@
-//! `ao policy explain`: every rule, whether it holds, from what, and what to do.
+//! `ao policy explain`: the verdict on a pull request, rule by rule.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::error::CommandError;
 use crate::show::plain;
 use crate::ui;
 
-/// Show what the policy says of a pull request: every rule, its evidence, and what to do next
+/// Show the policy's verdict on a pull request: every rule, its evidence, and what to do next
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao policy explain 7

@@ -1,4 +1,4 @@
-//! `ao policy show`: the policy that counts, and who has said what of it.
+//! `ao policy show`: the policy in force, and the source of each rule.
 
 use ao_api::{PolicyField, PolicyShown};
 use serde_json::Value;
@@ -10,16 +10,16 @@ use crate::error::CommandError;
 use crate::show::{Canvas, Cell, Column, Table, plain};
 use crate::ui;
 
-/// Show the policy that counts in a project, and who has said what of it
+/// Show the policy in force, and where each rule comes from
 ///
-/// It is read from the tip of the base branch, and put together with `policy` of the project. A file that cannot be read is
-/// told of; until it is mended, nothing is merged by it.
+/// The policy is read from the tip of the base branch and combined with `policy` of the project. If the file cannot
+/// be read, the error is shown, and nothing is merged until it is fixed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao policy show
   ao policy show --project my-app --json")]
 pub(crate) struct Args {
-    /// The project [default: the one of this folder]
+    /// The project [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }

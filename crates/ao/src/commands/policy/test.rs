@@ -1,4 +1,4 @@
-//! `ao policy test`: tries a policy on the cases beside it.
+//! `ao policy test`: runs the test cases of a policy.
 
 use ao_config::policy::{Said, in_force, read_cases, read_policy};
 use ao_config::read_file;
@@ -16,10 +16,10 @@ use crate::error::{CommandError, Kind};
 use crate::show::plain;
 use crate::ui;
 
-/// Try a policy on the cases beside it, without a daemon
+/// Run the test cases of a policy, without a daemon
 ///
-/// The cases of `.ao/policy.yaml` are in `.ao/policy.test.yaml`: what is given, and what is expected of it. Ends with 1 if a
-/// case comes out otherwise, and with 2 if a file is wrong.
+/// The cases of `.ao/policy.yaml` are in `.ao/policy.test.yaml`: a pull request, and the expected verdict. Exits with
+/// 1 if a case fails, and with 2 if a file is invalid.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao policy test
@@ -28,7 +28,7 @@ use crate::ui;
 pub(crate) struct Args {
     /// The policy [default: .ao/policy.yaml of this repository]
     file: Option<Utf8PathBuf>,
-    /// The cases [default: policy.test.yaml beside the policy]
+    /// The test cases [default: policy.test.yaml beside the policy]
     #[arg(long)]
     cases: Option<Utf8PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `ao pr checks`: how the checks of a pull request stand.
+//! `ao pr checks`: the checks of a pull request.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use crate::show::Canvas;
 use crate::show::check::{is_bad, is_pending};
 use crate::{show, ui};
 
-/// What happens is told by the daemon; this often it is looked at anyway.
+/// Interval of looks, in case an event was missed.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Show how the checks of a pull request stand
+/// Show the checks of a pull request
 ///
-/// Exits with 0 if all have passed, with 18 if one has failed, and with 19 if they are not over.
+/// Exits with 0 if all have passed, with 18 if one has failed, and with 19 if some are still pending.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr checks 7
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_secs(2);
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// Wait until they are over
+    /// Wait until they have ended
     #[arg(long, short)]
     watch: bool,
 }
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         .hint("`--watch` waits for them"))
 }
 
-/// Looks again and again until all runs are over, and tells on stderr what changes.
+/// Waits until all runs have ended, and prints each change to stderr.
 async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, CommandError> {
     let id = first.pull.id.clone();
     let mut told = Watched::default();
@@ -89,14 +89,14 @@ async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, Comma
         }
         match client.pull(ItemName::from(&id)).reply().await {
             Ok(found) => detail = found.value,
-            // Its stream of events says whether it comes back.
+            // The feed of events decides whether the daemon comes back.
             Err(err) if event_watch::is_away(&err) => news.reopen(client, None, err).await?,
             Err(err) => return Err(err.into()),
         }
     }
 }
 
-/// Checks that wait for a conflict to be solved are not worth waiting for.
+/// Returns true if the checks wait for a conflict to be resolved, which could take for ever.
 fn is_blocked(detail: &PullDetail) -> bool {
     detail.pull.checks == "blocked" && !detail.check_runs.iter().any(|run| is_pending(&run.state))
 }

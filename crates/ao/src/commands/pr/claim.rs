@@ -1,4 +1,4 @@
-//! `ao pr claim` and `ao pr release`: which session answers for a pull request.
+//! `ao pr claim` and `ao pr release`: set the session that owns a pull request.
 
 use ao_api::client::{Client, ItemName};
 
@@ -8,9 +8,9 @@ use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::{show, ui};
 
-/// Let a session answer for a pull request
+/// Make a session the owner of a pull request
 ///
-/// It is told of failed checks and of reviews from then on, and its end does not come before the merge.
+/// From then on it receives failed checks and reviews, and does not end before the merge.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr claim 7 my-app-3
@@ -23,7 +23,7 @@ pub(crate) struct ClaimArgs {
     session: Option<String>,
 }
 
-/// Let no session answer for a pull request
+/// Release a pull request from its session
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   ao pr release 7")]
@@ -53,7 +53,7 @@ pub(crate) fn release(args: &ReleaseArgs, cx: &Context) -> Result<(), CommandErr
     })
 }
 
-/// Says who is to answer for a pull request, and tells what came of it.
+/// Sets the owner of a pull request and prints the outcome.
 pub(crate) async fn give(
     client: &Client,
     pull: ItemName<'_>,
@@ -65,7 +65,7 @@ pub(crate) async fn give(
         return Ok(ui::raw(answer.json())?);
     }
     let (title, id) = (ui::TITLE, show::plain(&answer.value.pull.id));
-    // As the daemon calls it now, which may be more than was typed.
+    // The daemon's name for it, which may be longer than what was typed.
     Ok(ui::line(match (&answer.value.pull.session, session) {
         (Some(session), Some(_)) => format!("{} answers for {title}{id}{title:#} now", show::plain(session)),
         (None, Some(typed)) => format!("{} answers for {title}{id}{title:#} now", show::plain(typed)),

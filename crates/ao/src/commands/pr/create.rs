@@ -1,4 +1,4 @@
-//! `ao pr create`: the branch one stands on, proposed.
+//! `ao pr create`: opens a pull request for a branch.
 
 use ao_api::NewPull;
 use ao_api::client::Client;
@@ -14,9 +14,9 @@ use crate::git::branch_proposal::Proposal;
 use crate::repository::Repository;
 use crate::{show, ui};
 
-/// Propose the branch you are on
+/// Open a pull request for the current branch
 ///
-/// The title is that of the newest commit, and the text is made of the commits, unless they are given. Run by an agent in its
+/// By default, the title is that of the newest commit and the text lists the commits. Run by an agent in its
 /// workspace, the pull request belongs to its session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -25,30 +25,30 @@ use crate::{show, ui};
   ao pr create --draft --base my-other-branch   stands on another pull request
   ao pr create --dry-run")]
 pub(crate) struct Args {
-    /// What it does, in one line [default: the title of the newest commit]
+    /// The title [default: the title of the newest commit]
     #[arg(long, short)]
     title: Option<String>,
     #[command(flatten)]
     body: Body,
-    /// The branch to propose [default: the one you are on]
+    /// The branch to merge [default: the current branch]
     #[arg(long, value_name = "BRANCH")]
     head: Option<String>,
-    /// The branch it is for; that of another pull request makes a stack [default: the project's default branch]
+    /// The base branch; the branch of another pull request makes a stack [default: the project's default branch]
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
-    /// It is not to be merged yet
+    /// Open it as a draft, which is not merged
     #[arg(long, short)]
     draft: bool,
-    /// Labels, with commas between them
+    /// Labels, separated by commas
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
-    /// The session that answers for it [default: yours, if you are an agent]
+    /// The session that owns it [default: yours, if you are an agent]
     #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
-    /// Only show what would be proposed
+    /// Only show what would be opened
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// The project it belongs to [default: the one of this folder]
+    /// The project it belongs to [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         if args.dry_run {
             return dry(&new, &proposal, cx);
         }
-        // The one that is open for these branches is found again, so this one needs no mark.
+        // Opening a pull request twice finds the first one, so this call needs no key.
         let answer = Tries::default().call(async || client.open_pull(&new).reply().await).await?;
         if cx.json() {
             return Ok(ui::raw(answer.json())?);
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// What would be proposed, as far as it can be known here.
+/// Returns what would be opened, as far as it is known here.
 async fn proposed(
     args: &Args,
     client: &Client,
@@ -98,10 +98,10 @@ async fn proposed(
     })?;
     let folder = Utf8PathBuf::from_path_buf(folder)
         .map_err(|folder| CommandError::new(Kind::User, format!("`{}` is not UTF-8", folder.display())))?;
-    // Says what is wrong with a folder that is no checkout.
+    // Reports why a folder is no checkout.
     Repository::at(&folder).await?;
     let named = match (&args.session, &args.project) {
-        // A session says which project it is of.
+        // A session determines its project.
         (Some(_), None) => project_or_all(client, None).await?,
         (_, named) => project(client, named.as_deref()).await?,
     };

@@ -1,4 +1,4 @@
-//! `ao pr diff`: what a pull request changes.
+//! `ao pr diff`: the changes of a pull request.
 
 use std::io::{IsTerminal, Write};
 
@@ -11,11 +11,10 @@ use crate::show::diff::{Drawn, draw, names, parse, safe_lines, stat};
 use crate::show::{Canvas, pager};
 use crate::ui;
 
-/// Show what a pull request changes
+/// Show the changes of a pull request
 ///
-/// On a terminal with numbers of lines and the changed words marked, and through a pager if it is long; control characters
-/// are written out, and so is whatever would turn the order of letters round. Elsewhere it is a plain diff that
-/// `git apply` understands.
+/// On a terminal, numbers the lines, highlights the changed words, and uses a pager if the diff is long. Control and
+/// bidirectional characters are written out. Elsewhere prints a plain diff that `git apply` accepts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr diff 7
@@ -25,22 +24,22 @@ use crate::ui;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// As git writes it, on a terminal too
+    /// Print the plain diff, on a terminal too
     #[arg(long, conflicts_with_all = ["stat", "name_only", "comments"])]
     patch: bool,
-    /// Only how much changed in which file
+    /// Only show how much changed in each file
     #[arg(long, conflicts_with = "name_only")]
     stat: bool,
-    /// Only the paths that changed
+    /// Only show the changed paths
     #[arg(long)]
     name_only: bool,
-    /// With the open threads at their lines
+    /// Show the open review threads at their lines
     #[arg(long)]
     comments: bool,
-    /// With the resolved threads too
+    /// Show resolved threads too
     #[arg(long, requires = "comments")]
     all: bool,
-    /// Do not use a pager, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
 }
@@ -93,7 +92,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     Ok(pager::show(&draw(&files, Drawn { threads: &threads, canvas }), !args.no_pager)?)
 }
 
-/// The diff itself: byte for byte to a program, and to a person with nothing in it that steers.
+/// Writes the diff itself: unchanged to a program, and without control characters to a person.
 fn plain(diff: &Diff, for_person: bool, args: &Args) -> Result<(), CommandError> {
     if for_person {
         return Ok(pager::show(&safe_lines(&diff.diff), !args.no_pager)?);
@@ -101,7 +100,7 @@ fn plain(diff: &Diff, for_person: bool, args: &Args) -> Result<(), CommandError>
     let mut out = std::io::stdout().lock();
     out.write_all(diff.diff.as_bytes())?;
     out.flush()?;
-    // Whoever applies half of a change must not take it for all of it.
+    // A truncated diff must not be taken for the whole change.
     match diff.cut {
         true => {
             Err(CommandError::new(Kind::User, "the diff is too long, and only its beginning was printed")

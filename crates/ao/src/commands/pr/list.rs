@@ -10,7 +10,7 @@ use crate::error::CommandError;
 use crate::show::Canvas;
 use crate::{show, ui};
 
-/// List pull requests, the newest first
+/// List pull requests, newest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr list
@@ -18,22 +18,22 @@ use crate::{show, ui};
   ao pr list --session my-app-3
   ao pr list --json | jq -r '.pulls[] | select(.checks == \"failed\") | .id'")]
 pub(crate) struct Args {
-    /// Only those in this state
+    /// Only pull requests in this state
     #[arg(long, default_value = "open", value_parser = ["open", "merged", "closed", "all"])]
     state: String,
-    /// Only those that this session answers for
+    /// Only pull requests that this session owns
     #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
-    /// Only those of this author
+    /// Only pull requests by this author
     #[arg(long)]
     author: Option<String>,
-    /// Only those with all of these labels
+    /// Only pull requests with all of these labels
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
-    /// At most so many
+    /// Maximum number of pull requests
     #[arg(long, default_value_t = 30)]
     limit: usize,
-    /// Only those of this project [default: the one of this folder, or all]
+    /// Only pull requests of this project [default: the project of the current folder, or all]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 impl Args {
-    /// Sessions are left to the daemon: a beginning of a name, or an id, names one too.
+    /// The daemon matches sessions, because a prefix or an id names one too.
     fn wants(&self, pull: &Pull) -> bool {
         (self.state == "all" || self.state == pull.state)
             && self.author.as_ref().is_none_or(|author| *author == pull.author.login)

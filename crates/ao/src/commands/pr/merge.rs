@@ -1,4 +1,4 @@
-//! `ao pr merge`: what was proposed becomes part of its base.
+//! `ao pr merge`: merges a pull request into its base.
 
 use std::time::Duration;
 
@@ -14,13 +14,14 @@ use crate::commands::queue::enqueue;
 use crate::error::{CommandError, Kind};
 use crate::{show, ui};
 
-/// Between two looks at how far its checks are.
+/// Interval of looks at the progress of its checks.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Merge a pull request
 ///
-/// What would land is tested first, which can take as long as its checks do. Only the head that is named is merged, or the
-/// one that it has now: commits that come meanwhile are not merged unseen. Exits with 20 if something stands in the way.
+/// The result is tested before it lands, which can take as long as its checks do. Only the named head is merged, or
+/// the current one: commits that are pushed meanwhile are not merged unseen. Exits with 20 if the pull request may
+/// not be merged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr merge 7
@@ -31,31 +32,32 @@ const LOOK: Duration = Duration::from_secs(2);
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// As one commit
+    /// Squash it into one commit
     #[arg(long, group = "strategy")]
     squash: bool,
-    /// With a commit that joins both
+    /// Create a merge commit
     #[arg(long, group = "strategy")]
     merge: bool,
-    /// With its commits put on top of the base
+    /// Rebase its commits onto the base
     #[arg(long, group = "strategy")]
     rebase: bool,
-    /// Only if this is its head [default: the head as it is now]
+    /// Merge only if this is its head [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
     /// Delete its branch afterwards
     #[arg(long, short)]
     delete_branch: bool,
-    /// Keep its branch, though the configuration deletes those of merged ones
+    /// Keep its branch, even if the configuration deletes merged branches
     #[arg(long, conflicts_with = "delete_branch")]
     keep_branch: bool,
-    /// Although a required check has not passed, or somebody asked for changes
+    /// Merge even if a required check has not passed or changes were requested
     #[arg(long)]
     anyway: bool,
-    /// By way of the merge queue: it lands when its turn comes and it is green then [default where `mergeQueue` is configured]
+    /// Add it to the merge queue: it lands when its turn comes and it is green [default if `mergeQueue` is
+    /// configured]
     #[arg(long, conflicts_with_all = ["strategy", "delete_branch", "keep_branch", "anyway"])]
     queue: bool,
-    /// At once, though there is a merge queue
+    /// Merge it at once, ahead of the merge queue
     #[arg(long, conflicts_with = "queue")]
     now: bool,
 }
@@ -111,14 +113,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Whether the project says how its merge queue goes about it.
+/// Returns true if the project configures its merge queue.
 async fn has_queue(client: &Client, project: &str) -> bool {
     let queues = client.queues(Some(project)).await;
     queues.is_ok_and(|queues| queues.queues.iter().any(|queue| queue.configured))
 }
 
 impl Args {
-    /// Whether it was said how it is to be merged, which the queue decides for itself.
+    /// Returns true if an option was given that the queue would decide by itself.
     fn is_at_once(&self) -> bool {
         self.now || self.anyway || self.strategy().is_some() || self.delete_branch || self.keep_branch
     }
@@ -133,14 +135,14 @@ impl Args {
     }
 }
 
-/// Tells on stderr how far the checks are, for as long as the merge takes.
+/// Prints the progress of the checks to stderr, as long as the merge takes.
 async fn told_meanwhile(client: &Client, id: &str) -> std::convert::Infallible {
     let mut told = Watched::default();
-    // A merge that is done at once has nothing to tell.
+    // A merge that is done at once has no progress.
     sleep(LOOK).await;
     ui::note(format_args!("what would land is being tested; Ctrl-C leaves, and the daemon goes on"));
     loop {
-        // What is wrong with the pull request is told by the merge itself.
+        // The merge itself reports problems with the pull request.
         if let Ok(detail) = client.pull(id).await {
             told.tell(&detail.check_runs);
         }
@@ -148,7 +150,7 @@ async fn told_meanwhile(client: &Client, id: &str) -> std::convert::Infallible {
     }
 }
 
-/// What stands in the way has an exit code of its own, so that scripts can tell it from a mistake.
+/// Converts a refusal, with an exit code of its own, so that scripts can distinguish it from a mistake.
 pub(in crate::commands) fn refused(err: ClientError, id: &str) -> CommandError {
     let in_the_way =
         matches!(&err, ClientError::Refused(problem) if matches!(problem.status, 409 | 412 | 422 | 423));

@@ -1,4 +1,4 @@
-//! `ao pr`: what is proposed, what is said of it, and what becomes of it.
+//! `ao pr`: pull requests, from opening to merging.
 
 mod checks;
 pub(super) mod claim;
@@ -22,9 +22,9 @@ use crate::error::CommandError;
 pub(super) use self::merge::refused;
 pub(super) use self::review::pinned;
 
-/// Propose, read, review and merge changes
+/// Open, read, review and merge pull requests
 ///
-/// Pull requests are kept by the project's forge; without a service, by ao itself. One is named by its number (7 or !7), or
+/// Pull requests live on the project's forge; without one, ao keeps them itself. Name one by its number (7 or !7), or
 /// with its project (my-app!7).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -85,13 +85,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// Which pull request is meant.
+/// A pull request named on the command line.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::commands) struct Which {
     /// The pull request: 7, !7 or my-app!7
     #[arg(value_name = "PR", add = completers::pulls())]
     pull: String,
-    /// The project it belongs to [default: the one of this folder]
+    /// The project it belongs to [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
@@ -101,12 +101,12 @@ impl Which {
         Which { pull, project }
     }
 
-    /// As it was typed.
+    /// Returns the name as typed.
     pub(in crate::commands) fn typed(&self) -> &str {
         &self.pull
     }
 
-    /// The project it is looked for in, if its name does not say that.
+    /// Returns the project to look in, unless the name includes it.
     pub(in crate::commands) async fn project(&self, client: &Client) -> Result<Option<String>, CommandError> {
         project_of_pull(client, &self.pull, self.project.as_deref()).await
     }
@@ -115,7 +115,7 @@ impl Which {
         ItemName { name: &self.pull, project }
     }
 
-    /// As it was typed, with the sign that tells it from an issue.
+    /// Returns the name as typed, with the `!` that marks a pull request.
     pub(in crate::commands) fn name(&self) -> String {
         let is_number = self.pull.bytes().all(|byte| byte.is_ascii_digit());
         if is_number { format!("!{}", self.pull) } else { self.pull.clone() }

@@ -1,4 +1,4 @@
-//! A place in the files of a pull request, as people type it.
+//! A place in the files of a pull request, as typed.
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub(super) struct Place {
     pub(super) path: String,
     pub(super) line: Option<u32>,
-    /// The line is in the file as it was before.
+    /// The line is one of the file before the change.
     pub(super) old: bool,
 }
 
@@ -27,7 +27,7 @@ impl FromStr for Place {
             Some((rest, "new")) => (rest, false),
             _ => (typed, false),
         };
-        // A colon may be part of a name; only a number behind it makes it a line.
+        // A colon may be part of a name; only a number after it makes it a line.
         let line = rest.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
         Ok(match line {
             Some((path, line)) if !path.is_empty() && line > 0 => {

@@ -1,6 +1,7 @@
-//! `ao pr review`, `ao pr approve` and `ao pr request-changes`: a verdict, with findings at their lines.
+//! `ao pr review`, `ao pr approve` and `ao pr request-changes`: a verdict, with comments on lines.
 //!
-//! A review is of the head that was looked at. If commits have come since, it is refused: nobody approves what nobody saw.
+//! A review is for the head that was read. It is refused if commits were pushed since, so that unseen commits are not
+//! approved.
 
 use ao_api::client::ItemName;
 use ao_api::{NewReview, NewReviewComment};
@@ -14,7 +15,7 @@ use crate::client::retry::{self, Tries};
 use crate::error::{CommandError, Kind};
 use crate::{show, ui};
 
-/// Review a pull request, with findings at their lines
+/// Review a pull request, with comments on lines
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr review 7 --comment -b \"Two small things\" --at src/main.rs:12 \"Name it\" --at src/a.rs:3:old \"Why gone?\"
@@ -23,24 +24,24 @@ use crate::{show, ui};
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// It can be merged
+    /// Approve it
     #[arg(long, group = "verdict")]
     approve: bool,
-    /// It cannot be merged so
+    /// Request changes
     #[arg(long, group = "verdict")]
     request_changes: bool,
-    /// No verdict, only words
+    /// Comment without a verdict
     #[arg(long, group = "verdict")]
     comment: bool,
     #[command(flatten)]
     body: Body,
-    /// Say something at a line; `:old` behind it means the line before the change
+    /// Comment on a line; `:old` after it means the line before the change
     #[arg(long, num_args = 2, value_names = ["PATH:LINE", "TEXT"], allow_hyphen_values = true)]
     at: Vec<String>,
-    /// Findings from a file: a JSON array of {path, line, side, body}; `-` is stdin
+    /// Read comments from a file: a JSON array of {path, line, side, body}; `-` is stdin
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<Utf8PathBuf>,
-    /// The commit that was read [default: the head as it is now]
+    /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
 }
@@ -55,12 +56,12 @@ pub(crate) struct ApproveArgs {
     which: Which,
     #[command(flatten)]
     body: Body,
-    /// The commit that was read [default: the head as it is now]
+    /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
 }
 
-/// Say what has to change before a pull request is merged
+/// Request changes to a pull request
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr request-changes 7 -b \"The parser needs tests\"
@@ -70,7 +71,7 @@ pub(crate) struct RequestArgs {
     which: Which,
     #[command(flatten)]
     body: Body,
-    /// The commit that was read [default: the head as it is now]
+    /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
 }
@@ -144,7 +145,7 @@ fn give(which: &Which, head: Option<&str>, mut review: NewReview, cx: &Context) 
     })
 }
 
-/// The commit that is meant, in full if a beginning of it was typed.
+/// Returns the full commit for a typed prefix.
 pub(in crate::commands) fn pinned(typed: Option<&str>, head: &str) -> String {
     match typed {
         Some(typed) if typed.len() < 4 || !head.starts_with(&typed.to_ascii_lowercase()) => typed.to_owned(),
@@ -152,7 +153,7 @@ pub(in crate::commands) fn pinned(typed: Option<&str>, head: &str) -> String {
     }
 }
 
-/// Places and texts, as they alternate on the command line.
+/// Parses places and texts, which alternate on the command line.
 fn at_places(typed: &[String]) -> Result<Vec<NewReviewComment>, CommandError> {
     let comment = |pair: &[String]| {
         let Ok(place) = pair[0].parse::<Place>();

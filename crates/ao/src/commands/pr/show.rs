@@ -7,7 +7,7 @@ use crate::error::CommandError;
 use crate::show::{Canvas, Parts, pager};
 use crate::{show, ui};
 
-/// Show a pull request: how it stands, its commits, checks, reviews and threads
+/// Show a pull request: its state, commits, checks, reviews and threads
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr show 7
@@ -16,13 +16,13 @@ use crate::{show, ui};
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// Only reviews and threads
+    /// Only show reviews and threads
     #[arg(long)]
     comments: bool,
-    /// Resolved threads and the words of stale reviews too
+    /// Show resolved threads and the text of stale reviews too
     #[arg(long)]
     all: bool,
-    /// Do not use a pager, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
 }

@@ -9,7 +9,7 @@ use crate::cli::text_input::{self, Body, Form};
 use crate::error::{CommandError, Kind};
 use crate::{show, ui};
 
-/// Say that a draft can be merged
+/// Mark a draft as ready to be merged
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr ready 7
@@ -17,12 +17,12 @@ use crate::{show, ui};
 pub(crate) struct ReadyArgs {
     #[command(flatten)]
     which: Which,
-    /// It is a draft after all
+    /// Turn it back into a draft
     #[arg(long)]
     undo: bool,
 }
 
-/// Close a pull request without a merge
+/// Close a pull request without merging it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr close 7
@@ -30,12 +30,12 @@ pub(crate) struct ReadyArgs {
 pub(crate) struct CloseArgs {
     #[command(flatten)]
     which: Which,
-    /// Say this on it first
+    /// Add this comment first
     #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
     comment: Option<String>,
 }
 
-/// Open a closed pull request again
+/// Reopen a closed pull request
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   ao pr reopen 7")]
@@ -46,8 +46,8 @@ pub(crate) struct ReopenArgs {
 
 /// Change the title, the text, the base or the labels of a pull request
 ///
-/// With no option, your editor is opened on its title and text: the title in the first line, then an empty line, then the
-/// text, in Markdown.
+/// Without options, opens your editor on its title and text: the title in the first line, then an empty line, then
+/// the text, in Markdown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr edit 7
@@ -56,18 +56,18 @@ pub(crate) struct ReopenArgs {
 pub(crate) struct EditArgs {
     #[command(flatten)]
     which: Which,
-    /// Another title
+    /// The new title
     #[arg(long, short)]
     title: Option<String>,
     #[command(flatten)]
     body: Body,
-    /// Another branch that it is for
+    /// The new base branch
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
-    /// Labels to put on
+    /// Labels to add
     #[arg(long, value_delimiter = ',', value_name = "LABEL")]
     add_label: Vec<String>,
-    /// Labels to take off
+    /// Labels to remove
     #[arg(long, value_delimiter = ',', value_name = "LABEL")]
     remove_label: Vec<String>,
 }
@@ -143,7 +143,7 @@ async fn changed(
     Ok(client.edit_pull(which.named(project.as_deref()), edit).reply().await?)
 }
 
-/// Tells how a pull request stands after something was done with it.
+/// Prints a pull request after a change.
 fn told(pull: &ApiReply<PullDetail>, done: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::raw(pull.json())?);

@@ -1,4 +1,4 @@
-//! `ao pr comment`, `ao pr reply` and `ao pr resolve`. What was said can be said otherwise.
+//! `ao pr comment`, `ao pr reply` and `ao pr resolve`.
 
 use ao_api::NewComment;
 use ao_api::client::ItemName;
@@ -11,7 +11,7 @@ use crate::client::retry::{self, Tries};
 use crate::error::CommandError;
 use crate::{show, ui};
 
-/// Say something on a pull request: on the whole, on a file, or at a line
+/// Comment on a pull request, a file or a line
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr comment 7 \"Nice\"
@@ -22,21 +22,21 @@ use crate::{show, ui};
 pub(crate) struct CommentArgs {
     #[command(flatten)]
     which: Which,
-    /// What to say; `-` reads it from stdin
+    /// The comment; `-` reads it from stdin
     #[arg(allow_hyphen_values = true)]
     text: String,
-    /// Where: a path, with a line or without
+    /// The file to comment on, optionally with a line
     #[arg(long, value_name = "PATH[:LINE]")]
     at: Option<Place>,
-    /// The line is meant as it was before the change
+    /// The line is one of the file before the change
     #[arg(long, requires = "at")]
     old: bool,
-    /// Say it instead of what this comment or review says, as `ao pr show` names it: c3, r1
+    /// Replace the text of this comment or review, by its id in `ao pr show`: c3, r1
     #[arg(long, value_name = "COMMENT", conflicts_with_all = ["at", "old"])]
     edit: Option<String>,
 }
 
-/// Answer in a thread of a pull request
+/// Reply to a review thread
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr reply 7 t3 \"Done\"
@@ -45,17 +45,17 @@ pub(crate) struct CommentArgs {
 pub(crate) struct ReplyArgs {
     #[command(flatten)]
     which: Which,
-    /// The thread, or a comment in it, as `ao pr show` or a message names it: t3, c5
+    /// The thread, or a comment in it, by its id in `ao pr show` or in a message: t3, c5
     thread: String,
-    /// What to say; `-` reads it from stdin
+    /// The reply; `-` reads it from stdin
     #[arg(allow_hyphen_values = true)]
     text: String,
-    /// The thread is done with
+    /// Resolve the thread as well
     #[arg(long)]
     resolve: bool,
 }
 
-/// Say that threads of a pull request are done with
+/// Resolve review threads
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr resolve 7 t3 t4
@@ -63,10 +63,10 @@ pub(crate) struct ReplyArgs {
 pub(crate) struct ResolveArgs {
     #[command(flatten)]
     which: Which,
-    /// The threads, or comments in them, as `ao pr show` or a message names them: t3, c5
+    /// The threads, or comments in them, by their ids in `ao pr show` or in a message: t3, c5
     #[arg(required = true, value_name = "THREAD")]
     threads: Vec<String>,
-    /// They are not done with after all
+    /// Reopen the threads
     #[arg(long)]
     undo: bool,
 }

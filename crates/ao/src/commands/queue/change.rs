@@ -1,4 +1,4 @@
-//! What people have to say about what is going to land.
+//! Changes to a merge queue.
 
 use ao_api::client::{ApiReply, Client};
 use ao_api::{MergeQueue, QueuePause, QueueWish};
@@ -10,10 +10,9 @@ use crate::commands::pr::Which;
 use crate::error::{CommandError, Kind};
 use crate::{show, ui};
 
-/// Queue a pull request
+/// Add a pull request to the queue
 ///
-/// It has to be approved and green, as the policy says, and is judged again before it lands. Exits with 20 if it may not be
-/// merged.
+/// The policy must allow it, and is checked again before it lands. Exits with 20 if it may not be merged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AddArgs {
     #[command(flatten)]
@@ -23,18 +22,18 @@ pub(crate) struct AddArgs {
     priority: i32,
 }
 
-/// Take a pull request out of the queue
+/// Remove a pull request from the queue
 ///
-/// What was tested together with it, or on top of it, is tested anew.
+/// Entries that were tested with it or on top of it are tested again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RemoveArgs {
     #[command(flatten)]
     which: Which,
 }
 
-/// Say how urgent a pull request is
+/// Set the priority of a pull request
 ///
-/// What is in work already is not overtaken.
+/// Entries that are being tested are not overtaken.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PriorityArgs {
     /// The pull request: 7, !7 or my-app!7
@@ -43,27 +42,27 @@ pub(crate) struct PriorityArgs {
     /// Higher goes first
     #[arg(value_name = "N", allow_negative_numbers = true)]
     priority: i32,
-    /// The project it belongs to [default: the one of this folder]
+    /// The project it belongs to [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// Start nothing new in a queue
+/// Pause a queue
 ///
-/// What is under way is heard out, and nothing lands until `ao queue resume`.
+/// Running tests finish, and nothing lands until `ao queue resume`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PauseArgs {
-    /// Why, for whoever looks at it
+    /// The reason, shown to others
     why: Option<String>,
-    /// The project [default: the one of this folder]
+    /// The project [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// Let a queue go on
+/// Resume a queue
 #[derive(Debug, clap::Args)]
 pub(crate) struct ResumeArgs {
-    /// The project [default: the one of this folder]
+    /// The project [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
@@ -80,7 +79,7 @@ pub(super) fn add(args: &AddArgs, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Queues a pull request. What stands in the way has an exit code of its own.
+/// Adds a pull request to its queue. A refusal has an exit code of its own.
 pub(crate) async fn enqueue(
     client: &Client,
     pull: &str,

@@ -1,4 +1,4 @@
-//! `ao queue list`: what is going to land.
+//! `ao queue list`: the entries of merge queues.
 
 use crate::cli::completers;
 use crate::cli::context::Context;
@@ -6,14 +6,14 @@ use crate::error::CommandError;
 use crate::show::Canvas;
 use crate::{show, ui};
 
-/// List what is going to land, in its order, with what each is tested on and waits for
+/// List the merge queue in order, with the base that each entry is tested on and what it waits for
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao queue list
   ao queue list --project my-app
   ao queue list --json | jq -r '.queues[].entries[] | select(.state == \"held\") | .id'")]
 pub(crate) struct ListArgs {
-    /// Only that of this project [default: all]
+    /// Only the queue of this project [default: all]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `ao reactions list`: what is done about each kind of thing that happens.
+//! `ao reactions list`: the reaction to each kind of event.
 
 use ao_api::Reaction;
 
@@ -9,20 +9,20 @@ use crate::error::CommandError;
 use crate::show::{Canvas, Cell, Column, Table};
 use crate::{show, ui};
 
-/// List what is done about each kind of thing that happens, and where that was said
+/// List the reaction to each kind of event, and where it is configured
 ///
-/// The last column tells what is not as by default: `top` is the beginning of the configuration, then a project's own word,
-/// then an agent's. Events of your own stand at the end.
+/// The last column shows what differs from the default: `top` is the top level of the configuration, followed by the
+/// project's settings and the agent's. Custom events are at the end.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao reactions list
   ao reactions list --project my-app --agent frontend-specialist
   ao reactions list --json | jq '.reactions[] | select(.auto and .action == \"merge\")'")]
 pub(crate) struct Args {
-    /// What holds for this project [default: the one of this folder]
+    /// The reactions of this project [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// What holds for this agent, by its name or that of a specialist
+    /// The reactions of this agent, by its name or that of a specialist
     #[arg(long)]
     agent: Option<String>,
 }

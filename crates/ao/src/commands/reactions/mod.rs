@@ -1,4 +1,4 @@
-//! `ao reactions`: what is done when something happens.
+//! `ao reactions`: the configured responses to events.
 
 mod list;
 mod test;
@@ -9,10 +9,10 @@ use crate::cli::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::show::{Canvas, plain};
 
-/// Show what is done when something happens, and try it without doing it
+/// Show reactions to events, and test them
 ///
-/// What is done is configured under `reactions`: at the top, for a project, and for an agent, each laid over the one before
-/// field by field.
+/// Reactions are configured under `reactions`: at the top level, for a project, and for an agent. Each overrides the
+/// one before, field by field.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao reactions list
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// What was typed as data: JSON objects, or `key=value` with JSON or a text behind the sign. Later ones count.
+/// Parses data arguments: JSON objects, or `key=value` with JSON or text after the sign. Later ones override earlier
+/// ones.
 pub(super) fn data(typed: &[String]) -> Result<serde_json::Map<String, serde_json::Value>, CommandError> {
     let mut data = serde_json::Map::new();
     for one in typed {
@@ -60,7 +61,7 @@ pub(super) fn data(typed: &[String]) -> Result<serde_json::Map<String, serde_jso
     Ok(data)
 }
 
-/// What was done, or would be, for people: a line each, with what is said below it.
+/// Renders steps for people: one line each, with messages below.
 pub(super) fn told(steps: &[ReactionStep], canvas: Canvas) -> String {
     let mut lines = String::new();
     for step in steps {

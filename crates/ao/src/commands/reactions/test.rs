@@ -1,4 +1,4 @@
-//! `ao reactions test`: what would be done, and why, without doing it.
+//! `ao reactions test`: the reaction to an event and its reason, without running it.
 
 use std::fmt::Write;
 
@@ -13,11 +13,11 @@ use crate::error::CommandError;
 use crate::show::{Canvas, plain};
 use crate::ui;
 
-/// Show what would be done if something happened now, and why; nothing is done
+/// Show the reaction to an event and the reason, without running it
 ///
-/// If the thing is there now, such as a failed check of the pull request, it is what the words are made of; if not, they
-/// are made of an example. `--json` tells all: the reaction with where each word of it was said, the condition with the
-/// values it was judged by, the steps in order, what holds the agent back, and who would be asked next and when.
+/// If the event applies now, such as a failed check of the pull request, messages are made from it; otherwise from an
+/// example. `--json` shows everything: the reaction with the source of each setting, the condition with the values it
+/// was evaluated with, the steps in order, what holds the agent back, and the next escalation and its time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao reactions test ci-failed --pr 7
@@ -25,24 +25,24 @@ use crate::ui;
   ao reactions test label-added --pr 7 --label needs-tests
   ao reactions test deploy-failed --session my-app-3 --data env=production --json | jq .steps")]
 pub(crate) struct Args {
-    /// What would happen: `ci-failed`, `label-added`, or an event of your own
+    /// The event: `ci-failed`, `label-added`, or a custom one
     event: String,
-    /// To which session
+    /// The session it happens to
     #[arg(long, add = completers::sessions(), conflicts_with = "pr")]
     session: Option<String>,
-    /// To which pull request: `7`, `my-app!7`, a branch
+    /// The pull request it happens to: `7`, `my-app!7`, a branch
     #[arg(long, value_name = "PR", alias = "pull", add = completers::pulls())]
     pr: Option<String>,
-    /// To which project, or the one of the pull request [default: the one of this folder]
+    /// The project it happens to, or of the pull request [default: the project of the current folder]
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// Which label, for `label-added`
+    /// The label, for `label-added`
     #[arg(long)]
     label: Option<String>,
-    /// What an event of your own is told with: `key=value`, or a JSON object
+    /// The data of a custom event: `key=value`, or a JSON object
     #[arg(long, value_name = "KEY=VALUE|JSON")]
     data: Vec<String>,
-    /// What would have to be known about it
+    /// The details of the event
     #[arg(long)]
     detail: Option<String>,
 }
@@ -105,7 +105,7 @@ fn shown(tested: &ReactionTested, canvas: Canvas) -> String {
     text
 }
 
-/// The values of the names that an expression speaks of.
+/// Returns the values of the names that an expression uses.
 fn used(expression: &str, values: &Value) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = vec![];
     let names = expression.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.')));

@@ -1,4 +1,4 @@
-//! `ao session kill`: the end of a session, and of its workspace if nothing is lost by that, or if that is what is wanted.
+//! `ao session kill`: stops a session and removes its workspace, if no work is lost or the user confirms.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::error::{CommandError, Kind};
 use crate::show::Canvas;
 use crate::{show, ui};
 
-/// Stop a session and remove its workspace, if nothing is lost by that
+/// Stop a session and remove its workspace, if no work is lost
 ///
-/// The workspace is removed only if all of its work is safe elsewhere; otherwise it is kept, and you are told why. It is no
-/// error if there is nothing left to remove, so the command can be repeated.
+/// The workspace is removed only if all of its work is saved elsewhere; otherwise it is kept, with the reason. It is
+/// no error if nothing is left to remove, so the command can be repeated.
 ///
-/// With `--discard` the work is thrown away: the command lists the files and commits, and asks. A rescue ref keeps the last
+/// `--discard` throws the work away: the command lists the files and commits, and asks. A rescue ref keeps the last
 /// state for a while, except ignored files and the contents of submodules.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -30,16 +30,16 @@ pub(crate) struct Args {
     /// The sessions
     #[arg(required = true, value_name = "SESSION", add = completers::sessions())]
     sessions: Vec<String>,
-    /// Why, for the record
+    /// The reason, for the log
     #[arg(long)]
     why: Option<String>,
-    /// Throw its work away, also what is not committed and not pushed
+    /// Throw its work away, including uncommitted and unpushed changes
     #[arg(long)]
     discard: bool,
     /// Do not ask before work is thrown away
     #[arg(long, short, requires = "discard")]
     yes: bool,
-    /// How long to wait for each to end: 30, 30s, 5m
+    /// Maximum time to wait for each session to end: 30, 30s, 5m
     #[arg(long, short, default_value = "2m", value_parser = duration_arg::parse)]
     timeout: Duration,
 }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let kill = async |session: &str| {
         let ended = match args.discard {
             true => {
-                // By its whole name from here on: who was asked about one session throws no other away.
+                // Use the full name from here on, so that no other session is discarded than the one confirmed.
                 let known = find_session(&client, session).await?;
                 consent(&client, &known, args, cx).await?;
                 stop::one(&client, &known.name, &order, args.timeout).await?
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }))
 }
 
-/// Shows what would be lost, and goes on only if that is wanted. Nothing has been ended by then.
+/// Shows what would be lost and asks for confirmation, before anything is stopped.
 async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) -> Result<(), CommandError> {
     let order = CleanupOrder {
         session: Some(known.id.clone()),

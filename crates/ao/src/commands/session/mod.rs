@@ -1,4 +1,4 @@
-//! `ao session`: the words for sessions that users of other orchestrators know.
+//! `ao session`: session commands under the names that users of other orchestrators know.
 
 mod claim_pr;
 mod cleanup;

@@ -1,4 +1,4 @@
-//! Who works in a play: the agents of each project, as the configuration names them.
+//! The agents of a simulation: those of each project, as configured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ProjectId, State, TaskId};
 
 pub(super) struct Crew {
-    /// The usual agent of each project, and how it is started.
+    /// The default agent of each project, and how it is started.
     usual: BTreeMap<ProjectId, (String, Vec<AgentConfig>)>,
     specialists: Vec<Specialist>,
-    /// Every label that the configuration makes a difference by.
+    /// Every label that the configuration refers to.
     pub(super) labels: Vec<String>,
 }
 
@@ -34,11 +34,11 @@ impl Crew {
         Crew { usual, specialists: config.agents.clone(), labels: labels.into_iter().collect() }
     }
 
-    /// A session for a task: of the agent that is named, or of the project's usual one.
+    /// Builds the request for a task's session, with the named agent or the project's default one.
     pub(super) fn request(&self, state: &State, task: &TaskId, agent: Option<&str>) -> SpawnRequest {
         let (usual, of_project) = match self.usual.get(&task.project) {
             Some((usual, said)) => (usual.as_str(), said.as_slice()),
-            // Only a record knows this project.
+            // A project that only the record knows.
             None => ("", [].as_slice()),
         };
         let name = agent.unwrap_or(usual);

@@ -1,4 +1,4 @@
-//! What would have been done, read off the events of the core.
+//! Actions that would have been taken, derived from the events of the core.
 
 use ao_core::errand::{ErrandEvent, Order};
 use ao_core::incident::{IncidentEvent, Rung, Subject};
@@ -8,13 +8,13 @@ use ao_core::session::{MessageKind, Sender, SessionEvent};
 use ao_core::{Event, State, Timestamp};
 use serde::Serialize;
 
-/// One thing that would have been done.
+/// An action that would have been taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Deed {
     #[serde(serialize_with = "as_millis")]
     pub(super) at: Timestamp,
-    /// Whom it is about, by the name that people use.
+    /// The name of its session, pull request or project.
     pub(super) about: String,
     #[serde(flatten)]
     pub(super) what: What,
@@ -23,21 +23,21 @@ pub(super) struct Deed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "deed")]
 pub(super) enum What {
-    /// Something was done about a problem, and why.
+    /// A reaction to an incident, and the reason.
     Reaction { event: String, action: String, why: String },
-    /// Nothing yet: it may be chance, or the base's fault.
+    /// No action yet: the failure may be flaky, or the base's.
     Doubt { event: String },
-    /// Somebody else was asked.
+    /// An escalation to the next level.
     Escalation { event: String, to: String, why: String },
-    /// An agent was told something.
+    /// A message to an agent.
     Message { text: String },
-    /// People were told something. `project` decides by which channels.
+    /// A notice to people. `project` decides the channels.
     Notice { level: String, project: Option<String>, channel: Option<String>, text: String },
-    /// Something was run, rebased, run again or answered.
+    /// A job: a command, a rebase, another run or an answer.
     Errand { order: String },
-    /// A pull request was put into the merge queue.
+    /// A pull request was queued.
     Merge {},
-    /// A session got no slot at once.
+    /// A session did not get a slot at once.
     Wait { why: String },
 }
 
@@ -46,7 +46,7 @@ fn as_millis<S: serde::Serializer>(at: &Timestamp, serializer: S) -> Result<S::O
     serializer.serialize_i64(at.0)
 }
 
-/// What an event tells of what was done, if it does.
+/// Returns the action that an event records, if it records one.
 pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Deed> {
     let (about, what) = match event {
         Event::Incident(key, event) => {
@@ -106,12 +106,12 @@ fn ordered(order: &Order) -> Option<(String, String)> {
         Order::Hook { project, point, .. } => {
             (project.to_string(), format!("runs the hooks `{}`", word(point)))
         }
-        // Asked in doubt, and told there.
+        // Part of an open doubt, which is shown instead.
         Order::CheckBase { .. } => return None,
     })
 }
 
-/// Whom a problem is about, by the name that people use.
+/// Returns the name of an incident's subject.
 pub(super) fn named(state: &State, subject: &Subject) -> String {
     match subject {
         Subject::Session(id) => match state.sessions.get(id) {
@@ -131,7 +131,7 @@ fn project_of(state: &State, subject: &Subject) -> Option<String> {
     }
 }
 
-/// A value as it is written in files.
+/// Returns a value as it is written in files.
 fn word<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

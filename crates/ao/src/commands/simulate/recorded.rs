@@ -1,5 +1,5 @@
-//! A record of what happened, played to the core as facts: what was seen of agents, tasks, accounts and pull requests. What was
-//! decided then is left out, because that is what is to be found out.
+//! Replays recorded events to the core as facts: readings of agents, tasks, accounts and pull requests. Past
+//! decisions are left out, because the configuration is to make them anew.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,7 +20,7 @@ use super::deed::Deed;
 use super::theatre::Theatre;
 use crate::error::{CommandError, Kind};
 
-/// Reads what `ao events export` or `ao events --json` has written.
+/// Reads the output of `ao events export` or `ao events --json`.
 pub(super) fn read(path: &Utf8Path) -> Result<Vec<Stamped>, CommandError> {
     let file = File::open(path).map_err(|err| {
         CommandError::new(Kind::User, format!("`{path}` cannot be read: {err}"))
@@ -39,7 +39,7 @@ pub(super) fn read(path: &Utf8Path) -> Result<Vec<Stamped>, CommandError> {
         };
         let record: Value =
             serde_json::from_str(&line).map_err(|err| wrong(format!("it is no JSON: {err}")))?;
-        // Documents beside the log, such as local issues, follow behind the last event.
+        // Documents beside the log, such as local issues, follow the last event.
         if record.get("shelf").is_some() {
             continue;
         }
@@ -73,11 +73,11 @@ fn event(record: &Value) -> Result<Stamped, String> {
     Ok(Stamped { at, event })
 }
 
-/// Plays a record, and returns what would have been done.
+/// Replays recorded events and returns what would have been done.
 pub(super) fn play(theatre: Theatre, events: Vec<Stamped>) -> Result<Vec<Deed>, CommandError> {
     let mut play = Play { theatre, truth: State::default(), sessions: BTreeMap::new() };
     for stamped in events {
-        // What begins meanwhile is heard of when it does, not with the next fact.
+        // Sessions that start meanwhile are noticed at their own time, not with the next fact.
         while let Some(due) = play.theatre.state.next_due().filter(|due| *due < stamped.at)
             && !play.theatre.is_endless()
         {
@@ -97,14 +97,14 @@ pub(super) fn play(theatre: Theatre, events: Vec<Stamped>) -> Result<Vec<Deed>, 
 
 struct Play {
     theatre: Theatre,
-    /// What was so, by the record.
+    /// The state according to the record.
     truth: State,
-    /// The sessions of the record, with those that play them.
+    /// Sessions of the record, and the simulated sessions in their place.
     sessions: BTreeMap<SessionId, SessionId>,
 }
 
 impl Play {
-    /// A session that was begun here and not yet in the record works, until the record says what its agent did.
+    /// Lets a session that started only here work, until the record shows its agent.
     fn hear(&mut self) {
         while let Some(stamped) = self.theatre.next_event() {
             if let Event::Session(id, SessionEvent::Accepted { .. }) = stamped.event
@@ -118,7 +118,7 @@ impl Play {
 
     fn fact(&mut self, event: &Event) {
         match event {
-            // The configuration that is tried says what holds for the projects that it names.
+            // The tested configuration applies to the projects that it names.
             Event::Project(id, ProjectEvent::Configured { config })
                 if !self.theatre.state.projects.contains_key(id) =>
             {
@@ -136,7 +136,7 @@ impl Play {
                     PullEvent::Claimed { session } => {
                         self.sessions.get(session).map(|session| PullInput::Claim { session: *session })
                     }
-                    // The last of what one look has found.
+                    // The last event of one look.
                     PullEvent::Seen { .. } => {
                         self.truth.pulls.get(id).map(|pull| PullInput::Seen(Box::new(pull.facts.clone())))
                     }
@@ -153,7 +153,7 @@ impl Play {
     fn session(&mut self, id: SessionId, event: &SessionEvent) {
         if let SessionEvent::Queued { spec } = event {
             self.hear();
-            // By the configuration that is tried, it may have begun earlier.
+            // With the tested configuration, it may have started earlier.
             let begun = spec.task.as_ref().and_then(|task| self.theatre.state.live_session_of(task));
             if let Some(begun) = begun {
                 self.sessions.insert(id, begun);
@@ -175,7 +175,7 @@ impl Play {
             self.theatre.busy.remove(&played)
         };
         match event {
-            // What a failed look says is about the look.
+            // A failed look is about the look, not about the agent.
             SessionEvent::SignalSeen { signal } if !matches!(signal.reading, Reading::Unreadable { .. }) => {
                 self.theatre.shows(played, signal.reading.clone());
             }

@@ -1,4 +1,4 @@
-//! The core on a stage: its own clock, no world. Whatever it wants done is done at once, and well.
+//! Runs the core with its own clock and no real world: every effect succeeds at once.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::crew::Crew;
 use super::deed::{Deed, What, deed};
 use crate::error::{CommandError, Kind};
 
-/// More wishes than this in one moment are a loop.
+/// More effects than this in one moment are a loop.
 const AT_ONCE: usize = 100_000;
 
 pub(super) struct Theatre {
@@ -27,17 +27,17 @@ pub(super) struct Theatre {
     pub(super) now: Timestamp,
     seed: u64,
     deeds: Vec<Deed>,
-    /// Who works where.
+    /// The agents of each project.
     pub(super) crew: Crew,
-    /// How much may be wanted in one moment.
+    /// Maximum number of effects in one moment.
     at_once: usize,
-    /// More was wanted in one moment than that, and when. Nothing is played any more then.
+    /// The time at which that limit was exceeded. The simulation stops there.
     endless: Option<Timestamp>,
-    /// What has happened and was not asked for yet.
+    /// Events that were not read yet.
     happened: VecDeque<Stamped>,
-    /// Sessions whose agents are in the middle of a turn, for whoever looks at them.
+    /// Sessions whose agents are in the middle of a turn.
     pub(super) busy: BTreeSet<SessionId>,
-    /// What each agent has shown last, for the same.
+    /// The last reading of each agent.
     shown: BTreeMap<SessionId, Reading>,
 }
 
@@ -68,7 +68,7 @@ impl Theatre {
         self.take(Input::Project { project, input: ProjectInput::Configure(Box::new(config)) });
     }
 
-    /// Hands the core an input, and does all that it wants then. What it refuses comes to nothing.
+    /// Applies an input and carries out all resulting effects. A refused input has no effect.
     pub(super) fn take(&mut self, input: Input) {
         if self.is_endless() {
             return;
@@ -86,12 +86,12 @@ impl Theatre {
         self.endless = Some(self.now);
     }
 
-    /// Whether the play has stopped, because what is wanted has no end.
+    /// Returns true if the simulation has stopped because effects never end.
     pub(super) fn is_endless(&self) -> bool {
         self.endless.is_some()
     }
 
-    /// What was done until the end.
+    /// Returns everything that was done.
     pub(super) fn ended(self) -> Result<Vec<Deed>, CommandError> {
         let Some(at) = self.endless else { return Ok(self.deeds) };
         let most = self.at_once;
@@ -105,7 +105,7 @@ impl Theatre {
         ))
     }
 
-    /// A task is begun, if it can be.
+    /// Starts a session for a task, if possible.
     fn begin(&mut self, errand: ErrandId, tries: u32, request: Box<SpawnRequest>) {
         let said = match self.one(Input::Spawn(request)) {
             Ok(()) => "an agent was started".to_owned(),
@@ -120,21 +120,21 @@ impl Theatre {
         let _ = self.one(Input::Errand { errand, input });
     }
 
-    /// Lets time pass, with everything that falls due on the way.
+    /// Advances the clock, handling everything that falls due on the way.
     pub(super) fn until(&mut self, end: Timestamp) {
         while let Some(due) = self.state.next_due().filter(|due| *due <= end && !self.is_endless()) {
             let stood = self.now >= due;
             self.now = self.now.max(due);
             self.take(Input::Tick);
             if stood && self.state.next_due() == Some(due) {
-                // Nothing comes of it; it would come again for ever.
+                // The timer changes nothing; without a step it would fire for ever.
                 self.now = self.now + Duration::from_secs(1);
             }
         }
         self.now = self.now.max(end);
     }
 
-    /// The next thing that has happened, oldest first.
+    /// Returns the oldest event that was not read yet.
     pub(super) fn next_event(&mut self) -> Option<Stamped> {
         self.happened.pop_front()
     }
@@ -143,7 +143,7 @@ impl Theatre {
         self.take(Input::Session { session, input });
     }
 
-    /// What the agent of a session shows.
+    /// Reports a reading of a session's agent.
     pub(super) fn shows(&mut self, session: SessionId, reading: Reading) {
         self.shown.insert(session, reading.clone());
         if let Some(signal) = self.signal(session, reading) {
@@ -166,7 +166,7 @@ impl Theatre {
         Ok(())
     }
 
-    /// What comes of the next thing that is wanted.
+    /// Returns the outcome of the next effect that the core wants.
     fn wish(&self) -> Option<Wish> {
         if let Some(proof) = self.state.live().find_map(proof) {
             return Some(Wish::Comes(proof));
@@ -184,7 +184,7 @@ impl Theatre {
         })
     }
 
-    /// What comes of an effect. Merging is for the world to say, and what is read along with shows nothing.
+    /// Returns the outcome of an effect. The world decides merges, and following output shows nothing.
     fn done(&self, effect: Effect) -> Option<Input> {
         let to = |session, input| Some(Input::Session { session, input });
         match effect {
@@ -203,7 +203,7 @@ impl Theatre {
             Effect::Look { session, attempt, .. } => {
                 let reading = match (self.busy.contains(&session), self.shown.get(&session)) {
                     (true, _) => Reading::Working { doing: "its task".into() },
-                    // What it asks is there until it is answered.
+                    // A question stays open until it is answered.
                     (false, Some(asking @ Reading::Asking { .. })) => asking.clone(),
                     (false, _) => Reading::Idle,
                 };
@@ -221,7 +221,7 @@ impl Theatre {
             Effect::Notify { notice, channel } => {
                 let (tries, id) = (notice.tries, notice.id);
                 let input = match channel {
-                    // Whom it goes to is told by the configuration, in `told.rs`.
+                    // The configuration decides the channels, in `told.rs`.
                     None => NoticeInput::Addressed { tries, channels: vec![] },
                     Some(channel) => NoticeInput::Told { channel, tries },
                 };
@@ -245,7 +245,7 @@ impl Theatre {
         }
     }
 
-    /// Sessions that were wished for and have no slot when everything is settled.
+    /// Records sessions that were requested and have no slot once everything has settled.
     fn tell_who_waits(&mut self) {
         let queued = self.happened.iter().filter_map(|stamped| match &stamped.event {
             Event::Session(id, SessionEvent::Queued { .. }) if stamped.at == self.now => Some(*id),
@@ -267,10 +267,10 @@ impl Theatre {
     }
 }
 
-/// What comes of something that is wanted.
+/// The outcome of an effect.
 enum Wish {
     Comes(Input),
-    /// A session for a task, and then word of it.
+    /// Starts a session for a task, then reports it.
     Begins {
         errand: ErrandId,
         tries: u32,
@@ -278,7 +278,7 @@ enum Wish {
     },
 }
 
-/// Every agent takes what it is told.
+/// Accepts every message on behalf of its agent.
 fn proof(session: &Session) -> Option<Input> {
     let current = session.outbox.current.as_ref().filter(|it| matches!(it.stage, Stage::Written { .. }))?;
     let (attempt, delivery) = (session.attempt, Some(current.no));

@@ -1,4 +1,4 @@
-//! How what would have been done is told: a summary, and each deed with its time.
+//! Renders the result of a simulation: a summary, and each action with its time.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use crate::error::CommandError;
 use crate::ui::{FAINT, TITLE};
 use crate::{show, ui};
 
-/// How many deeds are shown unless all are wanted.
+/// Number of actions shown by default.
 const SHOWN: usize = 40;
 
-/// Which news goes where.
+/// The channels of notices.
 pub(super) struct Channels<'a> {
     config: &'a Config,
 }
@@ -26,7 +26,7 @@ impl<'a> Channels<'a> {
         Channels { config }
     }
 
-    /// The channels that would be told. None if there is nobody to tell.
+    /// Returns the channels that a notice goes to; none if there is no receiver.
     fn for_notice(&self, level: &str, project: Option<&str>, channel: Option<&str>) -> Vec<String> {
         if let Some(channel) = channel {
             return vec![channel.to_owned()];
@@ -153,7 +153,7 @@ pub(super) fn tell(
     Ok(ui::text(text)?)
 }
 
-/// A deed in one line.
+/// Renders an action in one line.
 fn words(deed: &Deed, channels: &Channels<'_>) -> String {
     match &deed.what {
         What::Reaction { event, action, why } => format!("{event}: {action} ({why})"),
@@ -183,7 +183,7 @@ fn often(times: usize) -> String {
     format!("{times} ×")
 }
 
-/// The day and the time, in UTC.
+/// Renders the day and the time, in UTC.
 fn clock(at: Timestamp) -> String {
     match jiff::Timestamp::from_millisecond(at.0) {
         Ok(at) => at.strftime("%m-%d %H:%M").to_string(),

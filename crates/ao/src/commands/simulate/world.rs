@@ -1,7 +1,7 @@
-//! A made-up world: agents that finish, fail, ask, stop and crash, checks that are red or flaky, reviewers with opinions,
-//! branches that run into each other, and a person who answers after a while. All of it is dealt by the seed.
+//! A made-up world: agents that finish, fail, ask, stop and crash, checks that are red or flaky, reviewers with
+//! opinions, branches that conflict, and a person who answers after a while. The seed decides everything.
 //!
-//! It is no forecast. How often things go wrong is made up; what is done about it is not.
+//! It is no forecast: the frequency of problems is made up; the reactions to them are real.
 
 mod forge;
 
@@ -28,7 +28,7 @@ use crate::error::{CommandError, Kind};
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 
-/// Plays a made-up world, and returns what would have been done.
+/// Simulates a made-up world and returns what would have been done.
 pub(super) fn play(
     theatre: Theatre,
     config: &Config,
@@ -55,7 +55,7 @@ pub(super) fn play(
         drawn: 0,
         pulls: BTreeMap::new(),
     };
-    // People think of things to do in the first three quarters of the time.
+    // People think of work in the first three quarters of the time.
     let span = u64::from(days) * 18 * HOUR;
     for number in 1..=sessions {
         let at = world.random.u64(0..span);
@@ -65,37 +65,37 @@ pub(super) fn play(
     world.theatre.ended()
 }
 
-/// What happens next in the world.
+/// The next thing to happen in the world.
 #[derive(Debug, Clone)]
 enum Act {
-    /// Somebody wants an issue to be worked on.
+    /// A person requests work on an issue.
     Wish(u32),
     /// An agent has worked long enough.
     Worked(SessionId),
-    /// The checks of a pull request are over; whether they could fail.
+    /// The checks of a pull request end; `can_fail` if they may be red.
     Checked {
         pull: u64,
         can_fail: bool,
     },
-    /// A check that failed was run again.
+    /// A failed check was run again.
     Rerun {
         pull: u64,
     },
     Reviewed {
         pull: u64,
     },
-    /// An agent has dealt with what it was told.
+    /// An agent has dealt with a message.
     Mended {
         pull: u64,
     },
     Landed {
         pull: u64,
     },
-    /// A person comes back to a session that asked for them.
+    /// A person answers a session that asked.
     Answered(SessionId),
 }
 
-/// A pull request as its forge has it.
+/// A pull request on the simulated forge.
 #[derive(Debug, Clone)]
 struct Proposal {
     project: ProjectId,
@@ -125,7 +125,7 @@ struct World {
 impl World {
     fn goes_on(&mut self, ends: Timestamp) {
         loop {
-            // What falls due in the core comes before what the world has in store.
+            // Timers of the core come before events of the world.
             let next = self.to_come.keys().next().map_or(ends, |(at, _)| *at);
             let next = self.theatre.state.next_due().map_or(next, |due| due.min(next));
             if next >= ends || self.theatre.is_endless() {
@@ -152,12 +152,12 @@ impl World {
         self.random.u32(0..100) < percent
     }
 
-    /// So long, or up to twice as long.
+    /// Returns a time between `seconds` and twice that.
     fn about(&mut self, seconds: u64) -> u64 {
         self.random.u64(seconds..seconds * 2)
     }
 
-    /// The world's answer to what the core has done.
+    /// Reacts to what the core has done.
     fn react(&mut self) {
         while let Some(stamped) = self.theatre.next_event() {
             match stamped.event {
@@ -191,7 +191,7 @@ impl World {
                             let (id, back) = (*id, self.about(HOUR));
                             self.later(back, Act::Answered(id));
                         }
-                        // Whoever hears that something is ready merges it when they come to it.
+                        // The person merges it some time after the notice.
                         (Subject::Pull(pull), Some(IncidentKind::ApprovedAndGreen)) => {
                             let (pull, back) = (pull.number, self.about(2 * HOUR));
                             self.later(back, Act::Landed { pull });
@@ -237,7 +237,7 @@ impl World {
             author: None,
         };
         self.theatre.take(Input::Task { task: task.clone(), facts: Box::new(facts) });
-        // What is picked up by itself, now or when there is room for it, needs no person.
+        // An issue that is assigned automatically needs no person.
         let state = &self.theatre.state;
         let obstacle = task_obstacle(state, &task, self.theatre.now);
         let by_itself = obstacle.is_some_and(|obstacle| obstacle != Obstacle::NoSpecialist);
@@ -248,7 +248,7 @@ impl World {
         self.theatre.take(Input::Spawn(Box::new(request)));
     }
 
-    /// Two at most of the labels that make a difference, and of one that makes none.
+    /// Picks up to two labels, of those in the configuration and one that is not.
     fn some_labels(&mut self) -> BTreeSet<String> {
         let known = self.theatre.crew.labels.len();
         let mut labels = BTreeSet::new();
@@ -259,7 +259,7 @@ impl World {
         labels
     }
 
-    /// An agent comes to the end of a turn: with a pull request mostly, and otherwise with one of its troubles.
+    /// Ends a turn of an agent: mostly with a pull request, otherwise with a problem.
     fn worked(&mut self, session: SessionId) {
         self.theatre.busy.remove(&session);
         let known = self.theatre.state.sessions.get(&session);

@@ -16,7 +16,7 @@ use crate::{show, ui};
 
 /// Show all sessions, those that need you first; or one in full
 ///
-/// For each session what it works on, its pull request, how checks and reviews stand, and whose turn it is: yours, the agent's,
+/// For each session: its task, its pull request, its checks and reviews, and whose turn it is: yours, the agent's,
 /// the checks' or the merge queue's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -25,10 +25,10 @@ use crate::{show, ui};
   ao status --watch
   ao status my-app-3 --json | jq -r .status.state")]
 pub(crate) struct Args {
-    /// One session: its name, its id, or a beginning of either that only it has
+    /// A single session: its name, its id, or a unique prefix of either
     #[arg(add = completers::sessions())]
     session: Option<String>,
-    /// Stay, and show every change as it happens; Ctrl-C ends it
+    /// Keep running and show changes as they happen; Ctrl-C stops
     #[arg(long, short)]
     watch: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         match (args.watch, cx.json()) {
             (true, _) => watch::watch(&client, args.session.as_deref(), cx).await,
-            // As it came: programs ask for this often, and nothing needs to be understood on the way.
+            // Unparsed: programs ask for this often.
             (false, true) => Ok(ui::raw(&raw(&client, args.session.as_deref()).await?)?),
             (false, false) => {
                 let seen = Seen::look(&client, args.session.as_deref()).await?;
@@ -56,13 +56,13 @@ async fn raw(client: &Client, session: Option<&str>) -> Result<Bytes, ClientErro
     }
 }
 
-/// Whatever was asked to be seen.
+/// The sessions to show.
 enum Seen {
     All { sessions: Sessions, queues: BTreeMap<String, Queue>, stopped: Vec<Project> },
     One { session: Box<Session>, queue: Option<Queue>, outbox: Vec<Message> },
 }
 
-/// Places are asked for one by one, and nobody reads more of them.
+/// Queue positions are requested one by one, and more than this are not read.
 const PLACES: usize = 40;
 
 impl Seen {
@@ -97,7 +97,7 @@ impl Seen {
     }
 }
 
-/// That no issue of a project begins by itself, and how that is ended.
+/// Describes a project without automatic assignment, and how to resume it.
 fn is_stopped(project: &Project) -> String {
     let (id, by) = (&project.id, project.stopped_by.as_deref().unwrap_or_default());
     format!(
@@ -105,7 +105,7 @@ fn is_stopped(project: &Project) -> String {
     )
 }
 
-/// The place of a session in the queue, if it has one. It may have left since it was seen there, so nothing can fail.
+/// Returns the queue position of a session. It may have left the queue, so errors are ignored.
 async fn place(client: &Client, session: &Session) -> Option<Queue> {
     if session.status.state != "queued" {
         return None;
@@ -113,7 +113,7 @@ async fn place(client: &Client, session: &Session) -> Option<Queue> {
     client.explain(&session.id).await.ok()?.queue
 }
 
-/// The messages that have not reached its agent, if there are any.
+/// Returns the messages that its agent has not accepted.
 async fn outbox(client: &Client, session: &Session) -> Vec<Message> {
     if session.messages_waiting + session.messages_failed == 0 {
         return vec![];

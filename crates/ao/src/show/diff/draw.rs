@@ -1,4 +1,4 @@
-//! A diff in the terminal: files, numbers of lines, and the words that changed.
+//! Renders a diff for the terminal: files, line numbers, and changed words.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -16,18 +16,18 @@ use crate::ui;
 const ADDED: Style = AnsiColor::Green.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 const PATH: Style = AnsiColor::Cyan.on_default().bold();
-/// Text gets at least so many columns, however narrow the window is.
+/// Minimum width of text, in however narrow a window.
 const NARROWEST: usize = 20;
 
-/// What is to be drawn, besides the diff itself.
+/// Settings for rendering a diff.
 #[derive(Debug, Clone, Copy)]
 pub struct Drawn<'a> {
-    /// Shown at their lines.
+    /// Threads to show at their lines.
     pub threads: &'a [Thread],
     pub canvas: Canvas,
 }
 
-/// The whole diff, each line with its end.
+/// Renders a whole diff.
 pub fn draw(files: &[FileDiff<'_>], what: Drawn<'_>) -> String {
     let mut page = Page { text: String::new(), what };
     for (at, file) in files.iter().enumerate() {
@@ -42,7 +42,7 @@ pub fn draw(files: &[FileDiff<'_>], what: Drawn<'_>) -> String {
     page.text
 }
 
-/// How much changed in which file.
+/// Renders how much changed in each file.
 pub fn stat(files: &[FileDiff<'_>], canvas: Canvas) -> String {
     const BAR: u64 = 30;
     let counts: Vec<(u64, u64)> = files.iter().map(FileDiff::counts).collect();
@@ -51,7 +51,7 @@ pub fn stat(files: &[FileDiff<'_>], canvas: Canvas) -> String {
         .without_heading()
         .indented(1);
     for (file, (added, removed)) in files.iter().zip(&counts) {
-        // What changed at all is seen, however much changed elsewhere.
+        // Any change is visible, however much changed elsewhere.
         let bar = |count: u64, sign: &str| sign.repeat((count * BAR).div_ceil(most) as usize);
         let amount = if file.binary { "binary".to_owned() } else { (added + removed).to_string() };
         table.row([
@@ -70,12 +70,12 @@ pub fn stat(files: &[FileDiff<'_>], canvas: Canvas) -> String {
     )
 }
 
-/// The paths that changed, one a line.
+/// Renders the changed paths, one per line.
 pub fn names(files: &[FileDiff<'_>]) -> String {
     files.iter().fold(String::new(), |all, file| all + &safe(file.path()) + "\n")
 }
 
-/// Its path in words: from where to where, if it was moved.
+/// Describes the path: from where to where, if it was moved.
 fn title(file: &FileDiff<'_>) -> String {
     match file.change {
         Change::Renamed | Change::Copied => format!("{} → {}", safe(&file.old), safe(&file.new)),
@@ -94,13 +94,13 @@ struct Page<'a> {
     what: Drawn<'a>,
 }
 
-/// How the lines of one file are set.
+/// The layout of one file's lines.
 struct Set {
-    /// The width of a line's number.
+    /// Width of a line number.
     digits: usize,
-    /// The width of its text.
+    /// Width of the text.
     room: usize,
-    /// Some of its lines end in CR LF and some do not, so it matters which do.
+    /// Some of its lines end in CR LF and some do not, so line ends are shown.
     mixed_ends: bool,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Page<'a> {
         out.push('\n');
     }
 
-    /// The threads of a file, under either of its names.
+    /// Returns the threads of a file, under either of its names.
     fn of(&self, file: &FileDiff<'_>) -> Vec<&'a Thread> {
         let is_of = |thread: &&Thread| {
             thread.path.as_deref().is_some_and(|path| path == file.old || path == file.new)
@@ -231,7 +231,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What happened to a file besides its lines.
+/// Describes changes of a file other than its lines.
 fn told(file: &FileDiff<'_>) -> Vec<String> {
     let mut told = Vec::new();
     match file.change {

@@ -1,4 +1,4 @@
-//! A diff as people read it, from the text that git writes.
+//! Renders diffs, from the text that git writes.
 
 mod draw;
 mod inline;

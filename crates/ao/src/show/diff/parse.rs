@@ -1,16 +1,16 @@
-//! What `git diff` writes, read strictly: what is not understood is an error, and never shown as something else.
+//! Parses the output of `git diff` strictly: unknown input is an error, and never shown as something else.
 //!
-//! Not by one of the crates for it: those forget modes, renames or what is binary, or take the `\r` off a line, and a change
-//! of those is a change to be seen. Combined diffs (`diff --cc`) are not read; no pull request has any.
+//! Existing crates drop modes, renames or binary markers, or strip `\r`, and changes of those must be visible.
+//! Combined diffs (`diff --cc`) are not supported; pull requests have none.
 
 use std::borrow::Cow;
 
-/// What was done to one file.
+/// The changes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDiff<'a> {
-    /// Its path before; of a new file too.
+    /// The path before; also set for a new file.
     pub old: Cow<'a, str>,
-    /// Its path after; of a deleted file too.
+    /// The path after; also set for a deleted file.
     pub new: Cow<'a, str>,
     pub change: Change,
     /// As git writes them: `100644`.
@@ -29,12 +29,12 @@ pub enum Change {
     Copied,
 }
 
-/// Lines of a file that changed, with some around them.
+/// Changed lines of a file, with context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk<'a> {
     pub old: (u32, u32),
     pub new: (u32, u32),
-    /// The function or heading that it is in, as far as git knows.
+    /// The enclosing function or heading, as far as git knows.
     pub section: &'a str,
     pub lines: Vec<Line<'a>>,
 }
@@ -42,12 +42,12 @@ pub struct Hunk<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line<'a> {
     pub kind: LineKind,
-    /// Its number before and after, if it was there.
+    /// The line numbers before and after, if it exists there.
     pub old: Option<u32>,
     pub new: Option<u32>,
     /// With its `\r`, if it has one.
     pub text: &'a str,
-    /// It is the last one and has no end.
+    /// The last line, without a line end.
     pub no_newline: bool,
 }
 
@@ -66,20 +66,20 @@ pub struct DiffError {
 }
 
 impl FileDiff<'_> {
-    /// How many lines were added and removed.
+    /// Counts the added and removed lines.
     pub fn counts(&self) -> (u64, u64) {
         let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
         let count = |kind| lines().filter(|line| line.kind == kind).count() as u64;
         (count(LineKind::Added), count(LineKind::Removed))
     }
 
-    /// The path that people know it by.
+    /// Returns the path that people know it by.
     pub fn path(&self) -> &str {
         if self.change == Change::Deleted { &self.old } else { &self.new }
     }
 }
 
-/// Reads a diff. One that was `cut` may end in the middle of a hunk or of a file's beginning.
+/// Parses a diff. A truncated one (`cut`) may end in the middle of a hunk or a header.
 pub fn parse(text: &str, cut: bool) -> Result<Vec<FileDiff<'_>>, DiffError> {
     let mut lines =
         Lines { rest: text.strip_suffix('\n').unwrap_or(text), number: 0, empty: text.is_empty() };
@@ -178,12 +178,12 @@ fn file<'a>(names: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<FileDiff
     Ok(file)
 }
 
-/// A line of a file's beginning that is of no use to a reader.
+/// Returns true for a header line without useful information.
 fn says_nothing(line: &str) -> bool {
     ["index ", "similarity index ", "dissimilarity index "].iter().any(|known| line.starts_with(known))
 }
 
-/// A path without the letter of its side; nothing for a file that is not there.
+/// Removes the prefix of a side from a path; nothing for a file that does not exist.
 fn side<'a>(path: Cow<'a, str>, letter: &str) -> Option<Cow<'a, str>> {
     if path == "/dev/null" {
         return None;
@@ -197,7 +197,7 @@ fn side<'a>(path: Cow<'a, str>, letter: &str) -> Option<Cow<'a, str>> {
     })
 }
 
-/// Both paths of `a/x b/x`, for files of which no other line names them. Those have the same name on both sides.
+/// Splits `a/x b/x`, for files without another line that names them. Both sides have the same name.
 fn both(names: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
     if names.starts_with('"') {
         let end = closing_quote(names)?;
@@ -205,7 +205,7 @@ fn both(names: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
         let new = unquoted(new.strip_prefix(' ')?)?;
         return Some((side(unquoted(old)?, "a/")?, side(new, "b/")?));
     }
-    // Spaces may be in the name, so only the middle is the place to cut.
+    // The name may contain spaces, so only the middle is a valid split.
     let middle = names.len() / 2;
     let (old, new) = (names.get(..middle)?, names.get(middle..)?.strip_prefix(' ')?);
     let (old, new) = (side(old.into(), "a/")?, side(new.into(), "b/")?);
@@ -225,7 +225,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// A path as git writes it: in quotes, as in C, if there is something odd in it; and with a tab behind it if it has a space.
+/// Unquotes a path: quoted as in C if it has special characters, with a tab after it if it has a space.
 fn unquoted(path: &str) -> Option<Cow<'_, str>> {
     if !path.starts_with('"') {
         return Some(path.strip_suffix('\t').unwrap_or(path).into());
@@ -269,7 +269,7 @@ fn hunk<'a>(head: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<Hunk<'a>,
         if let Some(note) = lines.peek().filter(|line| line.starts_with('\\')) {
             lines.next();
             let last = hunk.lines.last_mut().ok_or(lines.wrong("there is no line that it could be about"))?;
-            // `\ No newline at end of file`, in the language of whoever ran git.
+            // `\ No newline at end of file`, in any language.
             last.no_newline = note.starts_with("\\ ");
             continue;
         }
@@ -283,7 +283,7 @@ fn hunk<'a>(head: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<Hunk<'a>,
             Some(b'+') => LineKind::Added,
             Some(b'-') => LineKind::Removed,
             Some(b' ') => LineKind::Context,
-            // Some mailers take a lonely space away.
+            // Some mailers strip a lone space.
             None => LineKind::Context,
             Some(_) => return Err(lines.wrong("it is no line of a hunk")),
         };
@@ -311,7 +311,7 @@ fn hunk<'a>(head: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<Hunk<'a>,
 
 type Range = (u32, u32);
 
-/// `@@ -1,3 +1,4 @@ fn main() {`
+/// Parses `@@ -1,3 +1,4 @@ fn main() {`.
 fn hunk_head(head: &str) -> Option<(Range, Range, &str)> {
     let (ranges, section) = head.strip_prefix("@@ ")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! The forge of the made-up world: proposals, their checks and reviews, and what becomes of them.
+//! The forge of the made-up world: pull requests, their checks and reviews, and their fate.
 
 use ao_core::pull::{PullFacts, PullInput};
 use ao_core::{Input, PullId, SessionId};
@@ -33,11 +33,11 @@ impl World {
         self.later(run, Act::Checked { pull: number, can_fail: true });
     }
 
-    /// The forge is looked at.
+    /// Reports the state of a pull request to the core.
     fn seen(&mut self, number: u64) {
         let Some(proposal) = self.pulls.get_mut(&number) else { return };
         proposal.facts["observed_at"] = self.theatre.now.0.into();
-        // What a forge says has a shape of the core's; what it lacks there has its default.
+        // The facts are built as JSON, so that absent fields take their defaults.
         let Ok(facts) = serde_json::from_value::<PullFacts>(proposal.facts.clone()) else { return };
         let pull = PullId { project: proposal.project.clone(), number };
         self.theatre.take(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) });
@@ -101,7 +101,7 @@ impl World {
         self.seen(number);
     }
 
-    /// New commits: what was wrong is mended, mostly.
+    /// Pushes new commits, which fix most problems.
     pub(super) fn mended(&mut self, number: u64) {
         if !self.is_open(number) {
             return;
@@ -117,7 +117,7 @@ impl World {
         self.later(run, Act::Checked { pull: number, can_fail });
     }
 
-    /// It is part of the base now, and some of the others run into it.
+    /// Merges it into the base, which makes some of the others conflict.
     pub(super) fn landed(&mut self, number: u64) {
         if !self.is_open(number) {
             return;
