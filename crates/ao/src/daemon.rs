@@ -39,7 +39,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::errands::Errander;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::forecast::Forecasts;
 use crate::forge::{Forges, Wanted};
 use crate::host::secrets::{self, Discreet, DiscreetRecords};
@@ -382,7 +382,7 @@ impl Plugged {
                 Some((Some(made_of), agent)) if *made_of == options => agent.clone(),
                 _ => Arc::new(
                     CommandAgent::new(options.clone(), ground.of(&name))
-                        .map_err(|err| CommandError::new(Kind::Config, err))?,
+                        .map_err(|err| CommandError::new(FailureKind::Config, err))?,
                 ),
             };
             agents.insert(name, (Some(options), agent));

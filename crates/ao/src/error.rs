@@ -23,7 +23,7 @@ use crate::ui;
 
 /// The kind of an error, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// The request cannot be carried out.
     User,
     /// A setting is invalid.
@@ -69,38 +69,42 @@ pub enum Kind {
 }
 
 /// Every kind with its exit code, for scripts. clap also exits with 2, for an invalid command line.
-pub const EXIT_CODES: &[(Kind, u8, &str)] = &[
-    (Kind::Quiet, 0, "it was done"),
-    (Kind::User, 1, "what was asked for cannot be done, or one of several things failed"),
-    (Kind::Config, 2, "a setting or the command line is wrong"),
-    (Kind::Environment, 3, "the machine is in the way: disk, permissions, a broken connection"),
-    (Kind::Bug, 4, "a defect of ao"),
-    (Kind::Unknown, 5, "there is nothing of that name: session, project, issue, pull request or check"),
-    (Kind::NoDaemon, 6, "no daemon runs"),
-    (Kind::NotAccepted, 7, "the agent did not take a message"),
-    (Kind::TimedOut, 8, "what was waited for did not come in time"),
-    (Kind::NoRepository, 10, "the folder is in no git repository"),
-    (Kind::UnbornRepository, 11, "the repository has no commit yet"),
-    (Kind::BareRepository, 12, "the repository has no work tree"),
-    (Kind::MissingProgram, 13, "a program that is needed is not installed"),
-    (Kind::PortInUse, 14, "somebody else listens on the port"),
-    (Kind::OtherVersion, 15, "the daemon that runs is of another version"),
-    (Kind::UnknownKey, 16, "there is no such key in the configuration"),
-    (Kind::Forbidden, 17, "the daemon forbids it to this caller"),
-    (Kind::ChecksFailed, 18, "a check has failed"),
-    (Kind::ChecksPending, 19, "checks are not over yet"),
-    (Kind::NotMerged, 20, "the pull request was not merged: something stands in the way"),
+pub const EXIT_CODES: &[(FailureKind, u8, &str)] = &[
+    (FailureKind::Quiet, 0, "it was done"),
+    (FailureKind::User, 1, "what was asked for cannot be done, or one of several things failed"),
+    (FailureKind::Config, 2, "a setting or the command line is wrong"),
+    (FailureKind::Environment, 3, "the machine is in the way: disk, permissions, a broken connection"),
+    (FailureKind::Bug, 4, "a defect of ao"),
+    (
+        FailureKind::Unknown,
+        5,
+        "there is nothing of that name: session, project, issue, pull request or check",
+    ),
+    (FailureKind::NoDaemon, 6, "no daemon runs"),
+    (FailureKind::NotAccepted, 7, "the agent did not take a message"),
+    (FailureKind::TimedOut, 8, "what was waited for did not come in time"),
+    (FailureKind::NoRepository, 10, "the folder is in no git repository"),
+    (FailureKind::UnbornRepository, 11, "the repository has no commit yet"),
+    (FailureKind::BareRepository, 12, "the repository has no work tree"),
+    (FailureKind::MissingProgram, 13, "a program that is needed is not installed"),
+    (FailureKind::PortInUse, 14, "somebody else listens on the port"),
+    (FailureKind::OtherVersion, 15, "the daemon that runs is of another version"),
+    (FailureKind::UnknownKey, 16, "there is no such key in the configuration"),
+    (FailureKind::Forbidden, 17, "the daemon forbids it to this caller"),
+    (FailureKind::ChecksFailed, 18, "a check has failed"),
+    (FailureKind::ChecksPending, 19, "checks are not over yet"),
+    (FailureKind::NotMerged, 20, "the pull request was not merged: something stands in the way"),
 ];
 
-impl Kind {
+impl FailureKind {
     /// Returns the kind for an exit code of another of our processes.
-    pub(crate) fn of_exit_code(code: u8) -> Kind {
+    pub(crate) fn of_exit_code(code: u8) -> FailureKind {
         let known = EXIT_CODES.iter().find(|(_, known, _)| *known == code);
-        known.map_or(Kind::Environment, |(kind, _, _)| *kind)
+        known.map_or(FailureKind::Environment, |(kind, _, _)| *kind)
     }
 
     pub(crate) fn exit_code(self) -> u8 {
-        if let Kind::Interrupted(signal) = self {
+        if let FailureKind::Interrupted(signal) = self {
             // As a shell reports a program that was ended by a signal.
             return 128 + signal;
         }
@@ -112,18 +116,18 @@ impl Kind {
 /// An error as it is shown.
 #[derive(Debug)]
 pub struct CommandError {
-    kind: Kind,
+    kind: FailureKind,
     error: Box<dyn Error + Send + Sync>,
     hints: Vec<String>,
 }
 
 impl CommandError {
-    pub(crate) fn new(kind: Kind, error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
+    pub(crate) fn new(kind: FailureKind, error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
         CommandError { kind, error: error.into(), hints: Vec::new() }
     }
 
     pub(crate) fn environment(error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
-        CommandError::new(Kind::Environment, error)
+        CommandError::new(FailureKind::Environment, error)
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> CommandError {
@@ -131,12 +135,12 @@ impl CommandError {
         self
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> FailureKind {
         self.kind
     }
 
     /// Changes the kind and keeps the message.
-    pub(crate) fn of_kind(mut self, kind: Kind) -> CommandError {
+    pub(crate) fn of_kind(mut self, kind: FailureKind) -> CommandError {
         self.kind = kind;
         self
     }
@@ -163,7 +167,7 @@ impl CommandError {
 
     /// Prints the error to stderr, and returns the exit code.
     pub(crate) fn show(&self) -> ExitCode {
-        if self.kind != Kind::Quiet {
+        if self.kind != FailureKind::Quiet {
             ui::error(self);
         }
         ExitCode::from(self.kind.exit_code())
@@ -178,7 +182,7 @@ impl fmt::Display for CommandError {
         for hint in &self.hints {
             write!(f, "\n{title}hint:{title:#} {hint}")?;
         }
-        if self.kind == Kind::Bug {
+        if self.kind == FailureKind::Bug {
             write!(
                 f,
                 "\n{title}hint:{title:#} this is a defect of ao; please report it with the lines above"
@@ -239,13 +243,13 @@ impl From<ClientError> for CommandError {
                 } else {
                     "`ao doctor` looks for what is wrong"
                 };
-                CommandError::new(Kind::NoDaemon, err).hint(hint)
+                CommandError::new(FailureKind::NoDaemon, err).hint(hint)
             }
-            ClientError::Unexpected(_) => CommandError::new(Kind::OtherVersion, err)
+            ClientError::Unexpected(_) => CommandError::new(FailureKind::OtherVersion, err)
                 .hint("`ao start` replaces a daemon of another version; agents go on meanwhile"),
             ClientError::Hung { pid, waited, .. } => hung(pid, waited, &err),
             ClientError::Broken(_) => CommandError::environment(err),
-            ClientError::BadRequest { .. } => CommandError::new(Kind::User, err),
+            ClientError::BadRequest { .. } => CommandError::new(FailureKind::User, err),
         }
     }
 }
@@ -253,7 +257,7 @@ impl From<ClientError> for CommandError {
 /// Describes the state of a daemon that does not answer, as far as the system reports it, and how to continue.
 fn hung(pid: Option<u32>, waited: Duration, err: &ClientError) -> CommandError {
     let Some(pid) = pid else {
-        return CommandError::new(Kind::TimedOut, err.to_string())
+        return CommandError::new(FailureKind::TimedOut, err.to_string())
             .hint("`ao doctor` looks for what is wrong");
     };
     let waited = waited.as_secs();
@@ -263,7 +267,7 @@ fn hung(pid: Option<u32>, waited: Duration, err: &ClientError) -> CommandError {
         _ => ("is running", None),
     };
     let what = format!("the daemon (pid {pid}) has not answered for {waited} s; its process {doing}");
-    let error = CommandError::new(Kind::TimedOut, what);
+    let error = CommandError::new(FailureKind::TimedOut, what);
     let error = first.into_iter().fold(error, CommandError::hint);
     error.hint(format!(
         "`kill -9 {pid}` ends it: agents go on, nothing is lost, and `ao start` starts it again"
@@ -273,16 +277,16 @@ fn hung(pid: Option<u32>, waited: Duration, err: &ClientError) -> CommandError {
 impl From<Problem> for CommandError {
     fn from(problem: Problem) -> CommandError {
         let kind = match (problem.word(), problem.status) {
-            (word, 404) if word.starts_with("unknown-") || word == "not-found" => Kind::Unknown,
-            ("unknown-session" | "unknown-project", _) => Kind::Unknown,
-            ("missing-program", _) => Kind::MissingProgram,
-            ("not-a-repository", _) => Kind::NoRepository,
-            ("unborn-repository", _) => Kind::UnbornRepository,
-            ("bare-repository", _) => Kind::BareRepository,
-            ("bad-config", _) => Kind::Config,
-            (_, 401 | 403) => Kind::Forbidden,
-            (_, 500..) => Kind::Environment,
-            _ => Kind::User,
+            (word, 404) if word.starts_with("unknown-") || word == "not-found" => FailureKind::Unknown,
+            ("unknown-session" | "unknown-project", _) => FailureKind::Unknown,
+            ("missing-program", _) => FailureKind::MissingProgram,
+            ("not-a-repository", _) => FailureKind::NoRepository,
+            ("unborn-repository", _) => FailureKind::UnbornRepository,
+            ("bare-repository", _) => FailureKind::BareRepository,
+            ("bad-config", _) => FailureKind::Config,
+            (_, 401 | 403) => FailureKind::Forbidden,
+            (_, 500..) => FailureKind::Environment,
+            _ => FailureKind::User,
         };
         let hints: Vec<String> = problem.hints.iter().map(|hint| sanitise(hint)).collect();
         // It may contain titles by strangers and output of checks.
@@ -329,7 +333,7 @@ impl From<EngineError> for CommandError {
 impl From<AskError> for CommandError {
     fn from(err: AskError) -> CommandError {
         match err {
-            AskError::Refused(refusal) => CommandError::new(Kind::User, refusal),
+            AskError::Refused(refusal) => CommandError::new(FailureKind::User, refusal),
             AskError::NotStored(err) => err.into(),
             AskError::Stopped => CommandError::environment(err),
         }
@@ -339,7 +343,7 @@ impl From<AskError> for CommandError {
 /// The error includes its place and the fix.
 impl From<ao_config::ConfigError> for CommandError {
     fn from(err: ao_config::ConfigError) -> CommandError {
-        CommandError::new(Kind::Config, err)
+        CommandError::new(FailureKind::Config, err)
     }
 }
 
@@ -347,30 +351,31 @@ impl From<ao_config::ConfigError> for CommandError {
 impl From<RepositoryError> for CommandError {
     fn from(err: RepositoryError) -> CommandError {
         let (kind, hint) = match &err {
-            RepositoryError::NoFolder(_) => {
-                (Kind::NoRepository, "name a folder that exists, or the address of a repository".to_owned())
-            }
+            RepositoryError::NoFolder(_) => (
+                FailureKind::NoRepository,
+                "name a folder that exists, or the address of a repository".to_owned(),
+            ),
             RepositoryError::None(_) => (
-                Kind::NoRepository,
+                FailureKind::NoRepository,
                 "go to a repository; or make one of this folder: \
                  `git init && git add . && git commit -m 'First commit'`"
                     .to_owned(),
             ),
             RepositoryError::Bare(path) => (
-                Kind::BareRepository,
+                FailureKind::BareRepository,
                 format!("use a checkout of it: `git clone {path} my-app && cd my-app`"),
             ),
             RepositoryError::Unborn(_) => (
-                Kind::UnbornRepository,
+                FailureKind::UnbornRepository,
                 "make the first one: `git commit --allow-empty -m 'First commit'`".to_owned(),
             ),
             RepositoryError::NotYours(path) => (
-                Kind::Environment,
+                FailureKind::Environment,
                 format!("if you trust its owner: `git config --global --add safe.directory {path}`"),
             ),
-            RepositoryError::NoGit => (Kind::MissingProgram, "install git 2.36 or newer".to_owned()),
+            RepositoryError::NoGit => (FailureKind::MissingProgram, "install git 2.36 or newer".to_owned()),
             RepositoryError::Failed { .. } | RepositoryError::NotAsked { .. } => {
-                (Kind::Environment, "`ao doctor` looks for what is wrong".to_owned())
+                (FailureKind::Environment, "`ao doctor` looks for what is wrong".to_owned())
             }
         };
         CommandError::new(kind, err).hint(hint)
@@ -381,18 +386,21 @@ impl From<CloneError> for CommandError {
     fn from(err: CloneError) -> CommandError {
         let (kind, hint) = match &err {
             CloneError::Occupied { .. } => {
-                (Kind::User, "go to another folder, or move that one away; nothing in it was touched")
+                (FailureKind::User, "go to another folder, or move that one away; nothing in it was touched")
             }
-            CloneError::Refused { .. } => {
-                (Kind::User, "look at the address; `git ls-remote <address>` shows whether git may read it")
-            }
+            CloneError::Refused { .. } => (
+                FailureKind::User,
+                "look at the address; `git ls-remote <address>` shows whether git may read it",
+            ),
             CloneError::Unusable { err, .. } if matches!(**err, RepositoryError::Unborn(_)) => {
-                (Kind::UnbornRepository, "push a first commit to it; nothing was left here")
+                (FailureKind::UnbornRepository, "push a first commit to it; nothing was left here")
             }
-            CloneError::Unusable { .. } => (Kind::Environment, "`ao doctor` looks for what is wrong"),
-            CloneError::NoGit => (Kind::MissingProgram, "install git 2.36 or newer"),
-            CloneError::Folder { .. } => (Kind::Environment, "go to a folder that you can write to"),
-            &CloneError::Interrupted(signal) => return CommandError::new(Kind::Interrupted(signal), err),
+            CloneError::Unusable { .. } => (FailureKind::Environment, "`ao doctor` looks for what is wrong"),
+            CloneError::NoGit => (FailureKind::MissingProgram, "install git 2.36 or newer"),
+            CloneError::Folder { .. } => (FailureKind::Environment, "go to a folder that you can write to"),
+            &CloneError::Interrupted(signal) => {
+                return CommandError::new(FailureKind::Interrupted(signal), err);
+            }
         };
         CommandError::new(kind, err).hint(hint)
     }
@@ -400,7 +408,7 @@ impl From<CloneError> for CommandError {
 
 impl From<HasSecret> for CommandError {
     fn from(err: HasSecret) -> CommandError {
-        CommandError::new(Kind::User, err)
+        CommandError::new(FailureKind::User, err)
             .hint("leave it out: git asks for it, or takes it from its credential helper (`gh auth setup-git`) or ssh")
             .hint("whoever lists the processes of this machine could have read it; better make a new one")
     }
@@ -410,7 +418,7 @@ impl From<HasSecret> for CommandError {
 impl From<io::Error> for CommandError {
     fn from(err: io::Error) -> CommandError {
         match err.kind() {
-            io::ErrorKind::BrokenPipe => CommandError::new(Kind::Quiet, err),
+            io::ErrorKind::BrokenPipe => CommandError::new(FailureKind::Quiet, err),
             _ => CommandError::environment(format!("could not write to stdout: {err}")),
         }
     }
@@ -431,19 +439,28 @@ mod tests {
             assert_eq!(kind.exit_code(), *code, "{kind:?} is in the table once");
             // A new kind fails to compile here, as a reminder to add it to the table above.
             match kind {
-                Kind::User
-                | Kind::Config
-                | Kind::Environment
-                | Kind::Bug
-                | Kind::Unknown
-                | Kind::NoDaemon => {}
-                Kind::NotAccepted | Kind::TimedOut | Kind::NoRepository | Kind::UnbornRepository => {}
-                Kind::BareRepository | Kind::MissingProgram | Kind::PortInUse | Kind::OtherVersion => {}
-                Kind::UnknownKey | Kind::Forbidden | Kind::Interrupted(_) | Kind::Quiet => {}
-                Kind::ChecksFailed | Kind::ChecksPending | Kind::NotMerged => {}
+                FailureKind::User
+                | FailureKind::Config
+                | FailureKind::Environment
+                | FailureKind::Bug
+                | FailureKind::Unknown
+                | FailureKind::NoDaemon => {}
+                FailureKind::NotAccepted
+                | FailureKind::TimedOut
+                | FailureKind::NoRepository
+                | FailureKind::UnbornRepository => {}
+                FailureKind::BareRepository
+                | FailureKind::MissingProgram
+                | FailureKind::PortInUse
+                | FailureKind::OtherVersion => {}
+                FailureKind::UnknownKey
+                | FailureKind::Forbidden
+                | FailureKind::Interrupted(_)
+                | FailureKind::Quiet => {}
+                FailureKind::ChecksFailed | FailureKind::ChecksPending | FailureKind::NotMerged => {}
             }
         }
         assert_eq!(EXIT_CODES.len(), 20);
-        assert_eq!(Kind::Interrupted(2).exit_code(), 130);
+        assert_eq!(FailureKind::Interrupted(2).exit_code(), 130);
     }
 }

@@ -159,13 +159,13 @@ pub(crate) fn is_born(folder: &Utf8Path) -> bool {
 }
 
 /// The output of git; empty if there is no such thing.
-struct Answer {
+struct GitAnswer {
     said: String,
     complaint: String,
     succeeded: bool,
 }
 
-impl Answer {
+impl GitAnswer {
     fn done(self, folder: &Utf8Path) -> Result<String, RepositoryError> {
         match self.succeeded {
             true => Ok(self.said),
@@ -174,7 +174,7 @@ impl Answer {
     }
 }
 
-async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<Answer, RepositoryError> {
+async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<GitAnswer, RepositoryError> {
     let output = loop {
         let failed = |err| match err {
             ProgramError::Missing(_) => RepositoryError::NoGit,
@@ -192,7 +192,7 @@ async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<Answer, Re
         "" => output.status.to_string(),
         said => said.to_owned(),
     };
-    Ok(Answer { said: program::text(&output.stdout), complaint, succeeded: output.status.success() })
+    Ok(GitAnswer { said: program::text(&output.stdout), complaint, succeeded: output.status.success() })
 }
 
 #[cfg(test)]

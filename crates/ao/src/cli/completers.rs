@@ -9,7 +9,7 @@ use ao_core::session::SessionHandle;
 use clap::{Args, FromArgMatches};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use crate::cli::context::{Context, Global};
+use crate::cli::context::{Context, GlobalOptions};
 use crate::show::{is_over, plain};
 
 /// Time limit after a key press.
@@ -124,9 +124,9 @@ where
 /// directory, and with the token of the agent that types, if one does.
 fn context(data_dir: Option<String>) -> Option<Context> {
     let words = data_dir.map(|dir| format!("--data-dir={dir}"));
-    let options = Global::augment_args(clap::Command::new("ao").no_binary_name(true));
+    let options = GlobalOptions::augment_args(clap::Command::new("ao").no_binary_name(true));
     let given = options.try_get_matches_from(words).ok()?;
-    Some(Context::new(Global::from_arg_matches(&given).ok()?))
+    Some(Context::new(GlobalOptions::from_arg_matches(&given).ok()?))
 }
 
 /// Returns the option from the line being typed, which the shell passes on.

@@ -5,13 +5,13 @@ use std::future::Future;
 use ao_api::client::Client;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::system::paths;
 
 /// Options that every command takes.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for all commands")]
-pub(crate) struct Global {
+pub(crate) struct GlobalOptions {
     /// The folder for the event log and other data [default: ~/.local/share/ao, or under $XDG_DATA_HOME]
     #[arg(long, global = true, env = "AO_DATA_DIR", hide_env_values = true, value_name = "DIR")]
     data_dir: Option<Utf8PathBuf>,
@@ -21,18 +21,18 @@ pub(crate) struct Global {
     /// Print JSON with a stable format
     #[arg(long, global = true)]
     json: bool,
-    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are respected
+    /// Use colours: auto, always or never; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     color: clap::ColorChoice,
 }
 
 #[derive(Debug)]
 pub(crate) struct Context {
-    global: Global,
+    global: GlobalOptions,
 }
 
 impl Context {
-    pub(crate) fn new(global: Global) -> Context {
+    pub(crate) fn new(global: GlobalOptions) -> Context {
         match global.color {
             clap::ColorChoice::Auto => {}
             clap::ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
@@ -71,7 +71,7 @@ impl Context {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|err| CommandError::new(Kind::Environment, err))?;
+            .map_err(|err| CommandError::new(FailureKind::Environment, err))?;
         runtime.block_on(work)
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn own_token() -> Result<Option<String>, CommandError> {
         _ => {
             let what =
                 "this runs for an agent's session (AO_SESSION is set), but without the token of its agent";
-            Err(CommandError::new(Kind::Forbidden, what).hint(
+            Err(CommandError::new(FailureKind::Forbidden, what).hint(
                 "AO_TOKEN and AO_ATTEMPT must come along with AO_SESSION; run it in a shell of your own to act as yourself",
             ))
         }
@@ -106,7 +106,7 @@ pub(crate) fn outside_of_agents(what: &str) -> Result<(), CommandError> {
     }
     let why =
         format!("{what} from within an agent's session (AO_SESSION is set): it would end with its agent");
-    Err(CommandError::new(Kind::Forbidden, why).hint("run it in a shell of your own"))
+    Err(CommandError::new(FailureKind::Forbidden, why).hint("run it in a shell of your own"))
 }
 
 fn set(name: &str) -> Option<String> {

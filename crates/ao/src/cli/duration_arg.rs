@@ -1,20 +1,15 @@
-//! Spans of time as people type them.
+//! Durations on the command line.
 
 use std::time::Duration;
 
-/// Reads `5`, `5s`, `2m`, `1h` or `1d`; a bare number counts seconds.
+use ao_config::shape::units::Time;
+
+/// Parses `30s`, `2m` or `1h30m` as in the configuration; a bare number counts seconds.
 pub(crate) fn parse(typed: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{typed}` is no span of time; write it as 30, 30s, 5m or 2h");
-    let digits = typed.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &typed[digits.len()..] {
-        "" | "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        "d" => 86_400.0,
-        _ => return Err(wrong()),
-    };
-    let amount: f64 = digits.parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(amount * unit).map_err(|_| wrong())
+    match typed.parse() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|err| err.to_string()),
+        Err(_) => typed.parse::<Time>().map(|time| time.0).map_err(|err| err.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -22,15 +17,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_read_with_and_without_their_unit() {
-        let read = |typed| parse(typed).map(|span| span.as_millis());
-        assert_eq!(read("5"), Ok(5_000));
-        assert_eq!(read("0.5s"), Ok(500));
-        assert_eq!(read("2m"), Ok(120_000));
-        assert_eq!(read("1h"), Ok(3_600_000));
-        assert_eq!(read("0"), Ok(0));
-        for wrong in ["", "m", "-1", "5x", "1e999", "5 m"] {
-            assert!(read(wrong).is_err(), "{wrong}");
+    fn durations_are_parsed_with_and_without_a_unit() {
+        let parse = |typed| parse(typed).map(|time| time.as_millis());
+        assert_eq!(parse("5"), Ok(5_000));
+        assert_eq!(parse("0.5"), Ok(500));
+        assert_eq!(parse("2m"), Ok(120_000));
+        assert_eq!(parse("1h30m"), Ok(5_400_000));
+        assert_eq!(parse("0"), Ok(0));
+        for wrong in ["", "m", "-1", "5x", "1e999", "nan"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 
-use self::context::{Context, Global, outside_of_agents};
+use self::context::{Context, GlobalOptions, outside_of_agents};
 use crate::commands::*;
 use crate::error::CommandError;
 
@@ -31,7 +31,7 @@ pub(crate) const COMPLETE: &str = "AO_COMPLETE";
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
-    global: Global,
+    global: GlobalOptions,
     #[command(subcommand)]
     command: Command,
 }

@@ -5,12 +5,12 @@ use std::process::Command;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// The text below a title.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Body {
+pub(crate) struct BodyArgs {
     /// The text; `-` reads it from stdin
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     body: Option<String>,
@@ -19,7 +19,7 @@ pub(crate) struct Body {
     body_file: Option<Utf8PathBuf>,
 }
 
-impl Body {
+impl BodyArgs {
     /// Returns the text, if one was given.
     pub(crate) fn read(&self) -> Result<Option<String>, CommandError> {
         match (&self.body, &self.body_file) {
@@ -39,7 +39,7 @@ pub(crate) fn text_or_stdin(text: &str) -> Result<String, CommandError> {
 pub(crate) fn something(text: &str) -> Result<String, CommandError> {
     let text = text_or_stdin(text)?;
     match text.trim().is_empty() {
-        true => Err(CommandError::new(Kind::User, "the text is empty, so nothing was said")),
+        true => Err(CommandError::new(FailureKind::User, "the text is empty, so nothing was said")),
         false => Ok(text),
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn file_or_stdin(file: &Utf8Path) -> Result<String, CommandError> {
         return stdin();
     }
     std::fs::read_to_string(file)
-        .map_err(|err| CommandError::new(Kind::User, format!("`{file}` cannot be read: {err}")))
+        .map_err(|err| CommandError::new(FailureKind::User, format!("`{file}` cannot be read: {err}")))
 }
 
 fn stdin() -> Result<String, CommandError> {
@@ -59,40 +59,40 @@ fn stdin() -> Result<String, CommandError> {
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)
-        .map_err(|err| CommandError::new(Kind::User, format!("stdin cannot be read: {err}")))?;
+        .map_err(|err| CommandError::new(FailureKind::User, format!("stdin cannot be read: {err}")))?;
     Ok(text)
 }
 
 /// A title with a text, as edited: the title in the first line, then an empty line, then the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct TitledText {
     pub(crate) title: String,
     pub(crate) body: String,
 }
 
-impl Form {
+impl TitledText {
     pub(crate) fn to_text(&self) -> String {
         format!("{}\n\n{}\n", self.title, self.body.trim_end())
     }
 
     /// Parses an edited text; absent if there is no title.
-    pub(crate) fn parse(text: &str) -> Option<Form> {
+    pub(crate) fn parse(text: &str) -> Option<TitledText> {
         let (title, body) = text.trim_start().split_once('\n').unwrap_or((text, ""));
         let title = title.trim();
         let body = body.trim_start_matches(['\r', '\n']).trim_end();
-        (!title.is_empty()).then(|| Form { title: title.to_owned(), body: body.to_owned() })
+        (!title.is_empty()).then(|| TitledText { title: title.to_owned(), body: body.to_owned() })
     }
 
     /// Opens it in the user's editor. Absent if nothing was changed.
-    pub(crate) fn edited(&self) -> Result<Option<Form>, CommandError> {
+    pub(crate) fn edited(&self) -> Result<Option<TitledText>, CommandError> {
         let text = edit(&self.to_text())?;
-        let form = Form::parse(&text).ok_or_else(|| {
+        let form = TitledText::parse(&text).ok_or_else(|| {
             CommandError::new(
-                Kind::User,
+                FailureKind::User,
                 "the first line is empty and was to be the title; nothing was changed",
             )
         })?;
-        let same = Form::parse(&self.to_text()).as_ref() == Some(&form);
+        let same = TitledText::parse(&self.to_text()).as_ref() == Some(&form);
         Ok((!same).then_some(form))
     }
 }
@@ -127,7 +127,7 @@ fn edit(text: &str) -> Result<String, CommandError> {
         .map_err(failed)?;
     if !status.success() {
         let error = format!("the editor `{editor}` failed ({status}), so nothing was changed");
-        return Err(CommandError::new(Kind::User, error).hint("VISUAL or EDITOR name another one"));
+        return Err(CommandError::new(FailureKind::User, error).hint("VISUAL or EDITOR name another one"));
     }
     std::fs::read_to_string(file.path()).map_err(failed)
 }
@@ -138,12 +138,12 @@ mod tests {
 
     #[test]
     fn a_form_is_read_as_it_was_written() {
-        let form = |title: &str, body: &str| Form { title: title.into(), body: body.into() };
+        let form = |title: &str, body: &str| TitledText { title: title.into(), body: body.into() };
         for form in [form("Fix it", ""), form("Fix it", "one\n\n  two"), form("ü", "# head")] {
-            assert_eq!(Form::parse(&form.to_text()), Some(form));
+            assert_eq!(TitledText::parse(&form.to_text()), Some(form));
         }
-        assert_eq!(Form::parse("\n\n Fix it \r\n\r\nbody\r\n"), Some(form("Fix it", "body")));
-        assert_eq!(Form::parse("only a title"), Some(form("only a title", "")));
-        assert_eq!(Form::parse(" \n\n"), None);
+        assert_eq!(TitledText::parse("\n\n Fix it \r\n\r\nbody\r\n"), Some(form("Fix it", "body")));
+        assert_eq!(TitledText::parse("only a title"), Some(form("only a title", "")));
+        assert_eq!(TitledText::parse(" \n\n"), None);
     }
 }

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use crate::cli::context::{Context, outside_of_agents};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::service::manager;
 
 /// Time for an old daemon to exit before a new one takes its place.
@@ -46,15 +46,15 @@ const SPEAKS: Duration = Duration::from_secs(60);
 
 /// A running daemon.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct RunningDaemon {
     pub(crate) client: Client,
     pub(crate) daemon: Daemon,
-    pub(crate) how: How,
+    pub(crate) how: DaemonOrigin,
 }
 
-/// How the daemon came to run.
+/// The way in which the daemon came to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum DaemonOrigin {
     Ran,
     Started,
     /// A daemon of another build ran, and was replaced.
@@ -64,7 +64,7 @@ pub(crate) enum How {
 /// The first line that a new daemon prints: ready, or the error.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Word {
+pub(crate) enum StartReport {
     Ready,
     Failed { code: u8, text: String, hints: Vec<String> },
 }
@@ -76,43 +76,45 @@ pub(crate) async fn ensure(
     cx: &Context,
     mut port: Option<u16>,
     config: Option<Utf8PathBuf>,
-) -> Result<Joined, CommandError> {
+) -> Result<RunningDaemon, CommandError> {
     let data_dir = cx.data_dir()?;
     let client = cx.client()?;
     // Errors of this first look are handled below, with more patience.
     if let Ok(Some(daemon)) = running(&client).await
         && daemon.build == build()
     {
-        return Ok(Joined { client, daemon, how: How::Ran });
+        return Ok(RunningDaemon { client, daemon, how: DaemonOrigin::Ran });
     }
     outside_of_agents("no daemon is started or replaced")?;
     make_data_dir(&data_dir)?;
     let turn = turn(&data_dir).await?;
     // Another process may have started it while we waited for the lock.
     let how = match settled(&client, &data_dir).await? {
-        Some(daemon) if daemon.build == build() => return Ok(Joined { client, daemon, how: How::Ran }),
+        Some(daemon) if daemon.build == build() => {
+            return Ok(RunningDaemon { client, daemon, how: DaemonOrigin::Ran });
+        }
         Some(daemon) if manager::is_service(daemon.pid).await => {
             manager::restart().await?;
             let daemon = after(&client, daemon.pid).await?;
-            return Ok(Joined { client, daemon, how: How::Replaced });
+            return Ok(RunningDaemon { client, daemon, how: DaemonOrigin::Replaced });
         }
         Some(daemon) => {
             // Keep the port, so that open pages and known addresses still work.
             port = port.or_else(|| port_of(&daemon));
             let stopping = stop(&client).await?;
             still_there(stopping.pid)?;
-            How::Replaced
+            DaemonOrigin::Replaced
         }
-        None => How::Started,
+        None => DaemonOrigin::Started,
     };
     let word = tokio::task::spawn_blocking({
         let data_dir = data_dir.clone();
         move || start(&data_dir, port, config.as_deref())
     });
-    word.await.map_err(|err| CommandError::new(Kind::Bug, err))??;
+    word.await.map_err(|err| CommandError::new(FailureKind::Bug, err))??;
     drop(turn);
     let daemon = client.get("/api/daemon").await?;
-    Ok(Joined { client, daemon, how })
+    Ok(RunningDaemon { client, daemon, how })
 }
 
 /// Waits for the daemon that a service manager starts in place of another one.
@@ -126,7 +128,7 @@ async fn after(client: &Client, before: u32) -> Result<Daemon, CommandError> {
             Ok(_) if Instant::now() >= until => {
                 let what =
                     format!("the service was restarted, and no daemon answers after {} s", GOES.as_secs());
-                return Err(CommandError::new(Kind::TimedOut, what)
+                return Err(CommandError::new(FailureKind::TimedOut, what)
                     .hint("`ao service status` and `journalctl --user -u ao` tell more"));
             }
             _ => sleep(Duration::from_millis(50)).await,
@@ -135,8 +137,11 @@ async fn after(client: &Client, before: u32) -> Result<Daemon, CommandError> {
     if daemon.build == build() {
         return Ok(daemon);
     }
-    Err(CommandError::new(Kind::OtherVersion, "the daemon is a service, which runs another ao than this one")
-        .hint("`ao service install` makes it run this one; `ao service uninstall` ends it"))
+    Err(CommandError::new(
+        FailureKind::OtherVersion,
+        "the daemon is a service, which runs another ao than this one",
+    )
+    .hint("`ao service install` makes it run this one; `ao service uninstall` ends it"))
 }
 
 /// Returns the port that a daemon listens on.
@@ -178,7 +183,7 @@ fn unanswered(holder: LockHolder, data_dir: &Utf8Path) -> CommandError {
     };
     let waited = SETTLES.as_secs();
     CommandError::new(
-        Kind::TimedOut,
+        FailureKind::TimedOut,
         format!("{who} holds `{data_dir}` and has not listened at its socket for {waited} s"),
     )
     .hint(format!("its log is `{}`", log_file(data_dir)))
@@ -202,7 +207,7 @@ pub(crate) fn still_there(pid: u32) -> Result<(), CommandError> {
         return Ok(());
     }
     let what = format!("the daemon (pid {pid}) was told to stop and has not after {} s", GOES.as_secs());
-    Err(CommandError::new(Kind::TimedOut, what)
+    Err(CommandError::new(FailureKind::TimedOut, what)
         .hint(format!("look at its log, or end it with `kill {pid}`; agents go on")))
 }
 
@@ -250,7 +255,7 @@ async fn turn(data_dir: &Utf8Path) -> Result<File, CommandError> {
             Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(Duration::from_millis(20)).await,
             Err(TryLockError::WouldBlock) => {
                 let what = format!("another `ao start` has been at work for {} s", OTHERS.as_secs());
-                return Err(CommandError::new(Kind::TimedOut, what)
+                return Err(CommandError::new(FailureKind::TimedOut, what)
                     .hint(format!("`fuser {path}` tells which process that is; end it and try again")));
             }
             Err(TryLockError::Error(err)) => return Err(failed(err)),
@@ -288,11 +293,11 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
     })?;
     let word = first_word(&mut child, SPEAKS).map_err(|err| err.hint(format!("its log is `{log}`")))?;
     match word {
-        Some(Word::Ready) => Ok(()),
-        Some(Word::Failed { code, text, hints }) => {
+        Some(StartReport::Ready) => Ok(()),
+        Some(StartReport::Failed { code, text, hints }) => {
             // The process is reaped before its failure is reported.
             let _ = child.wait();
-            let error = CommandError::new(Kind::of_exit_code(code), text);
+            let error = CommandError::new(FailureKind::of_exit_code(code), text);
             Err(hints.into_iter().fold(error, CommandError::hint))
         }
         None => {
@@ -304,7 +309,7 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
 }
 
 /// Returns its first line; nothing if it has exited without one. Kills it if it prints nothing in time.
-fn first_word(child: &mut Child, limit: Duration) -> Result<Option<Word>, CommandError> {
+fn first_word(child: &mut Child, limit: Duration) -> Result<Option<StartReport>, CommandError> {
     let Some(stdout) = child.stdout.take() else { return Ok(None) };
     let (sender, heard) = mpsc::channel();
     // Reading cannot be cancelled, so it has a thread of its own, which ends with the pipe or with us.
@@ -319,7 +324,7 @@ fn first_word(child: &mut Child, limit: Duration) -> Result<Option<Word>, Comman
             let _ = child.kill();
             let _ = child.wait();
             let what = format!("the daemon was not ready after {} s, and was ended", limit.as_secs());
-            Err(CommandError::new(Kind::TimedOut, what))
+            Err(CommandError::new(FailureKind::TimedOut, what))
         }
     }
 }
@@ -341,7 +346,7 @@ mod tests {
     fn a_daemon_that_says_nothing_is_ended_in_time() {
         let mut silent = child("exec sleep 600");
         let err = first_word(&mut silent, Duration::from_millis(50)).unwrap_err();
-        assert_eq!(err.kind(), Kind::TimedOut);
+        assert_eq!(err.kind(), FailureKind::TimedOut);
         assert!(!is_alive(silent.id()), "nothing of it is left");
     }
 
@@ -349,7 +354,7 @@ mod tests {
     fn a_first_word_is_heard_and_so_is_an_end_without_one() {
         let limit = Duration::from_secs(60);
         let mut ready = child("echo '\"ready\"'");
-        assert!(matches!(first_word(&mut ready, limit), Ok(Some(Word::Ready))));
+        assert!(matches!(first_word(&mut ready, limit), Ok(Some(StartReport::Ready))));
         let mut gone = child("exit 3");
         assert!(matches!(first_word(&mut gone, limit), Ok(None)));
         for mut child in [ready, gone] {

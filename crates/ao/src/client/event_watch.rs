@@ -23,7 +23,7 @@ pub(crate) async fn until<T>(
     session: Option<&str>,
     mut look: impl AsyncFnMut() -> Result<Option<T>, ClientError>,
 ) -> Result<T, CommandError> {
-    let mut news = News::open(client, session).await?;
+    let mut news = EventWatch::open(client, session).await?;
     loop {
         // Subscribe before looking, so that no event is missed.
         match look().await {
@@ -36,16 +36,16 @@ pub(crate) async fn until<T>(
 }
 
 /// The feed, reduced to the fact that something has happened.
-pub(crate) struct News {
+pub(crate) struct EventWatch {
     events: EventStream,
     /// An event has arrived and was not reported yet.
     untold: bool,
 }
 
-impl News {
-    pub(crate) async fn open(client: &Client, session: Option<&str>) -> Result<News, ClientError> {
+impl EventWatch {
+    pub(crate) async fn open(client: &Client, session: Option<&str>) -> Result<EventWatch, ClientError> {
         let events = client.events(None, session).await?;
-        Ok(News { events, untold: false })
+        Ok(EventWatch { events, untold: false })
     }
 
     /// Returns when something has happened, or may have. Cancel-safe.
@@ -86,7 +86,7 @@ impl News {
         lost: ClientError,
     ) -> Result<(), CommandError> {
         let events = again(client, None, session, lost, Instant::now() + AWAY).await?;
-        *self = News { events, untold: false };
+        *self = EventWatch { events, untold: false };
         Ok(())
     }
 }

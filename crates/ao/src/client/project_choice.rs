@@ -11,8 +11,8 @@ use ao_api::client::{Client, ItemName};
 
 use crate::cli::context::own_session;
 use crate::client::find_session;
-use crate::client::retry::Tries;
-use crate::error::{CommandError, Kind};
+use crate::client::retry::CallRetry;
+use crate::error::{CommandError, FailureKind};
 
 /// Returns the project that a command acts on or reads from. None leaves the choice to the daemon, where it is safe:
 /// inside an agent, and if there is no project at all.
@@ -20,7 +20,7 @@ pub(crate) async fn project(client: &Client, named: Option<&str>) -> Result<Opti
     if let Some(named) = named {
         return Ok(Some(named.to_owned()));
     }
-    let here = Here::find(client).await?;
+    let here = CurrentProject::find(client).await?;
     match here.project {
         Some(project) => Ok(Some(project.id)),
         None if here.projects.is_empty() || own_session().is_some() => Ok(None),
@@ -33,7 +33,7 @@ pub(crate) async fn project_id(client: &Client, named: Option<&str>) -> Result<S
     match (project(client, named).await?, own_session()) {
         (Some(project), _) => Ok(project),
         (None, Some(session)) => Ok(find_session(client, &session).await?.project_id),
-        (None, None) => Err(CommandError::new(Kind::Unknown, "there is no project yet")
+        (None, None) => Err(CommandError::new(FailureKind::Unknown, "there is no project yet")
             .hint("run `ao start` in a git repository, or `ao add-project PATH`")),
     }
 }
@@ -86,20 +86,20 @@ pub(crate) async fn project_about(
 
 /// Returns the project of the current folder, which may be a workspace of it.
 pub(crate) async fn project_here(client: &Client) -> Result<Option<Project>, CommandError> {
-    Ok(Here::find(client).await?.project)
+    Ok(CurrentProject::find(client).await?.project)
 }
 
 /// All projects, and the one of the current folder.
-struct Here {
+struct CurrentProject {
     projects: Vec<Project>,
     project: Option<Project>,
 }
 
-impl Here {
-    async fn find(client: &Client) -> Result<Here, CommandError> {
-        let projects = Tries::default().call(async || client.projects().await).await?.projects;
+impl CurrentProject {
+    async fn find(client: &Client) -> Result<CurrentProject, CommandError> {
+        let projects = CallRetry::default().call(async || client.projects().await).await?.projects;
         let Some(here) = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok()) else {
-            return Ok(Here { projects, project: None });
+            return Ok(CurrentProject { projects, project: None });
         };
         let around = innermost(&projects, &here).or_else(|| innermost(&projects, &main_checkout(&here)?));
         let mut project = around.cloned();
@@ -112,7 +112,7 @@ impl Here {
             let of = sessions.iter().find(holds).map(|session| &session.project_id);
             project = of.and_then(|of| projects.iter().find(|project| project.id == *of)).cloned();
         }
-        Ok(Here { projects, project })
+        Ok(CurrentProject { projects, project })
     }
 }
 
@@ -122,7 +122,7 @@ fn no_project_here(projects: &[Project]) -> CommandError {
     let what = format!("`{}` is not inside a project, so say which one you mean", here.display());
     let list: Vec<String> =
         projects.iter().map(|project| format!("`{}` ({})", project.id, project.path)).collect();
-    let error = CommandError::new(Kind::User, what)
+    let error = CommandError::new(FailureKind::User, what)
         .hint(format!("projects: {}; pass `--project`, or run this in its folder", list.join(", ")));
     match here.ancestors().any(|folder| folder.join(".git").exists()) {
         true => error.hint("`ao start` registers this repository as a project"),

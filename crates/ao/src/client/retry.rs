@@ -20,16 +20,16 @@ pub(crate) fn key() -> String {
 
 /// The attempts of one command to make a call.
 #[derive(Debug, Default)]
-pub(crate) struct Tries {
+pub(crate) struct CallRetry {
     /// The deadline; by default some seconds after the daemon was first away.
     until: Option<Instant>,
     /// The daemon was reached at least once.
     reached: bool,
 }
 
-impl Tries {
-    pub(crate) fn until(end: Instant) -> Tries {
-        Tries { until: Some(end), reached: false }
+impl CallRetry {
+    pub(crate) fn until(end: Instant) -> CallRetry {
+        CallRetry { until: Some(end), reached: false }
     }
 
     /// Makes a call until it is answered.

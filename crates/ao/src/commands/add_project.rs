@@ -6,9 +6,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
 use crate::cli::context::Context;
-use crate::config::edit::{Change, tell_daemon};
+use crate::config::edit::{ConfigEdit, tell_daemon};
 use crate::config::{initial_config, settings};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::repository::Repository;
 use crate::ui;
 
@@ -31,9 +31,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let repository = cx.wait_for(async { Ok(Repository::at(&args.path).await?) })?;
     let Some(own) = initial_config::existing(&repository.root) else {
-        let change = match Change::of_found_file(cx)? {
+        let change = match ConfigEdit::of_found_file(cx)? {
             Some(change) => change,
-            None => Change::of_user_file(cx)?,
+            None => ConfigEdit::of_user_file(cx)?,
         };
         return add(&repository, &change, &settings::load(cx)?, args, cx);
     };
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match known_as(&loaded, &repository) {
         Some(_) => tell_of_file(&own, args, cx),
         // The file names other projects, and not its own repository.
-        None => add(&repository, &Change::of_file(&own, cx)?, &loaded, args, cx),
+        None => add(&repository, &ConfigEdit::of_file(&own, cx)?, &loaded, args, cx),
     }
 }
 
@@ -51,13 +51,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 fn tell_of_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.project.is_some() {
         return Err(CommandError::new(
-            Kind::User,
+            FailureKind::User,
             format!("the repository has a configuration of its own: `{file}`"),
         )
         .hint("it says what the project is called; leave out `--project`, or change it there"));
     }
     let added = registered(file, cx).map_err(|err| match err.kind() {
-        Kind::NoDaemon => CommandError::new(Kind::NoDaemon, err.to_plain()).hint(format!(
+        FailureKind::NoDaemon => CommandError::new(FailureKind::NoDaemon, err.to_plain()).hint(format!(
             "the repository has a configuration of its own, `{file}`; start with `ao start {}`",
             args.path
         )),
@@ -86,7 +86,7 @@ fn show_registered(added: &Projects, file: &Utf8Path) -> Result<(), CommandError
 
 fn add(
     repository: &Repository,
-    change: &Change,
+    change: &ConfigEdit,
     loaded: &Loaded,
     args: &Args,
     cx: &Context,
@@ -94,7 +94,7 @@ fn add(
     if let Some(known) = known_as(loaded, repository) {
         if args.project.as_deref().is_some_and(|wanted| wanted != known) {
             return Err(CommandError::new(
-                Kind::User,
+                FailureKind::User,
                 format!("`{}` is the project `{known}` already", repository.root),
             ));
         }
@@ -109,7 +109,7 @@ fn add(
     let name = args.project.as_deref().unwrap_or(&repository.name);
     if let Some(other) = loaded.config.projects.get(name) {
         return Err(CommandError::new(
-            Kind::User,
+            FailureKind::User,
             format!("there is a project `{name}` already, in `{}`", other.path),
         )
         .hint(format!("call this one otherwise: `ao add-project {} --project {name}-2`", args.path)));
@@ -140,7 +140,7 @@ fn known_as<'a>(loaded: &'a Loaded, repository: &Repository) -> Option<&'a str> 
 }
 
 /// Returns the path to write: relative to the file's folder or the user's home, so that it works on another machine.
-fn written_path(root: &Utf8Path, change: &Change) -> String {
+fn written_path(root: &Utf8Path, change: &ConfigEdit) -> String {
     let folder = change.file().parent().unwrap_or(Utf8Path::new("/"));
     let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let root = real(root);
@@ -153,7 +153,13 @@ fn written_path(root: &Utf8Path, change: &Change) -> String {
     }
 }
 
-fn said(text: &str, name: &str, changed: bool, change: &Change, cx: &Context) -> Result<(), CommandError> {
+fn said(
+    text: &str,
+    name: &str,
+    changed: bool,
+    change: &ConfigEdit,
+    cx: &Context,
+) -> Result<(), CommandError> {
     if !cx.json() {
         ui::line(text)?;
     }

@@ -6,7 +6,7 @@ use super::told_state;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::show::plain;
 use crate::ui;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 fn open_question(session: &Session, cx: &Context) -> Result<u32, CommandError> {
     let name = &session.name;
     let (Some(question), Some(number)) = (&session.status.question, session.status.question_number) else {
-        return Err(CommandError::new(Kind::User, format!("the session `{name}` asks nothing"))
+        return Err(CommandError::new(FailureKind::User, format!("the session `{name}` asks nothing"))
             .hint(format!("`ao explain {name}` says what it does")));
     };
     let age = jiff::Timestamp::now().as_second() - session.status.since.as_second();
@@ -60,7 +60,7 @@ fn open_question(session: &Session, cx: &Context) -> Result<u32, CommandError> {
             "the question of `{name}` has changed this very moment; it asks now, as question {number}: {}",
             plain(question)
         );
-        return Err(CommandError::new(Kind::User, changed)
+        return Err(CommandError::new(FailureKind::User, changed)
             .hint(format!("read it, and then `ao answer {name} … --question {number}`")));
     }
     if !cx.json() {

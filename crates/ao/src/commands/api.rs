@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Read, Write};
 use ao_api::client::{Client, ClientError, Method};
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 
 /// Call the daemon's HTTP API as yourself
 ///
@@ -89,7 +89,7 @@ fn full(typed: &str) -> String {
 
 fn body(data: &str) -> Result<Vec<u8>, CommandError> {
     let unread = |from: &str, err: std::io::Error| {
-        CommandError::new(Kind::User, format!("the body cannot be read from {from}: {err}"))
+        CommandError::new(FailureKind::User, format!("the body cannot be read from {from}: {err}"))
     };
     let bytes = match data.strip_prefix('@') {
         Some(file) => std::fs::read(file).map_err(|err| unread(&format!("`{file}`"), err))?,
@@ -102,7 +102,7 @@ fn body(data: &str) -> Result<Vec<u8>, CommandError> {
     };
     // Checked here, so that the error can refer to what was typed.
     serde_json::from_slice::<serde::de::IgnoredAny>(&bytes)
-        .map_err(|err| CommandError::new(Kind::User, format!("the body is no JSON: {err}")))?;
+        .map_err(|err| CommandError::new(FailureKind::User, format!("the body is no JSON: {err}")))?;
     Ok(bytes)
 }
 

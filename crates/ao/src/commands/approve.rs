@@ -6,9 +6,9 @@ use ao_api::client::{Client, ClientError, ItemName};
 use ao_api::{MergeWish, NewReview, Pull};
 use tokio::time::sleep;
 
-use super::pr::{Which, pinned, refused};
+use super::pr::{PullArg, pinned, refused};
 use crate::cli::context::Context;
-use crate::client::retry::{self, Tries};
+use crate::client::retry::{self, CallRetry};
 use crate::error::CommandError;
 use crate::{show, ui};
 
@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(500);
   ao pr approve 7   only the approval")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let (key, verdict) = (Some(retry::key()), "approve".to_owned());
         let review = NewReview { verdict, head: Some(head.clone()), key, ..NewReview::default() };
         let named = ItemName::from(&pull.id);
-        Tries::default().call(async || client.review_pull(named, &review).await).await?;
+        CallRetry::default().call(async || client.review_pull(named, &review).await).await?;
         let landed = landed(&client, &pull, head).await?;
         if cx.json() {
             return Ok(ui::json(&landed)?);

@@ -8,12 +8,12 @@ mod wire;
 
 use std::io::IsTerminal;
 
-use self::keys::Keys;
-use self::room::{Left, Room};
+use self::keys::DetachKeys;
+use self::room::{AttachedView, LeaveReason};
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// Attach to the terminal of a session
@@ -34,29 +34,29 @@ pub(crate) struct Args {
     read_only: bool,
     /// The keys that detach; typing the first one twice sends it once to the agent
     #[arg(long, value_name = "KEYS", default_value = "ctrl-],d")]
-    detach_keys: Keys,
+    detach_keys: DetachKeys,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(CommandError::new(Kind::User, "`ao attach` needs a terminal, and this is none")
+        return Err(CommandError::new(FailureKind::User, "`ao attach` needs a terminal, and this is none")
             .hint(format!("`ao logs -f {}` follows what the agent puts out", args.session)));
     }
     let client = cx.client()?;
     let (name, left) = cx.wait_for(async {
         let session = find_session(&client, &args.session).await?;
         let name = session.name.clone();
-        let mut room = Room::enter(client, session, args.read_only, args.detach_keys.clone()).await?;
+        let mut room = AttachedView::enter(client, session, args.read_only, args.detach_keys.clone()).await?;
         let left = room.stay().await;
         room.leave().await;
         Ok((name, left?))
     })?;
     // Printed after the terminal is restored, where it stays visible.
     let said = match left {
-        Left::Detached => format!("detached from `{name}`; its agent goes on"),
-        Left::Ended(Some(code)) => format!("the program of `{name}` has ended with code {code}"),
-        Left::Ended(None) => format!("the program of `{name}` has ended"),
-        Left::Closed => format!("the terminal of `{name}` is no longer shown"),
+        LeaveReason::Detached => format!("detached from `{name}`; its agent goes on"),
+        LeaveReason::Ended(Some(code)) => format!("the program of `{name}` has ended with code {code}"),
+        LeaveReason::Ended(None) => format!("the program of `{name}` has ended"),
+        LeaveReason::Closed => format!("the terminal of `{name}` is no longer shown"),
     };
     ui::note(said);
     Ok(())

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use ao_api::NewSession;
 use ao_api::client::ClientError;
 
-use super::new::How;
+use super::new::SessionOptions;
 use super::spawn;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_of_issue;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// Start a session for each of several issues
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     #[command(flatten)]
-    how: How,
+    how: SessionOptions,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         match failed {
             0 => Ok(()),
             failed => Err(CommandError::new(
-                if failed == unknown { Kind::Unknown } else { Kind::User },
+                if failed == unknown { FailureKind::Unknown } else { FailureKind::User },
                 format!("{failed} of {} got no session", ui::count(seen.len() as u64, "issue")),
             )),
         }

@@ -4,7 +4,7 @@ use clap_complete::env::Shells;
 
 use crate::cli::COMPLETE;
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 
 /// Print the completion script for a shell
 ///
@@ -24,14 +24,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, _cx: &Context) -> Result<(), CommandError> {
     let shells = Shells::builtins();
-    let shell = shells
-        .completer(&args.shell)
-        .ok_or_else(|| CommandError::new(Kind::Bug, format!("no completion is known for {}", args.shell)))?;
+    let shell = shells.completer(&args.shell).ok_or_else(|| {
+        CommandError::new(FailureKind::Bug, format!("no completion is known for {}", args.shell))
+    })?;
     // The script runs `ao` by name for each completion, so it works with later versions too.
     let mut script = Vec::new();
     shell
         .write_registration(COMPLETE, "ao", "ao", "ao", &mut script)
-        .map_err(|err| CommandError::new(Kind::Bug, err))?;
+        .map_err(|err| CommandError::new(FailureKind::Bug, err))?;
     use std::io::Write;
     Ok(std::io::stdout().write_all(&script)?)
 }

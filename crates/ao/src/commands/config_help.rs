@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// Describe the configuration keys
@@ -122,8 +122,11 @@ fn unknown(wanted: &str, keys: &[Key]) -> CommandError {
         keys.iter().map(|key| key.path.as_str()).find(|path| path.rsplit('.').next() == Some(name))
     };
     let meant = by_path.or_else(by_name).map(|meant| format!("; did you mean `{meant}`?"));
-    CommandError::new(Kind::UnknownKey, format!("there is no key `{wanted}`{}", meant.unwrap_or_default()))
-        .hint("`ao config-help` lists all keys")
+    CommandError::new(
+        FailureKind::UnknownKey,
+        format!("there is no key `{wanted}`{}", meant.unwrap_or_default()),
+    )
+    .hint("`ao config-help` lists all keys")
 }
 
 #[cfg(test)]

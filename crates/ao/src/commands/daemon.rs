@@ -15,10 +15,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::context::Context;
-use crate::client::daemon_process::{self, Word};
+use crate::client::daemon_process::{self, StartReport};
 use crate::clock::SystemClock;
 use crate::daemon::Daemon;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::host::configs::InForce;
 use crate::host::{TheHost, force, secrets};
 use crate::power::Bus;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match ended {
         Err(err) if args.background => {
             // The parent waits for this line, unless the daemon was ready before and the parent is gone.
-            let word = Word::Failed {
+            let word = StartReport::Failed {
                 code: err.kind().exit_code(),
                 text: err.to_plain(),
                 hints: err.hints().to_vec(),
@@ -143,14 +143,14 @@ async fn lock_when_free(data_dir: &Utf8Path) -> Result<DirLock, CommandError> {
     loop {
         let data_dir = data_dir.to_owned();
         let taken = tokio::task::spawn_blocking(move || DirLock::take(&data_dir)).await;
-        match taken.map_err(|err| CommandError::new(Kind::Bug, err))? {
+        match taken.map_err(|err| CommandError::new(FailureKind::Bug, err))? {
             Ok(lock) => return Ok(lock),
             Err(StoreError::Locked { path, holder }) => {
                 // A daemon that answers is not shutting down.
                 let answers = tokio::net::UnixStream::connect(&socket).await.is_ok();
                 if answers || tokio::time::Instant::now() >= until {
                     let what = format!("a daemon ({holder}) is at work in `{path}` already");
-                    return Err(CommandError::new(Kind::User, what)
+                    return Err(CommandError::new(FailureKind::User, what)
                         .hint("`ao status` talks to it, and `ao stop` ends it; agents go on"));
                 }
             }
@@ -202,7 +202,7 @@ async fn serve_until_stopped(
     tracing::info!(url, pid = std::process::id(), "the daemon is ready");
     if args.background {
         // The parent may be gone, which is no reason to exit.
-        let _ = say(&Word::Ready);
+        let _ = say(&StartReport::Ready);
         close_stdout();
     } else {
         let at = url.map(|url| format!(" at {url}")).unwrap_or_default();
@@ -312,7 +312,7 @@ fn owner() -> String {
     named.filter(|name| !name.is_empty()).unwrap_or_else(|| "you".into())
 }
 
-fn say(word: &Word) -> io::Result<()> {
+fn say(word: &StartReport) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", serde_json::to_string(word)?)?;
     out.flush()
@@ -328,14 +328,13 @@ fn close_stdout() {
 impl From<ServerError> for CommandError {
     fn from(err: ServerError) -> CommandError {
         match err {
-            ServerError::PortInUse { .. } => CommandError::new(Kind::PortInUse, err).hint(
+            ServerError::PortInUse { .. } => CommandError::new(FailureKind::PortInUse, err).hint(
                 "`ao start --port 0` takes any free one; `ao config set port 3001` another one for good",
             ),
-            ServerError::Remote { .. } => CommandError::new(Kind::Config, err)
+            ServerError::Remote { .. } => CommandError::new(FailureKind::Config, err)
                 .hint("`ao config set server.allowRemote true` allows it; callers then need the token"),
-            ServerError::SocketInUse { .. } => {
-                CommandError::new(Kind::User, err).hint("`ao status` talks to it, and `ao stop` ends it")
-            }
+            ServerError::SocketInUse { .. } => CommandError::new(FailureKind::User, err)
+                .hint("`ao status` talks to it, and `ao stop` ends it"),
             err => CommandError::environment(err),
         }
     }

@@ -4,7 +4,7 @@ use ao_api::client::Client;
 use serde_json::json;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::system::desktop;
 use crate::ui;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let url = client.daemon().await?.url.ok_or_else(|| {
-            CommandError::new(Kind::Config, "the daemon that runs has no address for browsers").hint(
+            CommandError::new(FailureKind::Config, "the daemon that runs has no address for browsers").hint(
                 "look at `port` and `dashboard.enabled` with `ao config show`, then `ao stop && ao start`",
             )
         })?;

@@ -7,8 +7,8 @@ use clap::builder::PossibleValuesParser;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_about;
-use crate::error::{CommandError, Kind};
-use crate::show::{Canvas, Cell, Column, Table};
+use crate::error::{CommandError, FailureKind};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
 use crate::{show, ui};
 
 /// List, test and read the output of hooks
@@ -29,9 +29,9 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     #[command(alias = "ls")]
-    List(List),
-    Logs(Logs),
-    Test(Test),
+    List(HookListArgs),
+    Logs(HookLogsArgs),
+    Test(HookTestArgs),
 }
 
 /// List the configured hooks, in the order in which they run
@@ -39,7 +39,7 @@ enum Command {
 #[command(after_help = "Examples:
   ao hooks list
   ao hooks list --project my-app --json | jq -r '.hooks[].command'")]
-struct List {
+struct HookListArgs {
     /// Only hooks of this project
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
@@ -50,7 +50,7 @@ struct List {
 #[command(after_help = "Examples:
   ao hooks logs
   ao hooks logs before-merge-err_12")]
-struct Logs {
+struct HookLogsArgs {
     /// The id of a log, or any unique part of it
     id: Option<String>,
 }
@@ -63,7 +63,7 @@ struct Logs {
 #[command(after_help = "Examples:
   ao hooks test before-assign --session issue-42
   ao hooks test merged --project my-app")]
-struct Test {
+struct HookTestArgs {
     /// The hook point
     #[arg(value_parser = PossibleValuesParser::new(HookPoint::ALL.map(HookPoint::word)))]
     point: String,
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-fn list(args: &List, cx: &Context) -> Result<(), CommandError> {
+fn list(args: &HookListArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let hooks = cx.wait_for(async { Ok(client.hooks(args.project.as_deref()).await?) })?;
     if cx.json() {
@@ -95,25 +95,25 @@ fn list(args: &List, cx: &Context) -> Result<(), CommandError> {
     Ok(ui::text(listed(&hooks).draw(Canvas::here().width))?)
 }
 
-fn listed(hooks: &Hooks) -> Table {
-    let mut table = Table::new(&[
-        Column::new("PROJECT"),
-        Column::new("POINT"),
-        Column::optional("TIMEOUT"),
-        Column::new("COMMAND"),
+fn listed(hooks: &Hooks) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("PROJECT"),
+        TableColumn::new("POINT"),
+        TableColumn::optional("TIMEOUT"),
+        TableColumn::new("COMMAND"),
     ]);
     for hook in &hooks.hooks {
         table.row([
-            Cell::new(&hook.project_id),
-            Cell::styled(&hook.point, ui::TITLE),
-            Cell::new(format!("{}s", hook.timeout_seconds)),
-            Cell::new(&hook.command),
+            TableCell::new(&hook.project_id),
+            TableCell::styled(&hook.point, ui::TITLE),
+            TableCell::new(format!("{}s", hook.timeout_seconds)),
+            TableCell::new(&hook.command),
         ]);
     }
     table
 }
 
-fn logs(args: &Logs, cx: &Context) -> Result<(), CommandError> {
+fn logs(args: &HookLogsArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     if let Some(id) = &args.id {
         let log = cx.wait_for(async { Ok(client.hook_log(id).await?) })?;
@@ -132,22 +132,26 @@ fn logs(args: &Logs, cx: &Context) -> Result<(), CommandError> {
     Ok(ui::text(told(&logs.logs, Canvas::here()).draw(Canvas::here().width))?)
 }
 
-fn told(logs: &[HookLog], canvas: Canvas) -> Table {
-    let mut table =
-        Table::new(&[Column::new("LOG"), Column::new("HOOK"), Column::optional("AGE"), Column::new("ENDED")]);
+fn told(logs: &[HookLog], canvas: Canvas) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("LOG"),
+        TableColumn::new("HOOK"),
+        TableColumn::optional("AGE"),
+        TableColumn::new("ENDED"),
+    ]);
     for log in logs {
         let age = log.at.map(|at| show::age(at, canvas.now));
         table.row([
-            Cell::styled(&log.id, ui::TITLE),
-            Cell::new(&log.what),
-            Cell::or_dash(age),
-            Cell::or_dash(log.ended.as_ref()),
+            TableCell::styled(&log.id, ui::TITLE),
+            TableCell::new(&log.what),
+            TableCell::or_dash(age),
+            TableCell::or_dash(log.ended.as_ref()),
         ]);
     }
     table
 }
 
-fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
+fn test(args: &HookTestArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let tested = cx.wait_for(async {
         let project_id =
@@ -156,8 +160,11 @@ fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
         Ok(client.test_hook(&args.point, &test).await?)
     })?;
     if tested.results.is_empty() {
-        return Err(CommandError::new(Kind::User, format!("no hook is configured at `{}`", args.point))
-            .hint("`ao hooks list` shows what is configured"));
+        return Err(CommandError::new(
+            FailureKind::User,
+            format!("no hook is configured at `{}`", args.point),
+        )
+        .hint("`ao hooks list` shows what is configured"));
     }
     if cx.json() {
         ui::json(&tested)?;
@@ -184,7 +191,7 @@ fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
         0 => Ok(()),
         failed => {
             let of = ui::count(tested.results.len() as u64, "hook");
-            Err(CommandError::new(Kind::User, format!("{failed} of {of} failed")))
+            Err(CommandError::new(FailureKind::User, format!("{failed} of {of} failed")))
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::cli::context::Context;
 use crate::config::check_offer;
-use crate::config::initial_config::{Initial, Wishes};
+use crate::config::initial_config::{InitialChoices, InitialConfig};
 use crate::error::CommandError;
 use crate::findings::ConfigFinding;
 use crate::host::configs;
@@ -50,14 +50,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let here = paths::here()?;
     let repository = cx.wait_for(async { Ok(Repository::at(&here).await?) })?;
-    let wishes = Wishes {
+    let wishes = InitialChoices {
         tracker: args.tracker.clone(),
         agent: args.agent.clone(),
         runtime: args.runtime.clone(),
         workspace: args.workspace.clone(),
         project: args.project.clone(),
     };
-    let mut initial = cx.wait_for(Initial::choose(&repository, &wishes))?;
+    let mut initial = cx.wait_for(InitialConfig::choose(&repository, &wishes))?;
     initial.can_be_written(&repository.root, args.force)?;
     initial.settle_checks(!args.yes && !cx.json() && check_offer::can_ask())?;
     let file = initial.write(&repository.root, args.force)?;

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::wait;
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::client::event_watch::News;
+use crate::client::event_watch::EventWatch;
 use crate::client::{event_watch, find_session};
 use crate::error::CommandError;
 use crate::ui;
@@ -76,7 +76,7 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
             return Ok(());
         }
     }
-    let mut news: Option<News> = None;
+    let mut news: Option<EventWatch> = None;
     let mut rests = false;
     loop {
         let asked = Instant::now();
@@ -109,7 +109,7 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
         // asking, so that none is missed.
         match &mut news {
             Some(news) => news.next(client, Some(&session.id)).await?,
-            None => news = Some(News::open(client, Some(&session.id)).await?),
+            None => news = Some(EventWatch::open(client, Some(&session.id)).await?),
         }
     }
 }

@@ -7,7 +7,7 @@ use clap::Command;
 use clap_mangen::Man;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::{cli, ui};
 
 /// Print a manual page, or write all pages to a folder
@@ -38,12 +38,15 @@ pub(crate) fn run(args: &Args, _cx: &Context) -> Result<(), CommandError> {
     for word in &args.command {
         command =
             command.find_subcommand(word).filter(|command| is_for_people(command)).ok_or_else(|| {
-                CommandError::new(Kind::User, format!("there is no command `ao {}`", args.command.join(" ")))
-                    .hint("`ao help` lists all")
+                CommandError::new(
+                    FailureKind::User,
+                    format!("there is no command `ao {}`", args.command.join(" ")),
+                )
+                .hint("`ao help` lists all")
             })?;
     }
     let mut page = Vec::new();
-    render(command, &mut page).map_err(|err| CommandError::new(Kind::Bug, err))?;
+    render(command, &mut page).map_err(|err| CommandError::new(FailureKind::Bug, err))?;
     Ok(std::io::stdout().write_all(&page)?)
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, short)]
     issue: Option<String>,
     #[command(flatten)]
-    how: How,
+    how: SessionOptions,
     /// The name of the session [default: derived from project and title]
     #[arg(long)]
     name: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
 /// Settings of a new session that differ from the configuration.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct How {
+pub(crate) struct SessionOptions {
     /// The agent [default: from the configuration]
     #[arg(long, short)]
     pub(super) agent: Option<String>,
@@ -63,7 +63,7 @@ pub(crate) struct How {
     pub(super) force: bool,
 }
 
-impl How {
+impl SessionOptions {
     pub(super) fn wish(&self) -> NewSession {
         NewSession {
             agent: self.agent.clone(),

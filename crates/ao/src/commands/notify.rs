@@ -3,8 +3,8 @@
 use ao_api::{ChannelTest, NotifyChannel, NotifyTest};
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::{Canvas, Cell, Column, Table};
+use crate::error::{CommandError, FailureKind};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
 use crate::ui;
 
 /// List and test the channels for notices
@@ -20,8 +20,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    List(List),
-    Test(Test),
+    List(NotifyListArgs),
+    Test(NotifyTestArgs),
 }
 
 /// List the channels, what is sent to each, and their state
@@ -31,7 +31,7 @@ enum Command {
 #[command(after_help = "Examples:
   ao notify list
   ao notify list --json | jq '.[] | select(.problem)'")]
-struct List {}
+struct NotifyListArgs {}
 
 /// Send a test notice on each channel, and show the results
 ///
@@ -43,7 +43,7 @@ struct List {}
   ao notify test slack desktop
   ao notify test --level urgent pager
   ao notify test --json | jq '.[] | select(.delivered | not)'")]
-struct Test {
+struct NotifyTestArgs {
     /// The channels, by their names in the configuration [default: all]
     channels: Vec<String>,
     /// The urgency of the notice
@@ -53,7 +53,7 @@ struct Test {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match &args.command {
-        Command::List(List {}) => list(cx),
+        Command::List(NotifyListArgs {}) => list(cx),
         Command::Test(args) => test(args, cx),
     }
 }
@@ -69,7 +69,7 @@ fn list(cx: &Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
+fn test(args: &NotifyTestArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let test = NotifyTest { channels: args.channels.clone(), level: args.level.clone() };
     let tests = cx.wait_for(async { Ok(client.test_notify(&test).await?) })?;
@@ -80,57 +80,61 @@ fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
     }
     let failed = tests.iter().filter(|test| !test.delivered).count();
     match (tests.len(), failed) {
-        (0, _) => Err(CommandError::new(Kind::User, "no channel is configured, so nobody would be told")
-            .hint("`ao config-help` shows how to add one under `notifiers`")),
+        (0, _) => {
+            Err(CommandError::new(FailureKind::User, "no channel is configured, so nobody would be told")
+                .hint("`ao config-help` shows how to add one under `notifiers`"))
+        }
         (_, 0) => Ok(()),
         (all, failed) => {
             let error = format!("{failed} of {} failed", ui::count(all as u64, "channel"));
-            Err(CommandError::new(Kind::User, error))
+            Err(CommandError::new(FailureKind::User, error))
         }
     }
 }
 
-fn table(tests: &[ChannelTest]) -> Table {
-    let mut table = Table::new(&[
-        Column::new("CHANNEL"),
-        Column::optional("PLUGIN"),
-        Column::new("RESULT"),
-        Column::optional("WHERE"),
-        Column::new("PROBLEM"),
+fn table(tests: &[ChannelTest]) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("CHANNEL"),
+        TableColumn::optional("PLUGIN"),
+        TableColumn::new("RESULT"),
+        TableColumn::optional("WHERE"),
+        TableColumn::new("PROBLEM"),
     ]);
     for test in tests {
         let (result, style) = if test.delivered { ("delivered", ui::GOOD) } else { ("failed", ui::ERROR) };
         table.row([
-            Cell::new(&test.channel),
-            Cell::new(&test.plugin),
-            Cell::styled(result, style),
-            Cell::new(test.target.as_deref().unwrap_or_default()),
-            Cell::new(test.problem.as_deref().unwrap_or_default()),
+            TableCell::new(&test.channel),
+            TableCell::new(&test.plugin),
+            TableCell::styled(result, style),
+            TableCell::new(test.target.as_deref().unwrap_or_default()),
+            TableCell::new(test.problem.as_deref().unwrap_or_default()),
         ]);
     }
     table
 }
 
-fn listing(channels: &[NotifyChannel]) -> Table {
-    let mut table = Table::new(&[
-        Column::new("CHANNEL"),
-        Column::optional("PLUGIN"),
-        Column::new("FOR"),
-        Column::new("NOW"),
-        Column::optional("WHERE"),
-        Column::optional("LAST TOLD"),
-        Column::new("PROBLEM"),
+fn listing(channels: &[NotifyChannel]) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("CHANNEL"),
+        TableColumn::optional("PLUGIN"),
+        TableColumn::new("FOR"),
+        TableColumn::new("NOW"),
+        TableColumn::optional("WHERE"),
+        TableColumn::optional("LAST TOLD"),
+        TableColumn::new("PROBLEM"),
     ]);
     for channel in channels {
         let (now, style) = now(channel);
         table.row([
-            Cell::new(&channel.channel),
-            Cell::new(&channel.plugin),
-            Cell::new(audience(channel)),
-            Cell::styled(&now, style),
-            Cell::new(channel.target.as_deref().unwrap_or_default()),
-            Cell::new(channel.last_told.map(|at| at.strftime("%F %H:%MZ").to_string()).unwrap_or_default()),
-            Cell::new(channel.problem.as_deref().unwrap_or_default()),
+            TableCell::new(&channel.channel),
+            TableCell::new(&channel.plugin),
+            TableCell::new(audience(channel)),
+            TableCell::styled(&now, style),
+            TableCell::new(channel.target.as_deref().unwrap_or_default()),
+            TableCell::new(
+                channel.last_told.map(|at| at.strftime("%F %H:%MZ").to_string()).unwrap_or_default(),
+            ),
+            TableCell::new(channel.problem.as_deref().unwrap_or_default()),
         ]);
     }
     table

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::{Cell, Column, Table};
+use crate::error::{CommandError, FailureKind};
+use crate::show::{TableCell, TableColumn, TextTable};
 use crate::ui;
 
 /// List and manage plugins
@@ -47,7 +47,7 @@ enum Command {
 
 /// A plugin.
 #[derive(Debug, Clone, Serialize)]
-struct Plugin {
+struct PluginRow {
     slot: &'static str,
     name: String,
     /// A one-line description.
@@ -55,7 +55,7 @@ struct Plugin {
 }
 
 /// Lists the built-in plugins. A slot without any has none here.
-fn built_in() -> Vec<Plugin> {
+fn built_in() -> Vec<PluginRow> {
     const FIXED: [(&str, &str, &str); 11] = [
         ("runtime", "process", "a process of its own, held by a small program that outlives the daemon"),
         ("runtime", "tmux", "a pane of a private tmux server; needs tmux"),
@@ -69,13 +69,13 @@ fn built_in() -> Vec<Plugin> {
         ("notifier", "composio", "a tool of a service that is connected at Composio"),
         ("notifier", "openclaw", "a hook of an OpenClaw gateway"),
     ];
-    let fixed = FIXED.map(|(slot, name, about)| Plugin { slot, name: name.into(), about: about.into() });
-    let agents = ao_agent::known().into_iter().map(|agent| Plugin {
+    let fixed = FIXED.map(|(slot, name, about)| PluginRow { slot, name: name.into(), about: about.into() });
+    let agents = ao_agent::known().into_iter().map(|agent| PluginRow {
         slot: "agent",
         about: format!("runs `{}`", agent.program),
         name: agent.name,
     });
-    let own = Plugin {
+    let own = PluginRow {
         slot: "agent",
         name: "command".into(),
         about: "any program, described under `tools` in the configuration".into(),
@@ -89,8 +89,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Command::Search { word } => {
             let found = found(word);
             if found.is_empty() {
-                return Err(CommandError::new(Kind::User, format!("no plugin has `{word}` in its words"))
-                    .hint("`ao plugin list` shows all"));
+                return Err(CommandError::new(
+                    FailureKind::User,
+                    format!("no plugin has `{word}` in its words"),
+                )
+                .hint("`ao plugin list` shows all"));
             }
             list(&found, cx)
         }
@@ -101,25 +104,30 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn not_yet(what: String) -> CommandError {
-    CommandError::new(Kind::User, format!("{what}: plugins from elsewhere are not supported yet"))
+    CommandError::new(FailureKind::User, format!("{what}: plugins from elsewhere are not supported yet"))
         .hint("`ao plugin list` shows what is built in")
 }
 
-fn found(word: &str) -> Vec<Plugin> {
+fn found(word: &str) -> Vec<PluginRow> {
     let word = word.to_lowercase();
-    let has = |plugin: &Plugin| {
+    let has = |plugin: &PluginRow| {
         [plugin.slot, &plugin.name, &plugin.about].iter().any(|text| text.to_lowercase().contains(&word))
     };
     built_in().into_iter().filter(has).collect()
 }
 
-fn list(plugins: &[Plugin], cx: &Context) -> Result<(), CommandError> {
+fn list(plugins: &[PluginRow], cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&plugins)?);
     }
-    let mut table = Table::new(&[Column::new("SLOT"), Column::new("NAME"), Column::new("WHAT IT IS")]);
+    let mut table =
+        TextTable::new(&[TableColumn::new("SLOT"), TableColumn::new("NAME"), TableColumn::new("WHAT IT IS")]);
     for plugin in plugins {
-        table.row([Cell::new(plugin.slot), Cell::styled(&plugin.name, ui::TITLE), Cell::new(&plugin.about)]);
+        table.row([
+            TableCell::new(plugin.slot),
+            TableCell::styled(&plugin.name, ui::TITLE),
+            TableCell::new(&plugin.about),
+        ]);
     }
     Ok(ui::text(table.draw(ui::width()))?)
 }

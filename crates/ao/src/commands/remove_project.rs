@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::config::edit::{Change, tell_daemon};
+use crate::config::edit::{ConfigEdit, tell_daemon};
 use crate::config::settings;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// Remove a project; nothing of it is deleted
@@ -34,8 +34,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let running = known.as_ref().and_then(|projects| projects.iter().find(|project| project.id == name));
     if let Some(project) = running.filter(|project| project.live_sessions > 0) {
         let sessions = ui::count(project.live_sessions.into(), "session");
-        return Err(CommandError::new(Kind::User, format!("`{name}` has {sessions} that did not end yet"))
-            .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
+        return Err(CommandError::new(
+            FailureKind::User,
+            format!("`{name}` has {sessions} that did not end yet"),
+        )
+        .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
     }
     // A configuration file in the repository is only forgotten, because it belongs to the repository; also one that
     // no longer exists and that only the daemon remembers.
@@ -46,7 +49,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Some(file) => Utf8PathBuf::from(file),
         None => file_with(name, known.as_deref().unwrap_or_default(), cx)?,
     };
-    let change = Change::of_file(&file, cx)?;
+    let change = ConfigEdit::of_file(&file, cx)?;
     change.make(|text| edit::remove_project(text, name))?;
     told(name, Some(&file), cx)
 }
@@ -103,7 +106,7 @@ fn file_with(name: &str, known: &[Project], cx: &Context) -> Result<Utf8PathBuf,
         .collect();
     let meant = names::nearest(name, names.iter().copied()).map(|meant| format!("; did you mean `{meant}`?"));
     let error = CommandError::new(
-        Kind::Unknown,
+        FailureKind::Unknown,
         format!("there is no project `{name}`{}", meant.unwrap_or_default()),
     );
     Err(match names.is_empty() {

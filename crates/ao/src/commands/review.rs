@@ -2,7 +2,7 @@
 
 use ao_api::ReviewerWish;
 
-use super::pr::Which;
+use super::pr::PullArg;
 use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::{show, ui};
@@ -17,7 +17,7 @@ use crate::{show, ui};
   ao review 7 --prompt \"Look at the error handling first\"")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// The agent [default: from the configuration]
     #[arg(long, short)]
     agent: Option<String>,

@@ -8,7 +8,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
 use crate::error::CommandError;
-use crate::show::{Canvas, Cell, Column, Table};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
 use crate::{show, ui};
 
 /// Show pull requests with open reviews, and whether their agents were notified
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 /// The open items of a session, or of a pull request without an owner.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Open {
+struct OpenItems {
     session_id: Option<String>,
     session_name: Option<String>,
     pulls: Vec<String>,
@@ -67,12 +67,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 /// The number of sessions and open pull requests that were checked.
-struct LookedAt {
+struct CheckedCounts {
     sessions: usize,
     pulls: usize,
 }
 
-async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), CommandError> {
+async fn look(args: &Args, client: &Client) -> Result<(CheckedCounts, Vec<OpenItems>), CommandError> {
     let sessions = match &args.session {
         Some(session) => vec![find_session(client, session).await?],
         None => client.sessions().await?.sessions,
@@ -86,13 +86,13 @@ async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), Com
     if args.session.is_some() {
         pulls.retain(|pull| sessions.iter().any(|session| pull.session.as_ref() == Some(&session.name)));
     }
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenItems> = Vec::new();
     for session in &sessions {
-        let mut found = Open {
+        let mut found = OpenItems {
             session_id: Some(session.id.clone()),
             session_name: Some(session.name.clone()),
             pulls: session.pulls.clone(),
-            ..Open::default()
+            ..OpenItems::default()
         };
         if session.incidents > 0 {
             let Explanation { incidents, .. } = client.explain(&session.id).await?;
@@ -107,10 +107,10 @@ async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), Com
         |pull: &&Pull| sessions.iter().any(|session| pull.session.as_ref() == Some(&session.name));
     for pull in pulls.iter().filter(|pull| !is_claimed(pull)) {
         let reviews = Vec::from_iter(review(client, pull).await?);
-        open.push(Open { pulls: vec![pull.id.clone()], reviews, ..Open::default() });
+        open.push(OpenItems { pulls: vec![pull.id.clone()], reviews, ..OpenItems::default() });
     }
     open.retain(|open| !open.incidents.is_empty() || !open.reviews.is_empty());
-    Ok((LookedAt { sessions: sessions.len(), pulls: pulls.len() }, open))
+    Ok((CheckedCounts { sessions: sessions.len(), pulls: pulls.len() }, open))
 }
 
 /// Lists the open pull requests, as far as forges can be reached.
@@ -150,14 +150,14 @@ fn is_of_a_review(incident: &Incident) -> bool {
     KINDS.contains(&incident.kind.as_str())
 }
 
-fn table(open: &[Open], canvas: Canvas) -> Table {
-    let mut table = Table::new(&[
-        Column::new("SESSION"),
-        Column::optional("PULLS"),
-        Column::new("WHAT"),
-        Column::new("FOR"),
-        Column::new("TOLD"),
-        Column::new("DETAIL"),
+fn table(open: &[OpenItems], canvas: Canvas) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("SESSION"),
+        TableColumn::optional("PULLS"),
+        TableColumn::new("WHAT"),
+        TableColumn::new("FOR"),
+        TableColumn::new("TOLD"),
+        TableColumn::new("DETAIL"),
     ]);
     for session in open {
         for review in &session.reviews {
@@ -170,40 +170,40 @@ fn table(open: &[Open], canvas: Canvas) -> Table {
             }
             table.row([
                 name(session),
-                Cell::new(&review.pull),
-                Cell::new(wants.join(", ")),
-                Cell::new(show::age(review.updated_at, canvas.now)),
-                Cell::new(""),
-                Cell::new(&review.title),
+                TableCell::new(&review.pull),
+                TableCell::new(wants.join(", ")),
+                TableCell::new(show::age(review.updated_at, canvas.now)),
+                TableCell::new(""),
+                TableCell::new(&review.title),
             ]);
         }
         for incident in &session.incidents {
             let detail = if incident.detail.is_empty() { &incident.problem } else { &incident.detail };
             table.row([
                 name(session),
-                Cell::new(session.pulls.join(" ")),
-                Cell::new(&incident.kind),
-                Cell::new(show::age(incident.opened_at, canvas.now)),
+                TableCell::new(session.pulls.join(" ")),
+                TableCell::new(&incident.kind),
+                TableCell::new(show::age(incident.opened_at, canvas.now)),
                 told(incident),
-                Cell::new(detail),
+                TableCell::new(detail),
             ]);
         }
     }
     table
 }
 
-fn name(open: &Open) -> Cell {
+fn name(open: &OpenItems) -> TableCell {
     match &open.session_name {
-        Some(name) => Cell::styled(name, ui::TITLE),
-        None => Cell::styled("-", ui::FAINT),
+        Some(name) => TableCell::styled(name, ui::TITLE),
+        None => TableCell::styled("-", ui::FAINT),
     }
 }
 
-fn told(incident: &Incident) -> Cell {
+fn told(incident: &Incident) -> TableCell {
     match (incident.asked.as_str(), incident.acted) {
-        ("nobody", 0) => Cell::styled("nobody yet", ui::BUSY),
-        ("nobody", acted) => Cell::styled(format!("{acted}×, given up"), ui::ERROR),
-        (asked, 0) => Cell::styled(format!("{asked}, not yet"), ui::BUSY),
-        (asked, acted) => Cell::styled(format!("{asked}, {acted}×"), ui::GOOD),
+        ("nobody", 0) => TableCell::styled("nobody yet", ui::BUSY),
+        ("nobody", acted) => TableCell::styled(format!("{acted}×, given up"), ui::ERROR),
+        (asked, 0) => TableCell::styled(format!("{asked}, not yet"), ui::BUSY),
+        (asked, acted) => TableCell::styled(format!("{asked}, {acted}×"), ui::GOOD),
     }
 }

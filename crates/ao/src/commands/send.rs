@@ -10,9 +10,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::cli::context::Context;
 use crate::cli::{completers, duration_arg};
-use crate::client::retry::{KNOCK, Tries};
+use crate::client::retry::{CallRetry, KNOCK};
 use crate::client::{find_session, retry};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// The longest that the daemon waits in one call, in seconds.
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                 true => reason.to_string(),
                 false => format!("not accepted: {reason}"),
             };
-            Err(CommandError::new(Kind::NotAccepted, error)
+            Err(CommandError::new(FailureKind::NotAccepted, error)
                 .hint(format!(
                     "the outbox of `{name}` keeps the text as message {}; `ao status {name}` shows it",
                     message.number
@@ -89,7 +89,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn late(error: String) -> CommandError {
-    CommandError::new(Kind::TimedOut, error).hint("it stays in the outbox and goes on its way by itself")
+    CommandError::new(FailureKind::TimedOut, error)
+        .hint("it stays in the outbox and goes on its way by itself")
 }
 
 /// Sends the message and waits for the result. It has a key, so it can be sent again: after a broken connection, and
@@ -100,7 +101,7 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
     // text again there.
     let session = find_session(client, &args.session).await?.id;
     let key = retry::key();
-    let mut tries = Tries::until(deadline);
+    let mut tries = CallRetry::until(deadline);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let seconds = left.as_millis().div_ceil(1000).min(ONE_CALL.into());
@@ -128,21 +129,21 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
 fn content(args: &Args) -> Result<String, CommandError> {
     let content = match (&args.text, &args.file) {
         (_, Some(file)) => std::fs::read_to_string(file)
-            .map_err(|err| CommandError::new(Kind::User, format!("`{file}` cannot be read: {err}")))?,
+            .map_err(|err| CommandError::new(FailureKind::User, format!("`{file}` cannot be read: {err}")))?,
         (Some(dash), None) if dash == "-" => {
             if std::io::stdin().is_terminal() {
                 ui::note("type the message; Ctrl-D ends it");
             }
             let mut text = String::new();
-            std::io::stdin()
-                .read_to_string(&mut text)
-                .map_err(|err| CommandError::new(Kind::User, format!("stdin cannot be read: {err}")))?;
+            std::io::stdin().read_to_string(&mut text).map_err(|err| {
+                CommandError::new(FailureKind::User, format!("stdin cannot be read: {err}"))
+            })?;
             text
         }
         (text, None) => text.clone().unwrap_or_default(),
     };
     if content.trim().is_empty() {
-        return Err(CommandError::new(Kind::User, "the message is empty, so nothing was sent"));
+        return Err(CommandError::new(FailureKind::User, "the message is empty, so nothing was sent"));
     }
     Ok(content)
 }

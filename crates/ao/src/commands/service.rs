@@ -9,9 +9,9 @@ use tokio::process::Command as Program;
 
 use crate::cli::context::Context;
 use crate::config::initial_config::write_whole;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::program::ProgramError;
-use crate::service::{MARK, Service, launchd, systemd};
+use crate::service::{MARK, ServiceDefinition, launchd, systemd};
 use crate::{program, ui};
 
 /// Start the daemon at login
@@ -51,7 +51,7 @@ enum Command {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let manager = Manager::here()?;
+    let manager = ServiceManager::here()?;
     cx.wait_for(async {
         match args.command {
             Command::Install { force } => install(&manager, force, cx).await,
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 /// The program of the service manager, and the file that it reads.
-struct Manager {
+struct ServiceManager {
     mac: bool,
     file: Utf8PathBuf,
 }
@@ -70,22 +70,22 @@ struct Manager {
 /// A service manager answers at once; starting a daemon takes a few seconds at most.
 const LIMIT: Duration = Duration::from_secs(60);
 
-impl Manager {
-    fn here() -> Result<Manager, CommandError> {
+impl ServiceManager {
+    fn here() -> Result<ServiceManager, CommandError> {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty()).map(Utf8PathBuf::from);
         let home = set("HOME").ok_or_else(|| {
-            CommandError::new(Kind::Config, "it is not known where services are kept: HOME is not set")
+            CommandError::new(FailureKind::Config, "it is not known where services are kept: HOME is not set")
         })?;
         if cfg!(target_os = "macos") {
             let file = home.join(format!("Library/LaunchAgents/{}.plist", launchd::LABEL));
-            return Ok(Manager { mac: true, file });
+            return Ok(ServiceManager { mac: true, file });
         }
         let config = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
         let config = config.unwrap_or_else(|| home.join(".config"));
-        Ok(Manager { mac: false, file: config.join("systemd/user").join(systemd::UNIT) })
+        Ok(ServiceManager { mac: false, file: config.join("systemd/user").join(systemd::UNIT) })
     }
 
-    fn text(&self, service: &Service) -> String {
+    fn text(&self, service: &ServiceDefinition) -> String {
         if self.mac { launchd::property_list(service) } else { systemd::unit(service) }
     }
 
@@ -117,17 +117,17 @@ impl Manager {
     }
 }
 
-async fn install(manager: &Manager, force: bool, cx: &Context) -> Result<(), CommandError> {
+async fn install(manager: &ServiceManager, force: bool, cx: &Context) -> Result<(), CommandError> {
     let program = std::env::current_exe().ok().and_then(|program| Utf8PathBuf::from_path_buf(program).ok());
     let program =
         program.ok_or_else(|| CommandError::environment("it is not known where this program is"))?;
     let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into());
-    let service = Service { program, data_dir: cx.data_dir()?, path };
+    let service = ServiceDefinition { program, data_dir: cx.data_dir()?, path };
     let text = manager.text(&service);
     let there = std::fs::read_to_string(&manager.file).ok();
     if !force && there.as_ref().is_some_and(|there| !there.contains(MARK)) {
         return Err(CommandError::new(
-            Kind::User,
+            FailureKind::User,
             format!("`{}` was written by somebody else", manager.file),
         )
         .hint("look at it, and write over it with `ao service install --force`"));
@@ -179,11 +179,11 @@ async fn install(manager: &Manager, force: bool, cx: &Context) -> Result<(), Com
     Ok(())
 }
 
-async fn uninstall(manager: &Manager, cx: &Context) -> Result<(), CommandError> {
+async fn uninstall(manager: &ServiceManager, cx: &Context) -> Result<(), CommandError> {
     let there = manager.file.symlink_metadata().is_ok();
     if there && std::fs::read_to_string(&manager.file).is_ok_and(|text| !text.contains(MARK)) {
         return Err(CommandError::new(
-            Kind::User,
+            FailureKind::User,
             format!("`{}` was written by somebody else", manager.file),
         )
         .hint("look at it, and remove it by hand"));
@@ -212,7 +212,7 @@ async fn uninstall(manager: &Manager, cx: &Context) -> Result<(), CommandError> 
     Ok(())
 }
 
-async fn status(manager: &Manager, cx: &Context) -> Result<(), CommandError> {
+async fn status(manager: &ServiceManager, cx: &Context) -> Result<(), CommandError> {
     let installed = manager.file.is_file();
     let (enabled, running) = match (installed, manager.mac) {
         (false, _) => (false, false),
@@ -256,8 +256,11 @@ async fn call(words: &[&str]) -> Result<String, CommandError> {
     let mut command = Program::new(words[0]);
     command.args(&words[1..]);
     let output = program::ask(command, LIMIT).await.map_err(|err| {
-        let kind =
-            if matches!(err, ProgramError::Missing(_)) { Kind::MissingProgram } else { Kind::Environment };
+        let kind = if matches!(err, ProgramError::Missing(_)) {
+            FailureKind::MissingProgram
+        } else {
+            FailureKind::Environment
+        };
         CommandError::new(kind, err)
     })?;
     if output.status.success() {

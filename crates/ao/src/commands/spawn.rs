@@ -3,7 +3,7 @@
 use ao_api::client::{Client, ItemName};
 use ao_api::{NewSession, Spawned};
 
-use super::new::How;
+use super::new::SessionOptions;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_of_issue;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     #[command(flatten)]
-    how: How,
+    how: SessionOptions,
     /// Continue on the branch of this pull request
     #[arg(long, value_name = "NUMBER")]
     claim_pr: Option<u64>,

@@ -7,12 +7,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
 use crate::cli::context::Context;
-use crate::client::daemon_process::{self, How, Joined};
+use crate::client::daemon_process::{self, DaemonOrigin, RunningDaemon};
 use crate::client::project_choice::project_of_issue;
 use crate::config::check_offer;
-use crate::config::initial_config::{Initial, Wishes, existing};
+use crate::config::initial_config::{InitialChoices, InitialConfig, existing};
 use crate::config::untrusted_config::strange;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::findings::ConfigFinding;
 use crate::git::clone;
 use crate::git::url::GitUrl;
@@ -62,14 +62,14 @@ pub(crate) struct Args {
 }
 
 /// The result of a start.
-struct Started {
-    joined: Joined,
+struct StartResult {
+    joined: RunningDaemon,
     projects: Vec<String>,
     config: Option<Utf8PathBuf>,
     /// Settings that do not work here.
     findings: Vec<ConfigFinding>,
     notes: Vec<String>,
-    /// Whether the configuration asks to open the page.
+    /// The configuration asks to open the page.
     opens: bool,
     orchestrator: Option<Session>,
     sessions: Vec<Spawned>,
@@ -83,22 +83,22 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
+async fn start(args: &Args, cx: &Context) -> Result<StartResult, CommandError> {
     // Validate everything before anything is started.
     let mut notes = Vec::new();
     let config = match find(args.what.as_deref(), cx).await? {
-        Found::Config(file) => Some(file),
-        Found::Brought(file) => {
+        StartTarget::Config(file) => Some(file),
+        StartTarget::Brought(file) => {
             if !args.trust {
                 is_plain(&file)?;
             }
             Some(file)
         }
-        Found::Repository(repository) => {
+        StartTarget::Repository(repository) => {
             let asks = !args.yes && !cx.json() && check_offer::can_ask();
             Some(configure(&repository, asks, &mut notes).await?)
         }
-        Found::Nothing => None,
+        StartTarget::Nothing => None,
     };
     let loaded = configs::load(config.as_deref())?;
     let findings = working(findings::of(&loaded, cx).await?)?;
@@ -110,7 +110,7 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
         let project = NewProject { config: file.to_string() };
         let added: Projects = match joined.client.post("/api/projects", &project).await {
             // The daemon was shutting down when it answered.
-            Err(ClientError::Unreachable { .. }) if joined.how == How::Ran => {
+            Err(ClientError::Unreachable { .. }) if joined.how == DaemonOrigin::Ran => {
                 joined = daemon_process::ensure(cx, args.port, config.clone()).await?;
                 joined.client.post("/api/projects", &project).await?
             }
@@ -119,12 +119,20 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
         projects = added.projects.into_iter().map(|project| project.id).collect();
     }
     started_again(&joined.client, &projects, &mut notes).await?;
-    if args.port.is_some_and(|port| port != 0) && joined.how == How::Ran {
+    if args.port.is_some_and(|port| port != 0) && joined.how == DaemonOrigin::Ran {
         let url = joined.daemon.url.as_deref().unwrap_or("its socket only");
         notes.push(format!("the daemon runs already and stays at {url}; `ao stop` first to change its port"));
     }
-    let mut started =
-        Started { joined, projects, config, findings, notes, opens, orchestrator: None, sessions: vec![] };
+    let mut started = StartResult {
+        joined,
+        projects,
+        config,
+        findings,
+        notes,
+        opens,
+        orchestrator: None,
+        sessions: vec![],
+    };
     if enabled && !args.no_orchestrator {
         orchestrate(&mut started).await?;
     }
@@ -170,7 +178,7 @@ fn working(findings: Vec<ConfigFinding>) -> Result<Vec<ConfigFinding>, CommandEr
 
 /// Returns the project to look for an issue in: the one that was started, or the one of the current folder if there
 /// are several.
-async fn project_of(issue: &str, started: &Started) -> Result<Option<String>, CommandError> {
+async fn project_of(issue: &str, started: &StartResult) -> Result<Option<String>, CommandError> {
     match &started.projects[..] {
         _ if ItemName::has_project(issue) => Ok(None),
         [only] => Ok(Some(only.clone())),
@@ -190,12 +198,12 @@ fn is_plain(file: &Utf8Path) -> Result<(), CommandError> {
         "the repository brings a configuration that does more than name its project, so nothing was started: `{file}`\n  {}",
         said.join("\n  ")
     );
-    Err(CommandError::new(Kind::User, what)
+    Err(CommandError::new(FailureKind::User, what)
         .hint(format!("look at it, and go on with `ao start {folder}`"))
         .hint("if you know the repository, `--trust` takes its configuration as it is"))
 }
 
-enum Found {
+enum StartTarget {
     /// A configuration file from a cloned repository, which was never used here.
     Brought(Utf8PathBuf),
     /// An existing configuration file.
@@ -206,7 +214,7 @@ enum Found {
     Nothing,
 }
 
-async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
+async fn find(what: Option<&str>, cx: &Context) -> Result<StartTarget, CommandError> {
     let here = paths::here()?;
     let mut cloned_to = None;
     let folder = match what {
@@ -222,7 +230,7 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
         },
         None => {
             if let Some(file) = cx.config() {
-                return Ok(Found::Config(here.join(file)));
+                return Ok(StartTarget::Config(here.join(file)));
             }
             here
         }
@@ -231,7 +239,7 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
         Ok(repository) => Ok(repository),
         Err(err) => match CommandError::from(err) {
             // Without git nothing works.
-            err if err.kind() == Kind::MissingProgram => return Err(err),
+            err if err.kind() == FailureKind::MissingProgram => return Err(err),
             err => Err(err),
         },
     };
@@ -240,14 +248,14 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
         // Also if the clone existed before: it may have been refused a moment ago.
         let came = cloned_to.is_some_and(|root| file.starts_with(root));
         let brought = came && !configs::is_registered(&cx.data_dir()?, &file);
-        return Ok(if brought { Found::Brought(file) } else { Found::Config(file) });
+        return Ok(if brought { StartTarget::Brought(file) } else { StartTarget::Config(file) });
     }
     match repository {
-        Ok(repository) => Ok(Found::Repository(Box::new(repository))),
+        Ok(repository) => Ok(StartTarget::Repository(Box::new(repository))),
         // The user's own file may name projects, so `ao start` works anywhere.
-        Err(err) if what.is_none() && err.kind() == Kind::NoRepository => {
+        Err(err) if what.is_none() && err.kind() == FailureKind::NoRepository => {
             let own = configs::load(None)?;
-            if own.config.projects.is_empty() { Err(err) } else { Ok(Found::Nothing) }
+            if own.config.projects.is_empty() { Err(err) } else { Ok(StartTarget::Nothing) }
         }
         Err(err) => Err(err),
     }
@@ -266,7 +274,7 @@ async fn configure(
     asks: bool,
     notes: &mut Vec<String>,
 ) -> Result<Utf8PathBuf, CommandError> {
-    let mut initial = Initial::choose(repository, &Wishes::default()).await?;
+    let mut initial = InitialConfig::choose(repository, &InitialChoices::default()).await?;
     initial.settle_checks(asks)?;
     let file = match initial.write(&repository.root, false) {
         Ok(file) => file,
@@ -279,7 +287,7 @@ async fn configure(
 }
 
 /// Starts the orchestrator of the first project. A failure is reported and ignored: sessions work without it.
-async fn orchestrate(started: &mut Started) -> Result<(), CommandError> {
+async fn orchestrate(started: &mut StartResult) -> Result<(), CommandError> {
     let Some(project) = started.projects.first() else { return Ok(()) };
     let wish = NewSession {
         project_id: Some(project.clone()),
@@ -298,9 +306,9 @@ async fn orchestrate(started: &mut Started) -> Result<(), CommandError> {
     Ok(())
 }
 
-async fn open_browser(started: &Started) -> bool {
+async fn open_browser(started: &StartResult) -> bool {
     // Only on the first start; later the page is open already.
-    let (Some(url), true) = (&started.joined.daemon.url, started.joined.how == How::Started) else {
+    let (Some(url), true) = (&started.joined.daemon.url, started.joined.how == DaemonOrigin::Started) else {
         return false;
     };
     if !started.opens || !desktop::is_there() {
@@ -312,14 +320,14 @@ async fn open_browser(started: &Started) -> bool {
     }
 }
 
-fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandError> {
-    let Started { joined, projects, config, findings, notes, orchestrator, sessions, .. } = started;
+fn tell(started: &StartResult, opened: bool, cx: &Context) -> Result<(), CommandError> {
+    let StartResult { joined, projects, config, findings, notes, orchestrator, sessions, .. } = started;
     let daemon = &joined.daemon;
     if cx.json() {
         ui::json(&json!({
             "daemon": daemon,
-            "started": joined.how != How::Ran,
-            "replaced": joined.how == How::Replaced,
+            "started": joined.how != DaemonOrigin::Ran,
+            "replaced": joined.how == DaemonOrigin::Replaced,
             "projects": projects,
             "config": config,
             "orchestrator": orchestrator,
@@ -336,9 +344,9 @@ fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandErro
         ui::note(note);
     }
     let how = match joined.how {
-        How::Ran => "The daemon runs",
-        How::Started => "The daemon has started",
-        How::Replaced => "The daemon has been replaced by this build; its agents went on",
+        DaemonOrigin::Ran => "The daemon runs",
+        DaemonOrigin::Started => "The daemon has started",
+        DaemonOrigin::Replaced => "The daemon has been replaced by this build; its agents went on",
     };
     ui::line(format_args!("{how} (pid {}).", daemon.pid))?;
     if let Some(url) = &daemon.url {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::cli::context::Context;
 use crate::cli::{completers, duration_arg};
 use crate::client::{DELETED, daemon_process, event_watch, find_session};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
 /// Number of concurrent calls.
@@ -108,7 +108,7 @@ async fn known_project(client: &Client, project: &str, all: &[Session]) -> Resul
         return Ok(());
     }
     let names: Vec<&str> = projects.iter().map(|known| known.id.as_str()).collect();
-    let error = CommandError::new(Kind::Unknown, format!("there is no project `{project}`"));
+    let error = CommandError::new(FailureKind::Unknown, format!("there is no project `{project}`"));
     Err(match names.is_empty() {
         true => error,
         false => error.hint(format!("there is {}", names.join(", "))),
@@ -129,7 +129,7 @@ async fn several(
     let until = Instant::now() + args.timeout;
     let ends = stopping.into_iter().map(async |stopping| finish(client, &stopping?, until).await);
     let mut ends = pin!(stream::iter(ends).buffer_unordered(AT_ONCE));
-    let mut failures = Failures::of(sessions.len());
+    let mut failures = StopFailures::of(sessions.len());
     while let Some(ended) = ends.next().await {
         match ended {
             Ok(session) if cx.json() => ui::json(&session)?,
@@ -147,7 +147,7 @@ pub(super) async fn each<T>(
     mut end: impl AsyncFnMut(&str) -> Result<T, CommandError>,
     mut tell: impl FnMut(T) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
-    let mut failures = Failures::of(sessions.len());
+    let mut failures = StopFailures::of(sessions.len());
     for session in sessions {
         match end(session).await {
             Ok(it) => tell(it)?,
@@ -158,14 +158,14 @@ pub(super) async fn each<T>(
 }
 
 /// The failures of several sessions. Each is printed at once.
-struct Failures {
+struct StopFailures {
     sessions: usize,
     first: Option<CommandError>,
 }
 
-impl Failures {
-    fn of(sessions: usize) -> Failures {
-        Failures { sessions, first: None }
+impl StopFailures {
+    fn of(sessions: usize) -> StopFailures {
+        StopFailures { sessions, first: None }
     }
 
     /// Adds a failure; that of a single session fails the whole command.
@@ -187,7 +187,7 @@ impl Failures {
 }
 
 /// A session that is being stopped.
-struct Stopping {
+struct PendingStop {
     /// The name that the user typed.
     named: String,
     id: String,
@@ -204,16 +204,16 @@ pub(super) async fn one(
     finish(client, &begin(client, session, order).await?, until).await
 }
 
-async fn begin(client: &Client, session: &str, order: &Stop) -> Result<Stopping, CommandError> {
+async fn begin(client: &Client, session: &str, order: &Stop) -> Result<PendingStop, CommandError> {
     let known = find_session(client, session).await?;
     if !show::is_over(&known.status.state) {
         client.stop(&known.id, order).await?;
     }
-    Ok(Stopping { named: session.to_owned(), id: known.id })
+    Ok(PendingStop { named: session.to_owned(), id: known.id })
 }
 
-async fn finish(client: &Client, stopping: &Stopping, until: Instant) -> Result<Session, CommandError> {
-    let Stopping { named, id } = stopping;
+async fn finish(client: &Client, stopping: &PendingStop, until: Instant) -> Result<Session, CommandError> {
+    let PendingStop { named, id } = stopping;
     let ended = async || {
         let session = find_session(client, id).await?;
         Ok(show::is_over(&session.status.state).then_some(session))
@@ -226,7 +226,7 @@ async fn finish(client: &Client, stopping: &Stopping, until: Instant) -> Result<
         }
     };
     timeout_at(until, waited).await.unwrap_or_else(|_| {
-        Err(CommandError::new(Kind::TimedOut, format!("`{named}` has not ended in time"))
+        Err(CommandError::new(FailureKind::TimedOut, format!("`{named}` has not ended in time"))
             .hint(format!("it is still being stopped; `ao explain {named}` says what it waits for")))
     })
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::{daemon_process, find_session};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
 /// Compare the recorded state with reality
@@ -31,14 +31,14 @@ pub(crate) struct Args {
 /// All differences that were found.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+struct VerifyReport {
     sessions: usize,
-    differences: Vec<Difference>,
+    differences: Vec<StateDifference>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Difference {
+struct StateDifference {
     /// Absent for the daemon itself.
     session: Option<String>,
     what: String,
@@ -62,23 +62,23 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         found => {
             let error =
                 format!("{} from what ao believes of {sessions}", ui::count(found as u64, "difference"));
-            Err(CommandError::new(Kind::User, error)
+            Err(CommandError::new(FailureKind::User, error)
                 .hint("`ao explain SESSION` shows the evidence; `ao doctor` looks at the machine"))
         }
     }
 }
 
-async fn compare(args: &Args, client: &Client) -> Result<Report, CommandError> {
-    let mut report = Report::default();
+async fn compare(args: &Args, client: &Client) -> Result<VerifyReport, CommandError> {
+    let mut report = VerifyReport::default();
     let daemon = client.daemon().await?;
     if daemon.build != daemon_process::build() {
         let what =
             "is of another build than this program; `ao start` replaces it, and agents go on meanwhile";
-        report.differences.push(Difference { session: None, what: what.into() });
+        report.differences.push(StateDifference { session: None, what: what.into() });
     }
     if let Some(problem) = daemon.config_problem {
         let what = format!("goes on with an older configuration: {problem}");
-        report.differences.push(Difference { session: None, what });
+        report.differences.push(StateDifference { session: None, what });
     }
     let sessions = match &args.session {
         Some(session) => vec![find_session(client, session).await?],
@@ -93,7 +93,7 @@ async fn compare(args: &Args, client: &Client) -> Result<Report, CommandError> {
         let name = &session.name;
         report
             .differences
-            .extend(found.into_iter().map(|what| Difference { session: Some(name.clone()), what }));
+            .extend(found.into_iter().map(|what| StateDifference { session: Some(name.clone()), what }));
     }
     Ok(report)
 }

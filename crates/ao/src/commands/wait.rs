@@ -8,7 +8,7 @@ use ao_core::session::StatusWord;
 use crate::cli::context::Context;
 use crate::cli::{completers, duration_arg};
 use crate::client::{event_watch, find_session};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::show::Canvas;
 use crate::{show, ui};
 
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(());
     }
     let error = format!("`{}` is {}, so {} cannot come", reached.name, reached.status.state, wanted(args));
-    let error = CommandError::new(Kind::User, error);
+    let error = CommandError::new(FailureKind::User, error);
     Err(match reached.status.state.as_str() {
         "capped" => error.hint(format!("`ao resume {}` says which limit it needs", reached.name)),
         _ => error,
@@ -128,6 +128,6 @@ fn too_late(args: &Args, last: Option<&Session>) -> CommandError {
         }
         None => format!("{} did not come in time; the daemon did not answer either", wanted(args)),
     };
-    CommandError::new(Kind::TimedOut, error)
+    CommandError::new(FailureKind::TimedOut, error)
         .hint(format!("`ao explain {}` says what it waits for", args.session))
 }

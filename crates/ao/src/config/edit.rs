@@ -11,61 +11,61 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::cli::context::Context;
 use crate::config::settings;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::host::force::strange_tools;
 use crate::{combination, ui};
 
 /// A file to edit, and all files that are loaded with it.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub(crate) struct ConfigEdit {
     places: Places,
     layers: Vec<Layer>,
     file: Utf8PathBuf,
 }
 
-impl Change {
+impl ConfigEdit {
     /// Returns the project's file, or else the user's.
-    pub(crate) fn of_main_file(cx: &Context) -> Result<Change, CommandError> {
-        Change::of_found_file(cx)?.ok_or_else(|| {
-            CommandError::new(Kind::Config, "there is no configuration file here to change")
+    pub(crate) fn of_main_file(cx: &Context) -> Result<ConfigEdit, CommandError> {
+        ConfigEdit::of_found_file(cx)?.ok_or_else(|| {
+            CommandError::new(FailureKind::Config, "there is no configuration file here to change")
                 .hint("write one with `ao init`, name one with `--config`, or use your own with `--user`")
         })
     }
 
     /// Returns the file in use, if there is one.
-    pub(crate) fn of_found_file(cx: &Context) -> Result<Option<Change>, CommandError> {
+    pub(crate) fn of_found_file(cx: &Context) -> Result<Option<ConfigEdit>, CommandError> {
         let places = settings::places(cx)?;
         let layers = ao_config::find(&places)?;
         let project = layers.iter().find(|layer| layer.kind == LayerKind::Project);
         let file = project.or(layers.first()).map(|layer| layer.path.clone());
-        Ok(file.map(|file| Change { places, layers, file }))
+        Ok(file.map(|file| ConfigEdit { places, layers, file }))
     }
 
     /// Returns the user's own file, which is created if needed.
-    pub(crate) fn of_user_file(cx: &Context) -> Result<Change, CommandError> {
+    pub(crate) fn of_user_file(cx: &Context) -> Result<ConfigEdit, CommandError> {
         let places = settings::places(cx)?;
         let mut layers = ao_config::find(&places)?;
         let file = places.user_file().ok_or_else(|| {
             CommandError::new(
-                Kind::Config,
+                FailureKind::Config,
                 "it is not known where your own configuration is: HOME is not set",
             )
         })?;
         if !layers.iter().any(|layer| layer.path == file) {
             layers.insert(0, Layer { kind: LayerKind::User, path: file.clone() });
         }
-        Ok(Change { places, layers, file })
+        Ok(ConfigEdit { places, layers, file })
     }
 
     /// Returns a given one of the files in use.
-    pub(crate) fn of_file(file: &Utf8Path, cx: &Context) -> Result<Change, CommandError> {
+    pub(crate) fn of_file(file: &Utf8Path, cx: &Context) -> Result<ConfigEdit, CommandError> {
         let mut places = settings::places(cx)?;
         let mut layers = ao_config::find(&places)?;
         if !layers.iter().any(|layer| layer.path == file) {
             places.cwd = file.parent().unwrap_or(file).to_owned();
             layers = vec![Layer { kind: LayerKind::Project, path: file.to_owned() }];
         }
-        Ok(Change { places, layers, file: file.to_owned() })
+        Ok(ConfigEdit { places, layers, file: file.to_owned() })
     }
 
     pub(crate) fn file(&self) -> &Utf8Path {
@@ -89,15 +89,15 @@ impl Change {
         let after = edit(&before).map_err(|err| match err {
             // Loading the whole file reports this better, with the line itself.
             EditError::Malformed { .. } => {
-                self.check(&before).err().unwrap_or_else(|| CommandError::new(Kind::Config, err))
+                self.check(&before).err().unwrap_or_else(|| CommandError::new(FailureKind::Config, err))
             }
             EditError::UnknownKey { .. } | EditError::BadPath(_) => {
-                CommandError::new(Kind::UnknownKey, err).hint("`ao config-help` lists all keys")
+                CommandError::new(FailureKind::UnknownKey, err).hint("`ao config-help` lists all keys")
             }
             EditError::Invalid { .. } => {
-                CommandError::new(Kind::Config, err).hint("the file was not changed")
+                CommandError::new(FailureKind::Config, err).hint("the file was not changed")
             }
-            err => CommandError::new(Kind::User, format!("`{}`: {err}", self.file)),
+            err => CommandError::new(FailureKind::User, format!("`{}`: {err}", self.file)),
         })?;
         if after == before {
             return Ok(false);
@@ -145,14 +145,14 @@ impl Change {
 
 /// The daemon's response to an edit; nothing if none runs.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ReloadReport {
     pub(crate) reloaded: Option<Reloaded>,
-    /// Whether the daemon reads that file at all.
+    /// The daemon reads that file at all.
     used: bool,
 }
 
 /// Asks the running daemon, if there is one, to reload its configuration.
-pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<Told, CommandError> {
+pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<ReloadReport, CommandError> {
     let client = cx.client()?;
     let answer = cx.wait_for(async {
         match client.post::<Reloaded>("/api/daemon/reload", &serde_json::json!({})).await {
@@ -165,10 +165,10 @@ pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<Told, Command
     let used = answer.as_ref().is_none_or(|reloaded| {
         user_file.as_deref() == Some(file) || reloaded.configs.iter().any(|config| config == file.as_str())
     });
-    Ok(Told { reloaded: answer, used })
+    Ok(ReloadReport { reloaded: answer, used })
 }
 
-impl Told {
+impl ReloadReport {
     /// Returns true if a daemon runs and does not read the file.
     pub(crate) fn is_unread(&self) -> bool {
         self.reloaded.is_some() && !self.used

@@ -12,13 +12,13 @@ use ao_scm::checks::Proposed;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::check_offer;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::repository::Repository;
 use crate::{combination, findings, known_agents, program};
 
 /// The user's choices; absent ones are detected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Wishes {
+pub(crate) struct InitialChoices {
     pub(crate) tracker: Option<String>,
     pub(crate) agent: Option<String>,
     pub(crate) runtime: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Wishes {
 
 /// A configuration to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Initial {
+pub(crate) struct InitialConfig {
     pub(crate) project: String,
     pub(crate) repo: Option<String>,
     pub(crate) default_branch: String,
@@ -38,21 +38,24 @@ pub(crate) struct Initial {
     pub(crate) tracker: String,
     /// Checks that the repository's files suggest.
     pub(crate) checks: Vec<Proposed>,
-    /// Whether the checks are enabled.
+    /// The checks are enabled.
     pub(crate) runs_checks: bool,
     pub(crate) notifiers: Vec<String>,
     /// Notes about defaults that were chosen.
     pub(crate) notes: Vec<String>,
 }
 
-impl Initial {
+impl InitialConfig {
     /// Chooses what fits the repository and the machine.
-    pub(crate) async fn choose(repository: &Repository, wishes: &Wishes) -> Result<Initial, CommandError> {
+    pub(crate) async fn choose(
+        repository: &Repository,
+        wishes: &InitialChoices,
+    ) -> Result<InitialConfig, CommandError> {
         let mut notes = Vec::new();
         let runtime = match &wishes.runtime {
             Some(wanted) if names::MISSING_RUNTIMES.contains(&wanted.as_str()) => {
                 let unfit = combination::missing_runtime(wanted);
-                return Err(CommandError::new(Kind::Config, unfit.what)
+                return Err(CommandError::new(FailureKind::Config, unfit.what)
                     .hint("choose `--runtime tmux` or `--runtime process`"));
             }
             Some(wanted) => known("runtime", wanted, names::RUNTIMES)?,
@@ -99,12 +102,12 @@ impl Initial {
         let project = wishes.project.clone().unwrap_or_else(|| repository.name.clone());
         if names::project_name(&project) != project {
             return Err(CommandError::new(
-                Kind::Config,
+                FailureKind::Config,
                 format!("`{project}` cannot be the name of a project"),
             )
             .hint("a name has letters, digits, `-`, `_` and `.` only, and begins with a letter or digit"));
         }
-        Ok(Initial {
+        Ok(InitialConfig {
             project,
             repo: repository.repo().map(str::to_owned),
             default_branch: repository.default_branch.clone(),
@@ -203,7 +206,7 @@ pub(crate) fn write_whole(file: &Utf8Path, text: &str, replace: bool) -> io::Res
 }
 
 fn already(file: &Utf8Path) -> CommandError {
-    CommandError::new(Kind::User, format!("there is a configuration already: `{file}`"))
+    CommandError::new(FailureKind::User, format!("there is a configuration already: `{file}`"))
         .hint("change it with `ao config set`, or write a new one over it with `ao init --force`")
 }
 
@@ -214,6 +217,6 @@ fn known(what: &str, wanted: &str, names: &[&str]) -> Result<String, CommandErro
     }
     let meant = names::nearest(wanted, names.iter().copied());
     let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-    Err(CommandError::new(Kind::Config, format!("there is no {what} `{wanted}`{meant}"))
+    Err(CommandError::new(FailureKind::Config, format!("there is no {what} `{wanted}`{meant}"))
         .hint(format!("there are {}", names.join(", "))))
 }

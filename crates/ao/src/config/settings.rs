@@ -3,7 +3,7 @@
 use ao_config::{Loaded, Places};
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 
 /// Returns the places to look for files: this folder and those above, or the named file.
 pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
@@ -13,7 +13,7 @@ pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
         places.env.set("AO_CONFIG", file.as_str());
         if !file.starts_with("~/") && !places.cwd.join(file).is_file() {
             return Err(CommandError::new(
-                Kind::Config,
+                FailureKind::Config,
                 format!("the configuration file `{file}` is not there"),
             )
             .hint("name one that exists with `--config` or AO_CONFIG, or write one with `ao init`"));

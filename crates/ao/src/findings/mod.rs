@@ -28,7 +28,7 @@ pub(crate) use self::services::not_available;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
+pub(crate) enum FindingSeverity {
     /// A part of the configuration does not work; the rest does.
     Warning,
     /// Nothing should be started with this.
@@ -40,21 +40,21 @@ pub(crate) enum Severity {
 pub(crate) struct ConfigFinding {
     /// A short id of the kind of finding.
     pub(crate) id: &'static str,
-    pub(crate) severity: Severity,
+    pub(crate) severity: FindingSeverity,
     pub(crate) problem: Problem,
 }
 
 impl ConfigFinding {
     pub(crate) fn warning(id: &'static str, problem: Problem) -> ConfigFinding {
-        ConfigFinding { id, severity: Severity::Warning, problem }
+        ConfigFinding { id, severity: FindingSeverity::Warning, problem }
     }
 
     pub(crate) fn error(id: &'static str, problem: Problem) -> ConfigFinding {
-        ConfigFinding { id, severity: Severity::Error, problem }
+        ConfigFinding { id, severity: FindingSeverity::Error, problem }
     }
 
     pub(crate) fn is_error(&self) -> bool {
-        self.severity == Severity::Error
+        self.severity == FindingSeverity::Error
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::program::{self, ProgramError};
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -13,36 +13,35 @@ const LISTED: usize = 50;
 
 /// A branch with the commits that its base lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Proposal {
+pub(crate) struct BranchProposal {
     pub(crate) head: String,
     /// Newest first, bounded; absent if the base is unknown.
-    pub(crate) commits: Option<Vec<Proposed>>,
+    pub(crate) commits: Option<Vec<ProposedCommit>>,
     /// Number of files that differ from the last commit, or are not in it.
     pub(crate) uncommitted: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Proposed {
+pub(crate) struct ProposedCommit {
     pub(crate) title: String,
     pub(crate) body: String,
 }
 
-impl Proposal {
+impl BranchProposal {
     /// Reads the branch of a folder, or another one of the same repository.
     pub(crate) async fn at(
         folder: &Utf8Path,
         head: Option<&str>,
         base: Option<&str>,
-    ) -> Result<Proposal, CommandError> {
+    ) -> Result<BranchProposal, CommandError> {
         let head = match head {
             Some(head) => head.to_owned(),
             None => current(folder).await?,
         };
         let Some(tip) = tip(folder, &head).await? else {
             let error = format!("there is no branch `{head}` in `{folder}`, and none at a remote");
-            return Err(
-                CommandError::new(Kind::User, error).hint("`git branch --all` lists those that there are")
-            );
+            return Err(CommandError::new(FailureKind::User, error)
+                .hint("`git branch --all` lists those that there are"));
         };
         let mut bases = Vec::new();
         for base in base
@@ -63,7 +62,7 @@ impl Proposal {
         )
         .await?;
         let uncommitted = status.said.split('\0').filter(|entry| !entry.is_empty()).count();
-        Ok(Proposal { head, commits, uncommitted })
+        Ok(BranchProposal { head, commits, uncommitted })
     }
 
     /// Returns the title of the newest commit.
@@ -91,7 +90,7 @@ async fn current(folder: &Utf8Path) -> Result<String, CommandError> {
         Some(branch) => Ok(branch.to_owned()),
         None => {
             let error = format!("`{folder}` is at a commit and on no branch, so there is none to propose");
-            Err(CommandError::new(Kind::User, error)
+            Err(CommandError::new(FailureKind::User, error)
                 .hint("make one of it: `git switch -c my-change`; or name one with `--head`"))
         }
     }
@@ -118,7 +117,11 @@ async fn exists(folder: &Utf8Path, name: &str) -> Result<bool, CommandError> {
     Ok(git(folder, &["show-ref", "--verify", "--quiet", "--", name]).await?.succeeded)
 }
 
-async fn commits(folder: &Utf8Path, tip: &str, bases: &[String]) -> Result<Vec<Proposed>, CommandError> {
+async fn commits(
+    folder: &Utf8Path,
+    tip: &str,
+    bases: &[String],
+) -> Result<Vec<ProposedCommit>, CommandError> {
     let most = format!("--max-count={LISTED}");
     let mut args = vec!["log", "-z", "--no-show-signature", "--format=%s%n%b", &most, tip, "--not"];
     args.extend(bases.iter().map(String::as_str));
@@ -130,28 +133,28 @@ async fn commits(folder: &Utf8Path, tip: &str, bases: &[String]) -> Result<Vec<P
     }
     let commit = |text: &str| {
         let (title, body) = text.split_once('\n').unwrap_or((text, ""));
-        Proposed { title: title.to_owned(), body: body.trim().to_owned() }
+        ProposedCommit { title: title.to_owned(), body: body.trim().to_owned() }
     };
     Ok(log.said.split_terminator('\0').map(commit).collect())
 }
 
-struct Answer {
+struct GitOutput {
     said: String,
     complaint: String,
     succeeded: bool,
 }
 
-async fn git(folder: &Utf8Path, args: &[&str]) -> Result<Answer, CommandError> {
+async fn git(folder: &Utf8Path, args: &[&str]) -> Result<GitOutput, CommandError> {
     let failed = |err| match err {
         ProgramError::Missing(_) => {
-            CommandError::new(Kind::MissingProgram, err).hint("install git 2.36 or newer")
+            CommandError::new(FailureKind::MissingProgram, err).hint("install git 2.36 or newer")
         }
         err => CommandError::environment(err),
     };
     let mut command = program::git(folder.as_std_path()).await.map_err(failed)?;
     command.arg("--no-optional-locks").args(args);
     let output = program::ask(command, LIMIT).await.map_err(failed)?;
-    Ok(Answer {
+    Ok(GitOutput {
         said: String::from_utf8_lossy(&output.stdout).into_owned(),
         complaint: program::text(&output.stderr),
         succeeded: output.status.success(),
@@ -182,7 +185,7 @@ mod tests {
         run(folder, &["init", "-q", "-b", "trunk"]);
         run(folder, &["commit", "-q", "--allow-empty", "-m", "first"]);
         run(folder, &["switch", "-q", "-c", "fix/$(it)"]);
-        let at = async |head, base| Proposal::at(folder, head, base).await;
+        let at = async |head, base| BranchProposal::at(folder, head, base).await;
         let nothing = at(None, Some("trunk")).await.unwrap();
         assert_eq!((nothing.head.as_str(), nothing.commits.as_deref()), ("fix/$(it)", Some(&[][..])));
         run(folder, &["commit", "-q", "--allow-empty", "-m", "one `x`\n\nwhy\nand how"]);

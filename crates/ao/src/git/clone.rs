@@ -26,7 +26,7 @@ const COMPLAINT: usize = 4 * 1024;
 
 /// A clone, and whether it existed already.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Cloned {
+pub struct ClonedRepository {
     pub repository: Repository,
     pub fresh: bool,
 }
@@ -58,10 +58,10 @@ pub enum CloneError {
 
 /// Clones into a new folder in `parent`, with progress on a terminal. Uses an existing clone of the same repository
 /// as it is.
-pub async fn clone(url: &GitUrl, parent: &Utf8Path) -> Result<Cloned, CloneError> {
+pub async fn clone(url: &GitUrl, parent: &Utf8Path) -> Result<ClonedRepository, CloneError> {
     let folder = parent.join(url.name());
     if let Some(repository) = already(url, &folder).await? {
-        return Ok(Cloned { repository, fresh: false });
+        return Ok(ClonedRepository { repository, fresh: false });
     }
     let failed = |err| CloneError::Folder { folder: parent.to_owned(), err };
     // A sibling, so that it can be renamed; it is removed with its content if anything fails.
@@ -81,7 +81,7 @@ pub async fn clone(url: &GitUrl, parent: &Utf8Path) -> Result<Cloned, CloneError
         _ => CloneError::Folder { folder: folder.clone(), err },
     })?;
     match Repository::at(&folder).await {
-        Ok(repository) => Ok(Cloned { repository, fresh: true }),
+        Ok(repository) => Ok(ClonedRepository { repository, fresh: true }),
         Err(err) => Err(unusable(url, err)),
     }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::force::strange_tools;
 use crate::combination;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 
 /// The list of files, as it is kept, with the projects that each has named. Those are how a person says which file to forget
 /// once it is gone.
@@ -98,7 +98,7 @@ impl InForce {
         // A clash of others is told of already, and not the fault of whoever adds this one.
         let before = self.clashes();
         match new.clashes().into_iter().find(|clash| !before.contains(clash)) {
-            Some(clash) => Err(CommandError::new(Kind::Config, clash)),
+            Some(clash) => Err(CommandError::new(FailureKind::Config, clash)),
             None => Ok(new),
         }
     }
@@ -303,7 +303,7 @@ pub(crate) fn places(file: Option<&Utf8Path>) -> Result<Places, CommandError> {
 }
 
 pub(crate) fn config_error(err: ao_config::ConfigError) -> CommandError {
-    CommandError::new(Kind::Config, err)
+    CommandError::new(FailureKind::Config, err)
 }
 
 /// Whether somebody started ao with this file before.

@@ -40,7 +40,7 @@ use self::secrets::Secrets;
 use self::views::Views;
 use crate::combination::Unfit;
 use crate::daemon::Daemon;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::repository::Repository;
 use crate::{chores, combination, repository};
 
@@ -131,9 +131,9 @@ impl TheHost {
             Err(err) => CommandError::from(err),
         };
         let word = match wrong.kind() {
-            Kind::UnbornRepository => "unborn-repository",
-            Kind::BareRepository => "bare-repository",
-            Kind::MissingProgram => "missing-program",
+            FailureKind::UnbornRepository => "unborn-repository",
+            FailureKind::BareRepository => "bare-repository",
+            FailureKind::MissingProgram => "missing-program",
             _ => "not-a-repository",
         };
         let mut problem = Problem::new(422, word, wrong.to_plain());

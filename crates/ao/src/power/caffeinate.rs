@@ -8,11 +8,11 @@ use super::PowerError;
 use super::keeper::Bus;
 
 #[derive(Debug)]
-pub(super) struct Inhibitor {
+pub(super) struct CaffeinateInhibitor {
     child: Child,
 }
 
-impl Inhibitor {
+impl CaffeinateInhibitor {
     /// Waits until the program has exited.
     pub(super) async fn lost(&mut self) {
         // If it cannot be waited for, it is gone.
@@ -20,7 +20,7 @@ impl Inhibitor {
     }
 }
 
-pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<Inhibitor, PowerError> {
+pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<CaffeinateInhibitor, PowerError> {
     let ourselves = std::process::id().to_string();
     Command::new("caffeinate")
         // It exits with us, even if we are killed.
@@ -30,7 +30,7 @@ pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<Inhibitor, Powe
         .stderr(Stdio::null())
         .kill_on_drop(true)
         .spawn()
-        .map(|child| Inhibitor { child })
+        .map(|child| CaffeinateInhibitor { child })
         .map_err(|err| PowerError {
             what: "`caffeinate` could not be started",
             why: err.to_string(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::PowerError;
-use super::system::{self, Inhibitor};
+use super::{Inhibitor, system};
 
 /// The reason that the system shows.
 const REASON: &str = "agents are working";

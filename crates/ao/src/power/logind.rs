@@ -16,14 +16,14 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 /// The open file. Its connection is no longer needed, so a restart of the bus does not matter.
 #[derive(Debug)]
-pub(super) struct Inhibitor {
+pub(super) struct LogindInhibitor {
     _file: OwnedFd,
     /// The file again, as a pipe without a writer. `None` if another logind returned something else; the hold then
     /// works, but its loss is not noticed.
     pipe: Option<Sender>,
 }
 
-impl Inhibitor {
+impl LogindInhibitor {
     /// Waits until logind has closed the other end.
     pub(super) async fn lost(&mut self) {
         let closed = match &self.pipe {
@@ -36,7 +36,7 @@ impl Inhibitor {
     }
 }
 
-pub(super) async fn inhibit(bus: &Bus, reason: &str) -> Result<Inhibitor, PowerError> {
+pub(super) async fn inhibit(bus: &Bus, reason: &str) -> Result<LogindInhibitor, PowerError> {
     let away = |what| move |why: zbus::Error| PowerError { what, why: why.to_string(), for_good: false };
     let asking = async {
         let builder = match bus {
@@ -55,7 +55,7 @@ pub(super) async fn inhibit(bus: &Bus, reason: &str) -> Result<Inhibitor, PowerE
         |_| PowerError { what: "logind is slow", why: format!("no answer in {ANSWER:?}"), for_good: false };
     let file = tokio::time::timeout(ANSWER, asking).await.map_err(late)??;
     let pipe = file.try_clone().and_then(Sender::from_owned_fd).ok();
-    Ok(Inhibitor { _file: file, pipe })
+    Ok(LogindInhibitor { _file: file, pipe })
 }
 
 fn is_refusal(err: &fdo::Error) -> bool {

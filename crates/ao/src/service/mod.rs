@@ -11,7 +11,7 @@ use camino::Utf8PathBuf;
 
 /// The parameters of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Service {
+pub struct ServiceDefinition {
     /// This program.
     pub program: Utf8PathBuf,
     pub data_dir: Utf8PathBuf,

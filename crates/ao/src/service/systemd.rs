@@ -1,6 +1,6 @@
 //! A unit for systemd's user manager.
 
-use super::{MARK, Service};
+use super::{MARK, ServiceDefinition};
 
 /// The name of the unit.
 pub const UNIT: &str = "ao.service";
@@ -10,15 +10,15 @@ pub const UNIT: &str = "ao.service";
 /// Agents are children of the daemon and must outlive it, so only the daemon itself is ended (`KillMode=process`),
 /// and one agent that takes too much memory does not end the others (`OOMPolicy=continue`). Restarting does not help
 /// against an invalid setting, a missing program, or a port in use.
-pub fn unit(service: &Service) -> String {
-    let Service { program, data_dir, path } = service;
+pub fn unit(service: &ServiceDefinition) -> String {
+    let ServiceDefinition { program, data_dir, path } = service;
     format!(
         "\
 # {MARK}; `ao service uninstall` removes it.
 [Unit]
 Description=ao, which runs AI coding agents and keeps track of them
 
-[Service]
+[ServiceDefinition]
 Type=exec
 ExecStart={program} daemon --data-dir {data_dir}
 Environment={path}
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_unit_lets_agents_outlive_the_daemon() {
-        let service = Service {
+        let service = ServiceDefinition {
             program: "/srv/me/.cargo/bin/ao".into(),
             data_dir: "/srv/me/.local/share/ao".into(),
             path: "/srv/me/.npm/bin:/usr/bin:/bin".into(),
@@ -77,7 +77,7 @@ mod tests {
         [Unit]
         Description=ao, which runs AI coding agents and keeps track of them
 
-        [Service]
+        [ServiceDefinition]
         Type=exec
         ExecStart="/srv/me/.cargo/bin/ao" daemon --data-dir "/srv/me/.local/share/ao"
         Environment="PATH=/srv/me/.npm/bin:/usr/bin:/bin"
@@ -99,8 +99,11 @@ mod tests {
     #[test]
     fn odd_characters_stay_what_they_are() {
         assert_eq!(word(r#"/a b/100%/"x"\y"#), r#""/a b/100%%/\"x\"\\y""#);
-        let service =
-            Service { program: "/a $b/ao".into(), data_dir: "/d".into(), path: "/usr/bin:/$HOME/bin".into() };
+        let service = ServiceDefinition {
+            program: "/a $b/ao".into(),
+            data_dir: "/d".into(),
+            path: "/usr/bin:/$HOME/bin".into(),
+        };
         let unit = unit(&service);
         assert!(unit.contains("ExecStart=\"/a $$b/ao\" daemon"), "{unit}");
         assert!(unit.contains("Environment=\"PATH=/usr/bin:/$HOME/bin\""), "{unit}");

@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use ao_api::{Budget, Budgets, Limits};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
 /// Renders the usage of all budgets, and refused accounts.
 pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
-    let columns = ["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"].map(Column::new);
-    let mut table = Table::new(&columns);
+    let columns = ["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"].map(TableColumn::new);
+    let mut table = TextTable::new(&columns);
     for budget in &budgets.budgets {
         let [cost, tokens, turns, time] = counters(budget);
         let (state, style) = match (&budget.capped, budget.marked) {
@@ -19,8 +19,8 @@ pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
             (None, true) => ("nearly spent", ui::HINT),
             (None, false) => ("", ui::FAINT),
         };
-        let row = [Cell::new(words::plain(&whose(budget))), cost, tokens, turns, time];
-        table.row(row.into_iter().chain([Cell::styled(state, style)]).collect::<Vec<_>>());
+        let row = [TableCell::new(words::plain(&whose(budget))), cost, tokens, turns, time];
+        table.row(row.into_iter().chain([TableCell::styled(state, style)]).collect::<Vec<_>>());
     }
     let mut drawn = table.draw(canvas.width);
     for account in &budgets.accounts {
@@ -68,11 +68,11 @@ pub(super) fn whose(budget: &Budget) -> String {
     }
 }
 
-fn counters(budget: &Budget) -> [Cell; 4] {
+fn counters(budget: &Budget) -> [TableCell; 4] {
     let Limits { usd, tokens: most_tokens, turns, seconds } = budget.limits;
     let of = |spent: String, most: Option<String>| match most {
-        Some(most) => Cell::new(format!("{spent} of {most}")),
-        None => Cell::new(spent),
+        Some(most) => TableCell::new(format!("{spent} of {most}")),
+        None => TableCell::new(spent),
     };
     [
         of(cost(budget), usd.map(|usd| format!("${usd:.2}"))),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ao_api::{Message, Queue, Session, Spend, Tree};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, budget, explain, fleet, words, work};
 use crate::ui;
 
@@ -39,11 +39,12 @@ pub fn card(session: &Session, queue: Option<&Queue>, outbox: &[Message], canvas
     drawn
 }
 
-fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
-    let mut table = Table::new(&[Column::new(""), Column::new("")]).without_heading().indented(2);
+fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> TextTable {
+    let mut table =
+        TextTable::new(&[TableColumn::new(""), TableColumn::new("")]).without_heading().indented(2);
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {
-            table.row([Cell::styled(name, ui::FAINT), Cell::new(value)]);
+            table.row([TableCell::styled(name, ui::FAINT), TableCell::new(value)]);
         }
     };
     fact("works on", words::task(session));

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::Style;
 use ao_api::{Check, CheckRun, Checks};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, prose, words};
 use crate::ui;
 
@@ -20,8 +20,8 @@ pub(crate) fn is_bad(state: &str) -> bool {
 }
 
 /// Renders the state of a run, or of several, with its colour.
-pub(super) fn state(state: &str) -> Cell {
-    Cell::styled(state, style(state))
+pub(super) fn state(state: &str) -> TableCell {
+    TableCell::styled(state, style(state))
 }
 
 fn style(state: &str) -> Style {
@@ -47,26 +47,26 @@ pub(super) fn duration(run: &CheckRun, canvas: Canvas) -> String {
 
 /// Renders runs, one per line.
 pub fn runs(runs: &[CheckRun], canvas: Canvas) -> String {
-    let mut table = Table::new(&[
-        Column::new("RUN"),
-        Column::new("CHECK"),
-        Column::new("STATE"),
-        Column::optional("PULL"),
-        Column::optional("COMMIT"),
-        Column::new("TOOK"),
-        Column::optional("AGE"),
-        Column::new("WHY"),
+    let mut table = TextTable::new(&[
+        TableColumn::new("RUN"),
+        TableColumn::new("CHECK"),
+        TableColumn::new("STATE"),
+        TableColumn::optional("PULL"),
+        TableColumn::optional("COMMIT"),
+        TableColumn::new("TOOK"),
+        TableColumn::optional("AGE"),
+        TableColumn::new("WHY"),
     ]);
     for run in runs {
         table.row([
-            Cell::styled(&run.id, ui::TITLE),
-            Cell::new(&run.check),
+            TableCell::styled(&run.id, ui::TITLE),
+            TableCell::new(&run.check),
             state(&run.state),
-            Cell::new(run.pull.as_deref().unwrap_or_default()),
-            Cell::styled(short(&run.head), ui::FAINT),
-            Cell::new(duration(run, canvas)),
-            Cell::new(words::age(run.queued_at, canvas.now)),
-            Cell::new(why(run)),
+            TableCell::new(run.pull.as_deref().unwrap_or_default()),
+            TableCell::styled(short(&run.head), ui::FAINT),
+            TableCell::new(duration(run, canvas)),
+            TableCell::new(words::age(run.queued_at, canvas.now)),
+            TableCell::new(why(run)),
         ]);
     }
     table.draw(canvas.width)
@@ -149,23 +149,23 @@ pub fn checks(checks: &Checks, project: &str, canvas: Canvas) -> String {
     format!("{}\n{}", table(&checks.proposed).draw(canvas.width), snippet(&checks.proposed, project))
 }
 
-fn table(checks: &[Check]) -> Table {
-    let mut table = Table::new(&[
-        Column::new("CHECK"),
-        Column::new("REQUIRED"),
-        Column::optional("LIMIT"),
-        Column::optional("PATHS"),
-        Column::optional("BECAUSE"),
-        Column::new("COMMAND"),
+fn table(checks: &[Check]) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("CHECK"),
+        TableColumn::new("REQUIRED"),
+        TableColumn::optional("LIMIT"),
+        TableColumn::optional("PATHS"),
+        TableColumn::optional("BECAUSE"),
+        TableColumn::new("COMMAND"),
     ]);
     for check in checks {
         table.row([
-            Cell::styled(&check.name, ui::TITLE),
-            Cell::new(if check.required { "yes" } else { "no" }),
-            Cell::new(words::span(check.timeout_seconds)),
-            Cell::new(check.paths.join(" ")),
-            Cell::new(check.because.as_deref().unwrap_or_default()),
-            Cell::new(&check.command),
+            TableCell::styled(&check.name, ui::TITLE),
+            TableCell::new(if check.required { "yes" } else { "no" }),
+            TableCell::new(words::span(check.timeout_seconds)),
+            TableCell::new(check.paths.join(" ")),
+            TableCell::new(check.because.as_deref().unwrap_or_default()),
+            TableCell::new(&check.command),
         ]);
     }
     table

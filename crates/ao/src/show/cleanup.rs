@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ao_api::{Cleanup, Decision, TreeReport};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -12,24 +12,24 @@ pub fn cleanup(cleanup: &Cleanup, canvas: Canvas) -> String {
     if cleanup.trees.is_empty() {
         return "no workspaces to clean up\n".into();
     }
-    let mut table = Table::new(&[
-        Column::new("SESSION"),
-        Column::new("SIZE"),
-        Column::optional("IGNORED"),
-        Column::new("DECISION"),
-        Column::new("WHERE"),
+    let mut table = TextTable::new(&[
+        TableColumn::new("SESSION"),
+        TableColumn::new("SIZE"),
+        TableColumn::optional("IGNORED"),
+        TableColumn::new("DECISION"),
+        TableColumn::new("WHERE"),
     ]);
     for tree in &cleanup.trees {
         let (decision, style) = decision(tree.decision, cleanup.dry_run);
         table.row([
-            Cell::or_dash(tree.session_name.as_ref().or(tree.session_id.as_ref())),
-            Cell::new(words::size(tree.bytes)),
-            Cell::new(words::size(tree.ignored_bytes)),
-            Cell::styled(decision, style),
-            Cell::new(&tree.path),
+            TableCell::or_dash(tree.session_name.as_ref().or(tree.session_id.as_ref())),
+            TableCell::new(words::size(tree.bytes)),
+            TableCell::new(words::size(tree.ignored_bytes)),
+            TableCell::styled(decision, style),
+            TableCell::new(&tree.path),
         ]);
         for reason in reasons(tree) {
-            table.line(Cell::styled(format!("  {reason}"), ui::FAINT));
+            table.line(TableCell::styled(format!("  {reason}"), ui::FAINT));
         }
     }
     let mut drawn = table.draw(canvas.width);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use ao_api::{Conflict, ConflictBranch, ConflictFile, ConflictLines, Conflicts};
 
 use super::Canvas;
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::words::{plain, plain_line, shorten};
 use crate::ui;
 
@@ -87,20 +87,20 @@ fn named(told: &Conflict, line: &str) -> String {
 /// Renders the number of each branch.
 fn legend(clashing: &[&ConflictBranch], canvas: Canvas) -> String {
     let columns = [
-        Column::new("#"),
-        Column::new("NAME"),
-        Column::optional("BRANCH"),
-        Column::new("FILES"),
-        Column::new("TITLE"),
+        TableColumn::new("#"),
+        TableColumn::new("NAME"),
+        TableColumn::optional("BRANCH"),
+        TableColumn::new("FILES"),
+        TableColumn::new("TITLE"),
     ];
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for (nth, branch) in clashing.iter().enumerate() {
         table.row([
-            Cell::new((nth + 1).to_string()),
-            Cell::new(&branch.name),
-            Cell::new(&branch.branch),
-            Cell::new(branch.files.to_string()),
-            Cell::new(&branch.title),
+            TableCell::new((nth + 1).to_string()),
+            TableCell::new(&branch.name),
+            TableCell::new(&branch.branch),
+            TableCell::new(branch.files.to_string()),
+            TableCell::new(&branch.title),
         ]);
     }
     table.draw(canvas.width)

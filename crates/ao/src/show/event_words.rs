@@ -16,12 +16,12 @@ pub(super) fn told(kind: &str, data: &Value) -> Option<String> {
         Some(both) => (both.first()?, both.get(1)),
         None => (body, None),
     };
-    let it = Fields(body.get(word).unwrap_or(body));
+    let it = EventFields(body.get(word).unwrap_or(body));
     match aggregate {
         "session" => session(word, it),
         "pull" => pull(word, it),
         "queue" => queue(word, it),
-        "incident" => incident(word, it, Fields(about.unwrap_or(&Value::Null))),
+        "incident" => incident(word, it, EventFields(about.unwrap_or(&Value::Null))),
         "notice" => notice(word, it),
         "errand" => job(word, it),
         "project" => project(word, it),
@@ -35,9 +35,9 @@ pub(super) fn told(kind: &str, data: &Value) -> Option<String> {
 
 /// The fields of an event, as text.
 #[derive(Debug, Clone, Copy)]
-struct Fields<'a>(&'a Value);
+struct EventFields<'a>(&'a Value);
 
-impl<'a> Fields<'a> {
+impl<'a> EventFields<'a> {
     fn at(self, path: &str) -> &'a Value {
         path.split('.').fold(self.0, |value, name| value.get(name).unwrap_or(&Value::Null))
     }
@@ -80,7 +80,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn session(word: &str, it: Fields<'_>) -> Option<String> {
+fn session(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "queued" => format!("is in the queue: {}", it.quoted("spec.title")),
         "admitted" => "has a slot".into(),
@@ -161,15 +161,15 @@ fn session(word: &str, it: Fields<'_>) -> Option<String> {
 }
 
 /// Describes a signal of an agent.
-fn signal(it: Fields<'_>) -> String {
+fn signal(it: EventFields<'_>) -> String {
     let reading = it.at("signal.reading");
     let (word, detail) = match reading {
-        Value::String(word) => (word.as_str(), Fields(&Value::Null)),
+        Value::String(word) => (word.as_str(), EventFields(&Value::Null)),
         Value::Object(fields) => match fields.iter().next() {
-            Some((word, detail)) => (word.as_str(), Fields(detail)),
-            None => ("", Fields(&Value::Null)),
+            Some((word, detail)) => (word.as_str(), EventFields(detail)),
+            None => ("", EventFields(&Value::Null)),
         },
-        _ => ("", Fields(&Value::Null)),
+        _ => ("", EventFields(&Value::Null)),
     };
     let source = it.text("signal.source");
     let seen = match word {
@@ -191,8 +191,8 @@ fn signal(it: Fields<'_>) -> String {
     format!("{seen} ({source})")
 }
 
-fn outcome(it: Fields<'_>, path: &str) -> String {
-    let outcome = Fields(it.at(path));
+fn outcome(it: EventFields<'_>, path: &str) -> String {
+    let outcome = EventFields(it.at(path));
     match outcome.text("how").as_str() {
         "merged" => format!("its change was merged as {}", outcome.text("pull")),
         "stopped" => outcome.because(&format!("stopped by {}", outcome.text("by"))),
@@ -200,8 +200,8 @@ fn outcome(it: Fields<'_>, path: &str) -> String {
     }
 }
 
-fn spent(it: Fields<'_>, path: &str) -> String {
-    let spend = Fields(it.at(path));
+fn spent(it: EventFields<'_>, path: &str) -> String {
+    let spend = EventFields(it.at(path));
     let cost = match spend.at("micros").as_f64() {
         Some(micros) => format!("${:.2}", micros / 1e6),
         None => "cost unknown".to_owned(),
@@ -209,7 +209,7 @@ fn spent(it: Fields<'_>, path: &str) -> String {
     format!("has used {cost}, {} turns, {} s", spend.text("turns"), spend.text("seconds"))
 }
 
-fn pull(word: &str, it: Fields<'_>) -> Option<String> {
+fn pull(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "opened" => format!("was opened by {}: {}", it.text("facts.author.login"), it.quoted("facts.title")),
         "seen" => "was looked at".into(),
@@ -248,7 +248,7 @@ fn pull(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-fn check(it: Fields<'_>) -> String {
+fn check(it: EventFields<'_>) -> String {
     let state = it.at("check.state");
     let word = match state {
         Value::String(word) => word.replace('_', " "),
@@ -258,7 +258,7 @@ fn check(it: Fields<'_>) -> String {
     format!("check {}: {word}", it.text("check.name"))
 }
 
-fn queue(word: &str, it: Fields<'_>) -> Option<String> {
+fn queue(word: &str, it: EventFields<'_>) -> Option<String> {
     let pull = it.text("pull");
     Some(match word {
         "enqueued" => match it.text("request.by") {
@@ -286,7 +286,7 @@ fn queue(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-fn incident(word: &str, it: Fields<'_>, key: Fields<'_>) -> Option<String> {
+fn incident(word: &str, it: EventFields<'_>, key: EventFields<'_>) -> Option<String> {
     let what = key.text("kind");
     Some(match word {
         "opened" => format!("{what}: {}", it.quoted("detail")),
@@ -308,7 +308,7 @@ fn incident(word: &str, it: Fields<'_>, key: Fields<'_>) -> Option<String> {
     })
 }
 
-fn notice(word: &str, it: Fields<'_>) -> Option<String> {
+fn notice(word: &str, it: EventFields<'_>) -> Option<String> {
     let channel = it.text("channel");
     Some(match word {
         "raised" => format!("{} notice: {}", it.text("notice.level"), it.quoted("notice.text")),
@@ -328,7 +328,7 @@ fn notice(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-fn job(word: &str, it: Fields<'_>) -> Option<String> {
+fn job(word: &str, it: EventFields<'_>) -> Option<String> {
     let what = || match it.at("errand.order") {
         Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default().replace('_', " "),
         other => plain(other).replace('_', " "),
@@ -346,7 +346,7 @@ fn job(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-fn project(word: &str, it: Fields<'_>) -> Option<String> {
+fn project(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "configured" => "is configured".into(),
         "removed" => "was removed".into(),
@@ -375,7 +375,7 @@ fn project(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-fn budget(word: &str, it: Fields<'_>) -> Option<String> {
+fn budget(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "marked" => format!("the budget is nearly spent: {}", it.text("mark")),
         "capped" | "overdrawn" => it.because("the budget is spent"),
@@ -386,7 +386,7 @@ fn budget(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-fn task(word: &str, it: Fields<'_>) -> Option<String> {
+fn task(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "seen" => format!("was read: {}", it.quoted("facts.title")),
         "closed" => "was closed".into(),
@@ -394,7 +394,7 @@ fn task(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-fn account(word: &str, _: Fields<'_>) -> Option<String> {
+fn account(word: &str, _: EventFields<'_>) -> Option<String> {
     Some(match word {
         "limited" => "the provider's limit is in force".into(),
         "reset" => "the provider's limit is over".into(),
@@ -402,7 +402,7 @@ fn account(word: &str, _: Fields<'_>) -> Option<String> {
     })
 }
 
-fn host(word: &str, it: Fields<'_>) -> Option<String> {
+fn host(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "configured" => "the settings are in force".into(),
         "memory_scarce" => format!("only {} MB of memory are free", it.text("free_mb")),

@@ -34,13 +34,13 @@ pub use cleanup::{cleanup, discard};
 pub use conflicts::{conflict, conflicts};
 pub use event::{event, nameless};
 pub use explain::{explanation, why};
-pub use fleet::{Fleet, fleet};
+pub use fleet::{FleetView, fleet};
 pub use issue::{imported, issue, issues};
 pub use list::list;
 pub use plan::{plan, plan_graph};
-pub use pull::{Parts, pull, pulls};
+pub use pull::{PullParts, pull, pulls};
 pub use queue::merge_queues;
-pub use table::{Cell, Column, Table};
+pub use table::{TableCell, TableColumn, TextTable};
 pub(crate) use words::plain;
 pub use words::{age, is_over, size, span};
 

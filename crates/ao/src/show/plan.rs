@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use ao_api::{Plan, Planned};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -39,14 +39,19 @@ pub fn plan(plan: &Plan, canvas: Canvas) -> String {
 }
 
 fn table<'a>(list: impl IntoIterator<Item = &'a Planned>, canvas: Canvas) -> String {
-    let columns = [Column::new("WORK"), Column::optional("AGENT"), Column::new("TITLE"), Column::new("WHY")];
-    let mut table = Table::new(&columns);
+    let columns = [
+        TableColumn::new("WORK"),
+        TableColumn::optional("AGENT"),
+        TableColumn::new("TITLE"),
+        TableColumn::new("WHY"),
+    ];
+    let mut table = TextTable::new(&columns);
     for planned in list {
         table.row(vec![
-            Cell::new(name(planned)),
-            Cell::or_dash(planned.agent.as_deref()),
-            Cell::new(words::plain(&planned.title)),
-            Cell::styled(words::plain(&why(planned)), ui::FAINT),
+            TableCell::new(name(planned)),
+            TableCell::or_dash(planned.agent.as_deref()),
+            TableCell::new(words::plain(&planned.title)),
+            TableCell::styled(words::plain(&why(planned)), ui::FAINT),
         ]);
     }
     table.draw(canvas.width)

@@ -7,34 +7,34 @@ use ao_api::{Author, Comment, Pull, PullDetail, Review, Thread, Timestamp};
 
 use super::check::{self, short};
 use super::prose::prose;
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
 pub fn pulls(pulls: &[Pull], canvas: Canvas) -> String {
     // The project is shown only if there are several.
     let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
-    let mut table = Table::new(&[
-        Column::new("PR"),
-        Column::new("STATE"),
-        Column::new("CHECKS"),
-        Column::new("REVIEW"),
-        Column::optional("SESSION"),
-        Column::new("AGE"),
-        Column::optional("BRANCH"),
-        Column::new("TITLE"),
+    let mut table = TextTable::new(&[
+        TableColumn::new("PR"),
+        TableColumn::new("STATE"),
+        TableColumn::new("CHECKS"),
+        TableColumn::new("REVIEW"),
+        TableColumn::optional("SESSION"),
+        TableColumn::new("AGE"),
+        TableColumn::optional("BRANCH"),
+        TableColumn::new("TITLE"),
     ]);
     for pull in pulls {
         let id = if one { format!("!{}", pull.number) } else { pull.id.clone() };
         table.row([
-            Cell::styled(id, ui::TITLE),
+            TableCell::styled(id, ui::TITLE),
             state(pull),
             check::state(dash(&pull.checks)),
             review(&pull.review),
-            Cell::or_dash(pull.session.as_deref()),
-            Cell::new(words::age(pull.updated_at, canvas.now)),
-            Cell::new(&pull.head_branch),
-            Cell::new(&pull.title),
+            TableCell::or_dash(pull.session.as_deref()),
+            TableCell::new(words::age(pull.updated_at, canvas.now)),
+            TableCell::new(&pull.head_branch),
+            TableCell::new(&pull.title),
         ]);
     }
     table.draw(canvas.width)
@@ -44,9 +44,9 @@ fn dash(word: &str) -> &str {
     if word == "none" { "-" } else { word }
 }
 
-fn state(pull: &Pull) -> Cell {
+fn state(pull: &Pull) -> TableCell {
     let (word, style) = state_word(pull);
-    Cell::styled(word, style)
+    TableCell::styled(word, style)
 }
 
 fn state_word(pull: &Pull) -> (&str, Style) {
@@ -59,14 +59,14 @@ fn state_word(pull: &Pull) -> (&str, Style) {
     }
 }
 
-fn review(review: &str) -> Cell {
+fn review(review: &str) -> TableCell {
     let style = match review {
         "approved" => ui::GOOD,
         "changes_requested" => ui::ERROR,
         "commented" => ui::BUSY,
         _ => ui::FAINT,
     };
-    Cell::styled(verdict(dash(review)), style)
+    TableCell::styled(verdict(dash(review)), style)
 }
 
 /// Describes a verdict.
@@ -76,14 +76,14 @@ fn verdict(verdict: &str) -> String {
 
 /// The parts of a pull request to render.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Parts {
+pub struct PullParts {
     /// Resolved threads and stale reviews, in full.
     pub all: bool,
     /// Only reviews and threads.
     pub only_comments: bool,
 }
 
-pub fn pull(detail: &PullDetail, parts: Parts, canvas: Canvas) -> String {
+pub fn pull(detail: &PullDetail, parts: PullParts, canvas: Canvas) -> String {
     let mut drawn = head(detail, canvas);
     if !parts.only_comments {
         if !detail.body.trim().is_empty() {
@@ -169,14 +169,15 @@ fn commits(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
         return;
     }
     heading(drawn, "Commits");
-    let columns = [Column::new(""), Column::new(""), Column::optional(""), Column::new("")];
-    let mut table = Table::new(&columns).without_heading().indented(2);
+    let columns =
+        [TableColumn::new(""), TableColumn::new(""), TableColumn::optional(""), TableColumn::new("")];
+    let mut table = TextTable::new(&columns).without_heading().indented(2);
     for commit in &detail.commits {
         table.row([
-            Cell::styled(short(&commit.commit), ui::FAINT),
-            Cell::new(words::age(commit.at, canvas.now)),
-            Cell::new(&commit.author),
-            Cell::new(&commit.title),
+            TableCell::styled(short(&commit.commit), ui::FAINT),
+            TableCell::new(words::age(commit.at, canvas.now)),
+            TableCell::new(&commit.author),
+            TableCell::new(&commit.title),
         ]);
     }
     drawn.push_str(&table.draw(canvas.width));
@@ -187,21 +188,27 @@ fn checks(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
         return;
     }
     heading(drawn, "Checks");
-    let columns = [Column::new(""), Column::new(""), Column::new(""), Column::optional(""), Column::new("")];
-    let mut table = Table::new(&columns).without_heading().indented(2);
+    let columns = [
+        TableColumn::new(""),
+        TableColumn::new(""),
+        TableColumn::new(""),
+        TableColumn::optional(""),
+        TableColumn::new(""),
+    ];
+    let mut table = TextTable::new(&columns).without_heading().indented(2);
     for run in &detail.check_runs {
         table.row([
             check::state(&run.state),
-            Cell::new(&run.check),
-            Cell::new(check::duration(run, canvas)),
-            Cell::styled(&run.id, ui::FAINT),
-            Cell::new(check::why(run)),
+            TableCell::new(&run.check),
+            TableCell::new(check::duration(run, canvas)),
+            TableCell::styled(&run.id, ui::FAINT),
+            TableCell::new(check::why(run)),
         ]);
     }
     drawn.push_str(&table.draw(canvas.width));
 }
 
-fn reviews(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas) {
+fn reviews(drawn: &mut String, detail: &PullDetail, parts: PullParts, canvas: Canvas) {
     // A comment review without text only groups its threads.
     let says = |review: &&Review| review.verdict != "commented" || !review.body.trim().is_empty();
     let reviews: Vec<&Review> = detail.reviews.iter().filter(says).collect();
@@ -235,7 +242,7 @@ fn reviews(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas
     }
 }
 
-fn threads(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas) {
+fn threads(drawn: &mut String, detail: &PullDetail, parts: PullParts, canvas: Canvas) {
     if detail.threads.is_empty() {
         return;
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ao_api::{MergeQueue, MergeQueues, QueuedPull};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -36,15 +36,15 @@ fn one(queue: &MergeQueue, canvas: Canvas) -> String {
         return drawn;
     }
     let columns = [
-        Column::new("#"),
-        Column::new("PR"),
-        Column::new("STATE"),
-        Column::optional("PRIORITY"),
-        Column::optional("SINCE"),
-        Column::new("TESTED ON"),
-        Column::new("WAITS FOR"),
+        TableColumn::new("#"),
+        TableColumn::new("PR"),
+        TableColumn::new("STATE"),
+        TableColumn::optional("PRIORITY"),
+        TableColumn::optional("SINCE"),
+        TableColumn::new("TESTED ON"),
+        TableColumn::new("WAITS FOR"),
     ];
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for (place, entry) in queue.entries.iter().enumerate() {
         let style = match entry.state.as_str() {
             "held" | "failed" => ui::BUSY,
@@ -53,16 +53,16 @@ fn one(queue: &MergeQueue, canvas: Canvas) -> String {
         };
         let since = canvas.now.as_second() - entry.since.as_second();
         table.row([
-            Cell::new((place + 1).to_string()),
-            Cell::new(&entry.id),
-            Cell::styled(&entry.state, style),
-            Cell::new(match entry.requested_by {
+            TableCell::new((place + 1).to_string()),
+            TableCell::new(&entry.id),
+            TableCell::styled(&entry.state, style),
+            TableCell::new(match entry.requested_by {
                 Some(_) => "now".to_owned(),
                 None => entry.priority.to_string(),
             }),
-            Cell::new(words::span(u64::try_from(since).unwrap_or(0))),
-            Cell::or_dash(tested_on(entry)),
-            Cell::new(&entry.waits),
+            TableCell::new(words::span(u64::try_from(since).unwrap_or(0))),
+            TableCell::or_dash(tested_on(entry)),
+            TableCell::new(&entry.waits),
         ]);
     }
     drawn + &table.draw(canvas.width)

@@ -10,11 +10,11 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 #[cfg(not(feature = "otlp"))]
-use lines_alone::{Traces, install};
+use lines_alone::{TraceGuard, install};
 
 use crate::host::secrets;
 #[cfg(feature = "otlp")]
-use crate::system::otlp::{Traces, install};
+use crate::system::otlp::{TraceGuard, install};
 
 /// The file is rotated at this size, and one old file is kept.
 const MOST: u64 = 8 * 1024 * 1024;
@@ -23,16 +23,16 @@ const MOST: u64 = 8 * 1024 * 1024;
 const USUAL: &str = "info,ao_server=info,hyper=warn,h2=warn";
 
 /// Sends all traces to the file. Keep the returned value until the daemon exits.
-pub(crate) fn to_file(path: &Path) -> io::Result<Traces> {
-    let log = Log::open(path)?;
-    let lines = fmt::layer().json().with_writer(Shared(Arc::new(log))).with_filter(filter());
+pub(crate) fn to_file(path: &Path) -> io::Result<TraceGuard> {
+    let log = RotatingLog::open(path)?;
+    let lines = fmt::layer().json().with_writer(SharedLog(Arc::new(log))).with_filter(filter());
     install(lines).map_err(io::Error::other)
 }
 
 /// Sends all traces to stderr.
-pub(crate) fn to_stderr() -> Option<Traces> {
+pub(crate) fn to_stderr() -> Option<TraceGuard> {
     // A program that embeds the daemon may have set up tracing already.
-    install(fmt::layer().with_writer(|| Discreet(io::stderr())).with_filter(filter())).ok()
+    install(fmt::layer().with_writer(|| MaskedWriter(io::stderr())).with_filter(filter())).ok()
 }
 
 fn filter() -> EnvFilter {
@@ -47,26 +47,27 @@ mod lines_alone {
     use tracing_subscriber::{Layer, Registry};
 
     #[derive(Debug)]
-    pub(crate) struct Traces;
+    pub(crate) struct TraceGuard;
 
-    pub(crate) fn install<L>(lines: L) -> Result<Traces, SetGlobalDefaultError>
+    pub(crate) fn install<L>(lines: L) -> Result<TraceGuard, SetGlobalDefaultError>
     where
         L: Layer<Registry> + Send + Sync,
     {
-        tracing::subscriber::set_global_default(tracing_subscriber::registry().with(lines)).map(|()| Traces)
+        tracing::subscriber::set_global_default(tracing_subscriber::registry().with(lines))
+            .map(|()| TraceGuard)
     }
 }
 
-struct Log {
+struct RotatingLog {
     path: PathBuf,
     /// Written one line at a time.
     file: Mutex<(File, u64)>,
 }
 
-impl Log {
-    fn open(path: &Path) -> io::Result<Log> {
+impl RotatingLog {
+    fn open(path: &Path) -> io::Result<RotatingLog> {
         let (file, size) = open(path)?;
-        Ok(Log { path: path.to_owned(), file: Mutex::new((file, size)) })
+        Ok(RotatingLog { path: path.to_owned(), file: Mutex::new((file, size)) })
     }
 
     fn line(&self, line: &[u8]) -> io::Result<()> {
@@ -88,9 +89,9 @@ fn open(path: &Path) -> io::Result<(File, u64)> {
 }
 
 /// Masks secrets in lines. The lines of one event come in one piece.
-struct Discreet<W>(W);
+struct MaskedWriter<W>(W);
 
-impl<W: Write> Write for Discreet<W> {
+impl<W: Write> Write for MaskedWriter<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let masked = secrets::known().mask(&String::from_utf8_lossy(line));
         self.0.write_all(masked.as_bytes()).map(|()| line.len())
@@ -103,9 +104,9 @@ impl<W: Write> Write for Discreet<W> {
 
 /// Writes the lines of one event, which come in one piece.
 #[derive(Clone)]
-struct Shared(Arc<Log>);
+struct SharedLog(Arc<RotatingLog>);
 
-impl Write for Shared {
+impl Write for SharedLog {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.0.line(line).map(|()| line.len())
     }
@@ -115,10 +116,10 @@ impl Write for Shared {
     }
 }
 
-impl<'a> MakeWriter<'a> for Shared {
-    type Writer = Shared;
+impl<'a> MakeWriter<'a> for SharedLog {
+    type Writer = SharedLog;
 
-    fn make_writer(&'a self) -> Shared {
+    fn make_writer(&'a self) -> SharedLog {
         self.clone()
     }
 }
@@ -133,7 +134,7 @@ mod tests {
         secrets::learn([("DEPLOY".to_owned(), b"s3cret-of-the-watched-log".to_vec())]);
         let mut shown = Vec::new();
         let line = b"it said s3cret-of-the-watched-log twice: s3cret-of-the-watched-log\n";
-        assert_eq!(Discreet(&mut shown).write(line).unwrap(), line.len());
+        assert_eq!(MaskedWriter(&mut shown).write(line).unwrap(), line.len());
         assert_eq!(String::from_utf8(shown).unwrap(), "it said [secret DEPLOY] twice: [secret DEPLOY]\n");
     }
 
@@ -142,7 +143,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("daemon.log");
-        let log = Log::open(&path).unwrap();
+        let log = RotatingLog::open(&path).unwrap();
         let line = vec![b'x'; 1024 * 1024];
         for _ in 0..20 {
             log.line(&line).unwrap();

@@ -37,12 +37,12 @@ const LAST_BATCH: Duration = Duration::from_secs(2);
 
 /// Sends spans until it is dropped, which sends the last ones.
 #[derive(Debug)]
-pub(crate) struct Traces(Option<SdkTracerProvider>);
+pub(crate) struct TraceGuard(Option<SdkTracerProvider>);
 
 /// Sends all traces to `lines`, and spans to the collector as well, if there is one.
 ///
 /// An unusable collector affects neither the log nor the daemon.
-pub(crate) fn install<L>(lines: L) -> Result<Traces, SetGlobalDefaultError>
+pub(crate) fn install<L>(lines: L) -> Result<TraceGuard, SetGlobalDefaultError>
 where
     L: Layer<Registry> + Send + Sync,
 {
@@ -65,10 +65,10 @@ where
     if let Some(problem) = problem {
         tracing::warn!(problem, "spans are not sent to a collector");
     }
-    Ok(Traces(provider))
+    Ok(TraceGuard(provider))
 }
 
-impl Drop for Traces {
+impl Drop for TraceGuard {
     fn drop(&mut self) {
         if let Some(Err(err)) = self.0.as_ref().map(|provider| provider.shutdown_with_timeout(LAST_BATCH)) {
             tracing::debug!(%err, "the last spans were not sent");
@@ -113,7 +113,7 @@ fn open(url: Url) -> Result<SdkTracerProvider, String> {
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let resource = Resource::builder().with_service_name(name).with_attribute(version).build();
     // Batches are bounded, and wait on a thread of their own. Excess spans are dropped.
-    let careful = Careful { exporter, secrets: secrets::known, target, told: AtomicBool::new(false) };
+    let careful = MaskingExporter { exporter, secrets: secrets::known, target, told: AtomicBool::new(false) };
     Ok(SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(careful).build())
 }
 
@@ -150,7 +150,7 @@ fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
 }
 
 /// An exporter that passes on only what may leave the machine, and reports its errors once.
-struct Careful<E> {
+struct MaskingExporter<E> {
     exporter: E,
     /// The secrets known at the time of sending.
     secrets: fn() -> Secrets,
@@ -159,7 +159,7 @@ struct Careful<E> {
     told: AtomicBool,
 }
 
-impl<E: SpanExporter> SpanExporter for Careful<E> {
+impl<E: SpanExporter> SpanExporter for MaskingExporter<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let sent = self.exporter.export(batch.into_iter().map(|span| self.clean(span)).collect()).await;
         if let Err(err) = &sent
@@ -187,7 +187,7 @@ impl<E: SpanExporter> SpanExporter for Careful<E> {
     }
 }
 
-impl<E> Careful<E> {
+impl<E> MaskingExporter<E> {
     fn clean(&self, mut span: SpanData) -> SpanData {
         let secrets = (self.secrets)();
         span.name = secrets.mask(&span.name).into();
@@ -208,7 +208,7 @@ impl<E> Careful<E> {
 }
 
 /// Headers and URLs of exporters contain secrets.
-impl<E> fmt::Debug for Careful<E> {
+impl<E> fmt::Debug for MaskingExporter<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Careful").field("target", &self.target).finish_non_exhaustive()
     }
@@ -222,9 +222,9 @@ mod tests {
 
     /// Records what it is given.
     #[derive(Debug, Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<SpanData>>>);
+    struct RecordingExporter(Arc<Mutex<Vec<SpanData>>>);
 
-    impl SpanExporter for Kept {
+    impl SpanExporter for RecordingExporter {
         async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
             self.0.lock().unwrap().extend(batch);
             Ok(())
@@ -234,11 +234,15 @@ mod tests {
     /// acceptance: X5 (over OTLP)
     #[test]
     fn a_span_is_sent_without_what_may_be_secret() {
-        let kept = Kept::default();
+        let kept = RecordingExporter::default();
         let secrets: fn() -> Secrets =
             || Secrets::new([("GITHUB_TOKEN", b"ghp_abcdefgh".as_slice())].into_iter());
-        let careful =
-            Careful { exporter: kept.clone(), secrets, target: String::new(), told: AtomicBool::new(false) };
+        let careful = MaskingExporter {
+            exporter: kept.clone(),
+            secrets,
+            target: String::new(),
+            told: AtomicBool::new(false),
+        };
         let provider = SdkTracerProvider::builder().with_simple_exporter(careful).build();
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("ao"));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {

@@ -10,35 +10,35 @@ const PASTED: &[u8] = b"\x1b[201~";
 
 /// A sequence of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Keys {
-    keys: Vec<Key>,
+pub(crate) struct DetachKeys {
+    keys: Vec<EncodedKey>,
     /// The sequence as written.
     name: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Key {
+struct EncodedKey {
     byte: u8,
     /// The bytes that terminals send for it.
     sent_as: Vec<Vec<u8>>,
 }
 
-impl Keys {
+impl DetachKeys {
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 }
 
-impl FromStr for Keys {
+impl FromStr for DetachKeys {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Keys, String> {
+    fn from_str(text: &str) -> Result<DetachKeys, String> {
         let keys = text.split(',').map(|word| key(word.trim())).collect::<Result<_, _>>()?;
-        Ok(Keys { keys, name: text.split(',').map(str::trim).collect::<Vec<_>>().join(" ") })
+        Ok(DetachKeys { keys, name: text.split(',').map(str::trim).collect::<Vec<_>>().join(" ") })
     }
 }
 
-fn key(word: &str) -> Result<Key, String> {
+fn key(word: &str) -> Result<EncodedKey, String> {
     let wrong =
         || format!("`{word}` is no key; write `a` or `ctrl-a`, parted by commas, as in `ctrl-p,ctrl-q`");
     let (control, char) = match word.strip_prefix("ctrl-") {
@@ -51,7 +51,7 @@ fn key(word: &str) -> Result<Key, String> {
     }
     if !control {
         let sent_as = vec![vec![*char], format!("\x1b[{char}u").into(), format!("\x1b[{char};1u").into()];
-        return Ok(Key { byte: *char, sent_as });
+        return Ok(EncodedKey { byte: *char, sent_as });
     }
     let upper = char.to_ascii_uppercase();
     if !(b'@'..=b'_').contains(&upper) || upper == b'[' {
@@ -65,12 +65,12 @@ fn key(word: &str) -> Result<Key, String> {
         format!("\x1b[{lower};5:1u").into(),
         format!("\x1b[27;5;{lower}~").into(),
     ];
-    Ok(Key { byte, sent_as })
+    Ok(EncodedKey { byte, sent_as })
 }
 
 /// Typed input, sorted.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Typed {
+pub(crate) enum TypedInput {
     /// Bytes for the program.
     Bytes(Vec<u8>),
     Detach,
@@ -78,21 +78,21 @@ pub(crate) enum Typed {
 
 /// Finds the keys in typed bytes.
 #[derive(Debug)]
-pub(crate) struct Finder {
-    keys: Keys,
+pub(crate) struct KeyFinder {
+    keys: DetachKeys,
     /// The part of a key that was typed so far.
     begun: Vec<u8>,
     found: usize,
     is_pasting: bool,
 }
 
-impl Finder {
-    pub(crate) fn new(keys: Keys) -> Finder {
-        Finder { keys, begun: vec![], found: 0, is_pasting: false }
+impl KeyFinder {
+    pub(crate) fn new(keys: DetachKeys) -> KeyFinder {
+        KeyFinder { keys, begun: vec![], found: 0, is_pasting: false }
     }
 
     /// Sorts typed bytes. Bytes after the keys are dropped, because the viewer has left.
-    pub(crate) fn sort(&mut self, typed: &[u8]) -> Vec<Typed> {
+    pub(crate) fn sort(&mut self, typed: &[u8]) -> Vec<TypedInput> {
         let (mut bytes, mut rest) = (Vec::new(), typed);
         while let Some(first) = rest.first() {
             if let Some(mark) = [PASTE, PASTED].into_iter().find(|mark| rest.starts_with(mark)) {
@@ -102,7 +102,8 @@ impl Finder {
                 rest = &rest[mark.len()..];
                 continue;
             }
-            let sent = |key: &Key| key.sent_as.iter().find(|sent| rest.starts_with(sent)).map(Vec::len);
+            let sent =
+                |key: &EncodedKey| key.sent_as.iter().find(|sent| rest.starts_with(sent)).map(Vec::len);
             let length = if self.is_pasting { None } else { sent(&self.keys.keys[self.found]) };
             match length {
                 Some(length) => {
@@ -112,8 +113,8 @@ impl Finder {
                     if self.found == self.keys.keys.len() {
                         self.found = 0;
                         self.begun.clear();
-                        let before = if bytes.is_empty() { None } else { Some(Typed::Bytes(bytes)) };
-                        return before.into_iter().chain([Typed::Detach]).collect();
+                        let before = if bytes.is_empty() { None } else { Some(TypedInput::Bytes(bytes)) };
+                        return before.into_iter().chain([TypedInput::Detach]).collect();
                     }
                 }
                 // The first key twice sends the key once.
@@ -130,7 +131,7 @@ impl Finder {
                 }
             }
         }
-        if bytes.is_empty() { vec![] } else { vec![Typed::Bytes(bytes)] }
+        if bytes.is_empty() { vec![] } else { vec![TypedInput::Bytes(bytes)] }
     }
 
     /// Passes on bytes that turned out not to be the keys.
@@ -145,12 +146,12 @@ mod tests {
     use super::*;
 
     fn sorted(keys: &str, typed: &[&str]) -> String {
-        let mut finder = Finder::new(keys.parse().unwrap());
+        let mut finder = KeyFinder::new(keys.parse().unwrap());
         let mut text = String::new();
         for typed in typed.iter().flat_map(|typed| finder.sort(typed.as_bytes())) {
             match typed {
-                Typed::Bytes(bytes) => text += &String::from_utf8(bytes).unwrap(),
-                Typed::Detach => text += "<detach>",
+                TypedInput::Bytes(bytes) => text += &String::from_utf8(bytes).unwrap(),
+                TypedInput::Detach => text += "<detach>",
             }
         }
         text
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn what_is_no_key_is_refused() {
         for wrong in ["", "ctrl-", "ctrl-[", "ctrl-1", "f1", "ctrl-],,d", "é"] {
-            assert!(wrong.parse::<Keys>().is_err(), "{wrong}");
+            assert!(wrong.parse::<DetachKeys>().is_err(), "{wrong}");
         }
     }
 }

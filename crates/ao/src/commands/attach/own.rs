@@ -21,10 +21,10 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// The terminal, taken over. Restores it when dropped.
 #[derive(Debug)]
-pub(super) struct Own(());
+pub(super) struct OwnTerminal(());
 
-impl Own {
-    pub(super) fn take() -> io::Result<Own> {
+impl OwnTerminal {
+    pub(super) fn take() -> io::Result<OwnTerminal> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             // A panic message would be lost on the alternate screen, and its lines would be misaligned.
@@ -34,7 +34,7 @@ impl Own {
                 before(panic);
             }));
         });
-        let own = Own(());
+        let own = OwnTerminal(());
         own.take_again()?;
         Ok(own)
     }
@@ -68,7 +68,7 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for OwnTerminal {
     fn drop(&mut self) {
         give_back();
     }

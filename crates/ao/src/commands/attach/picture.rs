@@ -7,13 +7,13 @@ use std::num::NonZero;
 
 use super::own::CALM;
 
-type Size = (u16, u16);
+type WindowSize = (u16, u16);
 
-pub(super) struct Picture {
+pub(super) struct ViewerScreen {
     emulator: vt100::Parser,
     /// Size of the agent's terminal.
-    size: Size,
-    window: Size,
+    size: WindowSize,
+    window: WindowSize,
     line: Option<String>,
     is_direct: bool,
     /// The window does not show the emulator's current screen.
@@ -22,9 +22,9 @@ pub(super) struct Picture {
     held: Vec<u8>,
 }
 
-impl Picture {
-    pub(super) fn new(window: Size) -> Picture {
-        Picture {
+impl ViewerScreen {
+    pub(super) fn new(window: WindowSize) -> ViewerScreen {
+        ViewerScreen {
             emulator: emulator(window),
             size: window,
             window,
@@ -36,7 +36,7 @@ impl Picture {
     }
 
     /// Takes the whole state of the terminal.
-    pub(super) fn keyframe(&mut self, size: Size, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn keyframe(&mut self, size: WindowSize, bytes: &[u8]) -> Vec<u8> {
         // A process without a terminal has no size.
         self.size = if size.0 == 0 || size.1 == 0 { self.window } else { size };
         self.emulator = emulator(self.size);
@@ -68,7 +68,7 @@ impl Picture {
         out
     }
 
-    pub(super) fn set_window(&mut self, window: Size) -> Vec<u8> {
+    pub(super) fn set_window(&mut self, window: WindowSize) -> Vec<u8> {
         self.window = window;
         self.turn()
     }
@@ -212,7 +212,7 @@ fn without_switches(sequence: &[u8]) -> Vec<u8> {
     [b"\x1b[?", &kept.join(&b';')[..], &[end]].concat()
 }
 
-fn emulator((columns, rows): Size) -> vt100::Parser {
+fn emulator((columns, rows): WindowSize) -> vt100::Parser {
     let of = |size: u16| NonZero::new(size.max(1)).expect("at least one");
     vt100::Parser::new(of(rows), of(columns), 0)
 }
@@ -225,7 +225,7 @@ mod tests {
     struct Window(vt100::Parser);
 
     impl Window {
-        fn new(size: Size) -> Window {
+        fn new(size: WindowSize) -> Window {
             Window(emulator(size))
         }
 
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_is_as_large_as_the_window_is_passed_on_but_for_switches_of_the_screen() {
-        let mut picture = Picture::new((20, 4));
+        let mut picture = ViewerScreen::new((20, 4));
         let mut window = Window::new((20, 4));
         window.takes(b"\x1b[?1049h");
         assert_eq!(window.takes(&picture.keyframe((20, 4), b"\x1b[?1049l\x1b[H\x1b[2Jhello")), "hello");
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn of_a_larger_terminal_what_fits_is_shown_where_the_cursor_is() {
-        let mut picture = Picture::new((10, 3));
+        let mut picture = ViewerScreen::new((10, 3));
         let mut window = Window::new((60, 3));
         window.takes(&picture.set_line(Some("looking".into())));
         picture.set_window((60, 3));
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn modes_do_not_outlive_the_program_that_wanted_them() {
-        let mut picture = Picture::new((20, 4));
+        let mut picture = ViewerScreen::new((20, 4));
         let mut window = Window::new((20, 4));
         window.takes(&picture.keyframe((20, 4), b"\x1b[?1000h\x1b[?1006h\x1b[?2004hprompt"));
         assert!(window.0.screen().bracketed_paste());

@@ -17,11 +17,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::keys::{Finder, Keys, Typed};
-use super::own::Own;
-use super::picture::Picture;
-use super::wire::Wire;
-use crate::error::{CommandError, Kind};
+use super::keys::{DetachKeys, KeyFinder, TypedInput};
+use super::own::OwnTerminal;
+use super::picture::ViewerScreen;
+use super::wire::TerminalConnection;
+use crate::error::{CommandError, FailureKind};
 
 /// Interval of redraws while the screen changes.
 const FRAME: Duration = Duration::from_millis(30);
@@ -37,25 +37,25 @@ const READ: usize = 64 * 1024;
 
 /// The reason why a viewer left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum LeaveReason {
     Detached,
     Ended(Option<i32>),
     /// The daemon ended the view.
     Closed,
 }
 
-pub(super) struct Room {
+pub(super) struct AttachedView {
     client: Client,
     /// Attached by id, so that no other session's terminal appears after the daemon was away.
     session: Session,
     read_only: bool,
-    keys: Finder,
+    keys: KeyFinder,
     keys_name: String,
-    wire: Wire,
-    own: Own,
+    wire: TerminalConnection,
+    own: OwnTerminal,
     typed: mpsc::Receiver<Vec<u8>>,
-    picture: Picture,
-    standing: Standing,
+    picture: ViewerScreen,
+    standing: ControlState,
     /// The next output is the whole state, for a terminal of this size.
     keyframe: Option<(u16, u16)>,
     /// Time of the next redraw, if the screen is stale.
@@ -63,7 +63,7 @@ pub(super) struct Room {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Standing {
+enum ControlState {
     /// Has control, and sees the detach keys.
     Welcome {
         until: Instant,
@@ -77,32 +77,35 @@ enum Standing {
     },
 }
 
-impl Room {
+impl AttachedView {
     /// Connects first, so that a refusal is printed before the screen changes.
     pub(super) async fn enter(
         client: Client,
         session: Session,
         read_only: bool,
-        keys: Keys,
-    ) -> Result<Room, CommandError> {
+        keys: DetachKeys,
+    ) -> Result<AttachedView, CommandError> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
         let size = size.map(|size| (size.ws_col, size.ws_row)).filter(|size| size.0 > 0 && size.1 > 0);
         let size = size.unwrap_or((80, 24));
-        let wire = Wire::connect(&client, &session.id, &query(size, !read_only)).await?;
-        let own = Own::take().map_err(|err| terminal_failed(&err))?;
-        let standing =
-            if read_only { Standing::Looks } else { Standing::Welcome { until: Instant::now() + WELCOME } };
+        let wire = TerminalConnection::connect(&client, &session.id, &query(size, !read_only)).await?;
+        let own = OwnTerminal::take().map_err(|err| terminal_failed(&err))?;
+        let standing = if read_only {
+            ControlState::Looks
+        } else {
+            ControlState::Welcome { until: Instant::now() + WELCOME }
+        };
         let keys_name = keys.name().to_owned();
-        let mut room = Room {
+        let mut room = AttachedView {
             client,
             session,
             read_only,
-            keys: Finder::new(keys),
+            keys: KeyFinder::new(keys),
             keys_name,
             wire,
             own,
             typed: read_keys(),
-            picture: Picture::new(size),
+            picture: ViewerScreen::new(size),
             standing: standing.clone(),
             keyframe: None,
             draw_at: Instant::now(),
@@ -111,15 +114,15 @@ impl Room {
         Ok(room)
     }
 
-    pub(super) async fn stay(&mut self) -> Result<Left, CommandError> {
-        let on = |kind| signal(kind).map_err(|err| CommandError::new(Kind::Environment, err));
+    pub(super) async fn stay(&mut self) -> Result<LeaveReason, CommandError> {
+        let on = |kind| signal(kind).map_err(|err| CommandError::new(FailureKind::Environment, err));
         let mut resized = on(SignalKind::window_change())?;
         let mut stopped = on(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
         let (mut ended, mut hung_up, mut interrupted) =
             (on(SignalKind::terminate())?, on(SignalKind::hangup())?, on(SignalKind::interrupt())?);
         loop {
             let alarm = match self.standing {
-                Standing::Welcome { until } => Some(until),
+                ControlState::Welcome { until } => Some(until),
                 _ => None,
             };
             let draw_at = Some(self.draw_at).filter(|_| self.picture.is_stale());
@@ -132,11 +135,11 @@ impl Room {
                 typed = self.typed.recv(), if self.wire.has_room() => match typed {
                     Some(typed) => self.type_bytes(&typed)?,
                     // The terminal is gone.
-                    None => Some(Left::Detached),
+                    None => Some(LeaveReason::Detached),
                 },
                 said = self.wire.next() => match said {
                     Ok(Some(said)) => self.hear(said)?,
-                    Ok(None) => Some(Left::Closed),
+                    Ok(None) => Some(LeaveReason::Closed),
                     Err(_) => tokio::select! {
                         waited = self.wait() => waited?,
                         _ = ended.recv() => return Err(gone(Signal::TERM)),
@@ -151,12 +154,12 @@ impl Room {
                     None
                 }
                 () = at(alarm) => {
-                    self.stand(Standing::Control)?;
+                    self.stand(ControlState::Control)?;
                     None
                 }
             };
             if let Some(left) = left {
-                if left == Left::Detached {
+                if left == LeaveReason::Detached {
                     self.hand_back();
                 }
                 return Ok(left);
@@ -164,19 +167,19 @@ impl Room {
         }
     }
 
-    fn hear(&mut self, said: TerminalFrame) -> Result<Option<Left>, CommandError> {
+    fn hear(&mut self, said: TerminalFrame) -> Result<Option<LeaveReason>, CommandError> {
         match said {
             TerminalFrame::Control(FromServer::Keyframe { columns, rows }) => {
                 self.keyframe = Some((columns, rows))
             }
-            TerminalFrame::Control(FromServer::Ended { code }) => return Ok(Some(Left::Ended(code))),
+            TerminalFrame::Control(FromServer::Ended { code }) => return Ok(Some(LeaveReason::Ended(code))),
             TerminalFrame::Control(FromServer::Control { yours: true })
-                if self.standing == Standing::Lost =>
+                if self.standing == ControlState::Lost =>
             {
-                self.stand(Standing::Control)?;
+                self.stand(ControlState::Control)?;
             }
             TerminalFrame::Control(FromServer::Control { yours: false }) if self.has_control() => {
-                self.stand(Standing::Lost)?;
+                self.stand(ControlState::Lost)?;
             }
             // A refusal is about bytes typed while control moved to another viewer, which is reported as well.
             TerminalFrame::Control(_) => {}
@@ -192,18 +195,18 @@ impl Room {
         Ok(None)
     }
 
-    fn type_bytes(&mut self, typed: &[u8]) -> Result<Option<Left>, CommandError> {
+    fn type_bytes(&mut self, typed: &[u8]) -> Result<Option<LeaveReason>, CommandError> {
         for piece in self.keys.sort(typed) {
             let bytes = match piece {
-                Typed::Detach => return Ok(Some(Left::Detached)),
-                Typed::Bytes(bytes) => bytes,
+                TypedInput::Detach => return Ok(Some(LeaveReason::Detached)),
+                TypedInput::Bytes(bytes) => bytes,
             };
             if self.has_control() {
-                self.stand(Standing::Control)?;
+                self.stand(ControlState::Control)?;
                 self.wire.type_bytes(&bytes);
-            } else if self.standing == Standing::Looks && bytes.contains(&b'q') {
-                return Ok(Some(Left::Detached));
-            } else if self.standing == Standing::Lost && bytes.contains(&TAKE) {
+            } else if self.standing == ControlState::Looks && bytes.contains(&b'q') {
+                return Ok(Some(LeaveReason::Detached));
+            } else if self.standing == ControlState::Lost && bytes.contains(&TAKE) {
                 self.wire.say(FromViewer::Control { take: true });
                 let (columns, rows) = self.own.size();
                 self.wire.say(FromViewer::Resize { columns, rows });
@@ -212,7 +215,7 @@ impl Room {
         Ok(None)
     }
 
-    fn resize(&mut self) -> Result<Option<Left>, CommandError> {
+    fn resize(&mut self) -> Result<Option<LeaveReason>, CommandError> {
         let (columns, rows) = self.own.size();
         let out = self.picture.set_window((columns, rows));
         self.show(&out)?;
@@ -223,7 +226,7 @@ impl Room {
     }
 
     /// Suspends the process; the terminal is the shell's meanwhile.
-    fn stop(&mut self) -> Result<Option<Left>, CommandError> {
+    fn stop(&mut self) -> Result<Option<LeaveReason>, CommandError> {
         self.own.give_back();
         kill_process(getpid(), Signal::STOP).map_err(|err| terminal_failed(&err.into()))?;
         // Resumed here.
@@ -234,22 +237,22 @@ impl Room {
     }
 
     /// Waits for the daemon's successor, which has the same agents.
-    async fn wait(&mut self) -> Result<Option<Left>, CommandError> {
+    async fn wait(&mut self) -> Result<Option<LeaveReason>, CommandError> {
         let control = self.has_control();
         let until = Instant::now() + GONE;
-        self.stand(Standing::Waits { until })?;
+        self.stand(ControlState::Waits { until })?;
         let out = self.picture.draw();
         self.show(&out)?;
         let mut pause = FIRST_TRY;
         loop {
             let query = query(self.own.size(), control);
-            match Wire::connect(&self.client, &self.session.id, &query).await {
+            match TerminalConnection::connect(&self.client, &self.session.id, &query).await {
                 Ok(wire) => {
                     (self.wire, self.keyframe) = (wire, None);
                     let standing = match (control, self.read_only) {
-                        (true, _) => Standing::Control,
-                        (false, true) => Standing::Looks,
-                        (false, false) => Standing::Lost,
+                        (true, _) => ControlState::Control,
+                        (false, true) => ControlState::Looks,
+                        (false, false) => ControlState::Lost,
                     };
                     self.stand(standing)?;
                     return self.resize();
@@ -275,20 +278,20 @@ impl Room {
     }
 
     fn has_control(&self) -> bool {
-        matches!(self.standing, Standing::Welcome { .. } | Standing::Control)
+        matches!(self.standing, ControlState::Welcome { .. } | ControlState::Control)
     }
 
-    fn stand(&mut self, standing: Standing) -> Result<(), CommandError> {
+    fn stand(&mut self, standing: ControlState) -> Result<(), CommandError> {
         self.standing = standing;
         let (name, keys) = (&self.session.name, &self.keys_name);
         let line = match &self.standing {
-            Standing::Welcome { .. } => Some(format!("{name} · {keys} detaches")),
-            Standing::Control => None,
-            Standing::Looks => Some(format!("{name} · read-only · {keys}, or q, detaches")),
-            Standing::Lost => {
+            ControlState::Welcome { .. } => Some(format!("{name} · {keys} detaches")),
+            ControlState::Control => None,
+            ControlState::Looks => Some(format!("{name} · read-only · {keys}, or q, detaches")),
+            ControlState::Lost => {
                 Some(format!("another viewer has control · ctrl-t takes it back · {keys} detaches"))
             }
-            Standing::Waits { .. } => Some(format!("the daemon is gone; waiting… · {keys} detaches")),
+            ControlState::Waits { .. } => Some(format!("the daemon is gone; waiting… · {keys} detaches")),
         };
         let out = self.picture.set_line(line);
         self.show(&out)
@@ -309,7 +312,7 @@ impl Room {
     }
 
     pub(super) async fn leave(self) {
-        let Room { wire, own, .. } = self;
+        let AttachedView { wire, own, .. } = self;
         drop(own);
         wire.close().await;
     }
@@ -350,7 +353,7 @@ fn read_keys() -> mpsc::Receiver<Vec<u8>> {
 
 fn gone(signal: Signal) -> CommandError {
     let number = u8::try_from(signal.as_raw()).unwrap_or_default();
-    CommandError::new(Kind::Interrupted(number), "a signal ended the view; the agent goes on")
+    CommandError::new(FailureKind::Interrupted(number), "a signal ended the view; the agent goes on")
 }
 
 fn terminal_failed(err: &std::io::Error) -> CommandError {

@@ -19,20 +19,24 @@ const PIECE: usize = 16 * 1024;
 const WAITING: usize = 64;
 
 #[derive(Debug)]
-enum Out {
+enum OutgoingMessage {
     Type(Vec<u8>),
     Say(FromViewer),
 }
 
-pub(super) struct Wire {
+pub(super) struct TerminalConnection {
     reader: TerminalReader,
-    out: mpsc::Sender<Out>,
-    waiting: VecDeque<Out>,
+    out: mpsc::Sender<OutgoingMessage>,
+    waiting: VecDeque<OutgoingMessage>,
     talks: JoinHandle<()>,
 }
 
-impl Wire {
-    pub(super) async fn connect(client: &Client, session: &str, query: &str) -> Result<Wire, ClientError> {
+impl TerminalConnection {
+    pub(super) async fn connect(
+        client: &Client,
+        session: &str,
+        query: &str,
+    ) -> Result<TerminalConnection, ClientError> {
         let terminal = match timeout(CONNECT, client.terminal(session, query)).await {
             Ok(terminal) => terminal?,
             Err(_) => return Err(ClientError::Broken("the daemon does not answer".into())),
@@ -40,7 +44,7 @@ impl Wire {
         let (reader, writer) = terminal.split();
         let (out, said) = mpsc::channel(1);
         let talks = tokio::spawn(send(writer, said));
-        Ok(Wire { reader, out, waiting: VecDeque::new(), talks })
+        Ok(TerminalConnection { reader, out, waiting: VecDeque::new(), talks })
     }
 
     /// Returns the next message, and sends queued ones meanwhile. Cancel-safe.
@@ -63,23 +67,23 @@ impl Wire {
     }
 
     pub(super) fn type_bytes(&mut self, bytes: &[u8]) {
-        self.waiting.extend(bytes.chunks(PIECE).map(|piece| Out::Type(piece.to_vec())));
+        self.waiting.extend(bytes.chunks(PIECE).map(|piece| OutgoingMessage::Type(piece.to_vec())));
     }
 
     pub(super) fn say(&mut self, word: FromViewer) {
         // Only the last report of what was shown matters.
-        if let (FromViewer::Shown { .. }, Some(Out::Say(last @ FromViewer::Shown { .. }))) =
+        if let (FromViewer::Shown { .. }, Some(OutgoingMessage::Say(last @ FromViewer::Shown { .. }))) =
             (&word, self.waiting.back_mut())
         {
             *last = word;
             return;
         }
-        self.waiting.push_back(Out::Say(word));
+        self.waiting.push_back(OutgoingMessage::Say(word));
     }
 
     /// Sends the queued messages and closes the connection.
     pub(super) async fn close(self) {
-        let Wire { reader, out, waiting, talks } = self;
+        let TerminalConnection { reader, out, waiting, talks } = self;
         let goodbye = async {
             for word in waiting {
                 if out.send(word).await.is_err() {
@@ -95,11 +99,11 @@ impl Wire {
     }
 }
 
-async fn send(mut writer: TerminalWriter, mut said: mpsc::Receiver<Out>) {
+async fn send(mut writer: TerminalWriter, mut said: mpsc::Receiver<OutgoingMessage>) {
     while let Some(out) = said.recv().await {
         let sent = match out {
-            Out::Type(bytes) => writer.type_bytes(bytes).await,
-            Out::Say(word) => writer.send(&word).await,
+            OutgoingMessage::Type(bytes) => writer.type_bytes(bytes).await,
+            OutgoingMessage::Say(word) => writer.send(&word).await,
         };
         if sent.is_err() {
             return;

@@ -6,7 +6,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_id;
 use crate::error::CommandError;
-use crate::show::{Canvas, Cell, Column, Table};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
 use crate::ui;
 
 /// List failures that went away when the same commit was checked again
@@ -38,19 +38,19 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     Ok(ui::text(table(&listed).draw(Canvas::here().width))?)
 }
 
-fn table(listed: &Flakes) -> Table {
-    let mut table = Table::new(&[
-        Column::new("CHECK"),
-        Column::new("TIMES"),
-        Column::optional("LAST"),
-        Column::new("WHAT FAILED"),
+fn table(listed: &Flakes) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("CHECK"),
+        TableColumn::new("TIMES"),
+        TableColumn::optional("LAST"),
+        TableColumn::new("WHAT FAILED"),
     ]);
     for Flake { check, times, last_at, excerpt, .. } in &listed.flakes {
         table.row([
-            Cell::new(check),
-            Cell::new(times.to_string()),
-            Cell::new(last_at.strftime("%F %H:%MZ").to_string()),
-            Cell::new(excerpt),
+            TableCell::new(check),
+            TableCell::new(times.to_string()),
+            TableCell::new(last_at.strftime("%F %H:%MZ").to_string()),
+            TableCell::new(excerpt),
         ]);
     }
     table

@@ -11,7 +11,7 @@ use futures::future::try_join_all;
 use tokio::time::{Instant, sleep};
 
 use crate::client::event_watch;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::show::check::{is_bad, is_pending};
 use crate::{show, ui};
 
@@ -35,7 +35,7 @@ pub(super) async fn to_the_end(
         if !is_pending(&run.state) {
             return Ok(run.clone());
         }
-        let mut out = Out {
+        let mut out = RunOutput {
             shown,
             label: (pending > 1).then(|| {
                 let style = COLOURS[at % COLOURS.len()].on_default();
@@ -52,10 +52,15 @@ pub(super) async fn to_the_end(
 /// Prints the output of one run from an offset on until it has ended.
 pub(super) async fn output(client: &Client, run: &CheckRun, from: u64) -> Result<CheckRun, CommandError> {
     let safe = std::io::stdout().is_terminal();
-    one(client, run, from, &mut Out { shown: true, label: None, held: String::new(), safe }).await
+    one(client, run, from, &mut RunOutput { shown: true, label: None, held: String::new(), safe }).await
 }
 
-async fn one(client: &Client, run: &CheckRun, from: u64, out: &mut Out) -> Result<CheckRun, CommandError> {
+async fn one(
+    client: &Client,
+    run: &CheckRun,
+    from: u64,
+    out: &mut RunOutput,
+) -> Result<CheckRun, CommandError> {
     let mut from = from;
     let mut away_since = None;
     loop {
@@ -102,7 +107,7 @@ async fn one(client: &Client, run: &CheckRun, from: u64, out: &mut Out) -> Resul
 }
 
 /// Prints the output of a run by line, so that several runs do not mix.
-struct Out {
+struct RunOutput {
     shown: bool,
     label: Option<(Style, String)>,
     held: String,
@@ -110,7 +115,7 @@ struct Out {
     safe: bool,
 }
 
-impl Out {
+impl RunOutput {
     fn put(&mut self, text: &str) -> Result<(), CommandError> {
         self.held.push_str(text);
         let end = match self.held.rfind('\n') {
@@ -177,7 +182,7 @@ pub(crate) fn verdict(runs: &[CheckRun]) -> Result<(), CommandError> {
     if !bad.is_empty() {
         let of = ui::count(count as u64, "check");
         let error = format!("{} of {of} failed: {}", bad.len(), bad.join(", "));
-        let error = CommandError::new(Kind::ChecksFailed, error);
+        let error = CommandError::new(FailureKind::ChecksFailed, error);
         let first = runs.iter().find(|run| is_bad(&run.state));
         return Err(match first {
             Some(run) => error.hint(format!("`ao check logs {}` shows all that it said", run.id)),
@@ -186,16 +191,16 @@ pub(crate) fn verdict(runs: &[CheckRun]) -> Result<(), CommandError> {
     }
     if !pending.is_empty() {
         let error = format!("not over yet: {}", pending.join(", "));
-        return Err(CommandError::new(Kind::ChecksPending, error).hint("`--watch` waits for them"));
+        return Err(CommandError::new(FailureKind::ChecksPending, error).hint("`--watch` waits for them"));
     }
     Ok(())
 }
 
 /// The last printed states of runs.
 #[derive(Debug, Default)]
-pub(crate) struct Watched(BTreeMap<String, String>);
+pub(crate) struct RunWatch(BTreeMap<String, String>);
 
-impl Watched {
+impl RunWatch {
     /// Prints runs whose state has changed to stderr.
     pub(crate) fn tell(&mut self, runs: &[CheckRun]) {
         for run in runs {

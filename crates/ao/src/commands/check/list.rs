@@ -34,7 +34,7 @@ pub(crate) struct Args {
 
 /// Both responses of the daemon, combined.
 #[derive(Debug, Serialize)]
-struct Listed {
+struct ListedChecks {
     checks: Vec<Check>,
     proposed: Vec<Check>,
     runs: Vec<CheckRun>,
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&listed)?);
     }
-    let Listed { checks, proposed, runs } = listed;
+    let ListedChecks { checks, proposed, runs } = listed;
     let canvas = Canvas::here();
     let (none, checks) = (checks.is_empty(), Checks { checks, proposed });
     ui::text(show::checks(&checks, &project, canvas))?;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-async fn look(args: &Args, client: &Client) -> Result<(String, Listed), CommandError> {
+async fn look(args: &Args, client: &Client) -> Result<(String, ListedChecks), CommandError> {
     let project = match (&args.project, args.pull.as_deref().and_then(|pull| pull.split_once('!'))) {
         (Some(named), _) => named.clone(),
         (None, Some((project, _))) if !project.is_empty() => project.to_owned(),
@@ -76,5 +76,5 @@ async fn look(args: &Args, client: &Client) -> Result<(String, Listed), CommandE
     let query = CheckRunQuery { limit: Some(args.limit), ..CheckRunQuery::default() };
     let CheckRuns { mut runs } = super::runs(client, Some(&project), args.pull.as_deref(), query).await?;
     runs.truncate(args.limit);
-    Ok((project, Listed { checks, proposed, runs }))
+    Ok((project, ListedChecks { checks, proposed, runs }))
 }

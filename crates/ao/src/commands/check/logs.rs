@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use ao_api::CheckLog;
 
-use super::{Which, follow};
+use super::{RunArg, follow};
 use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui;
@@ -17,7 +17,7 @@ use crate::ui;
   ao check logs run_4f2 >log.txt")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: RunArg,
     /// Keep printing until the run has ended
     #[arg(long, short)]
     follow: bool,

@@ -13,10 +13,10 @@ use ao_api::{CheckRun, CheckRuns};
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::{project, project_of_pull};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::show;
 
-pub(super) use self::follow::{Watched, verdict};
+pub(super) use self::follow::{RunWatch, verdict};
 
 /// Run checks, list them and read their output
 ///
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 /// A check run named on the command line: by its id, or the newest of a check.
 #[derive(Debug, Clone, clap::Args)]
-struct Which {
+struct RunArg {
     /// The id of a run, or the name of a check for its newest run
     #[arg(value_name = "RUN|CHECK")]
     run: String,
@@ -70,7 +70,7 @@ struct Which {
     project: Option<String>,
 }
 
-impl Which {
+impl RunArg {
     async fn find(&self, client: &Client) -> Result<CheckRun, CommandError> {
         match client.check_run(&self.run).await {
             Ok(run) => return Ok(run),
@@ -92,7 +92,7 @@ impl Which {
         names.sort();
         names.dedup();
         let error = format!("there is no run `{}`, and no check of that name has run here", self.run);
-        let error = CommandError::new(Kind::Unknown, error);
+        let error = CommandError::new(FailureKind::Unknown, error);
         Err(match names.is_empty() {
             true => error.hint("`ao check run` runs the checks of a project"),
             false => error.hint(format!("these have run: {}", names.join(", "))),

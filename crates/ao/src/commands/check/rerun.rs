@@ -2,7 +2,7 @@
 
 use ao_api::CheckWish;
 
-use super::Which;
+use super::RunArg;
 use super::run::followed;
 use crate::cli::context::Context;
 use crate::error::CommandError;
@@ -17,7 +17,7 @@ use crate::error::CommandError;
   ao check rerun test --no-follow")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: RunArg,
     /// Start it and do not wait
     #[arg(long)]
     no_follow: bool,

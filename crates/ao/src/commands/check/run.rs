@@ -6,7 +6,7 @@ use super::follow;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::{project, project_of_pull};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::show::Canvas;
 use crate::{show, ui};
 
@@ -73,8 +73,11 @@ pub(super) async fn followed(
         if cx.json() {
             ui::raw(begun.json())?;
         }
-        return Err(CommandError::new(Kind::User, "there is nothing to run: the project has no such checks")
-            .hint("`ao check list` shows what is configured, and what could be"));
+        return Err(CommandError::new(
+            FailureKind::User,
+            "there is nothing to run: the project has no such checks",
+        )
+        .hint("`ao check list` shows what is configured, and what could be"));
     }
     if no_follow {
         return match cx.json() {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::config::edit::{Change, tell_daemon};
+use crate::config::edit::{ConfigEdit, tell_daemon};
 use crate::error::CommandError;
 use crate::ui;
 
@@ -47,7 +47,7 @@ pub(crate) struct UnsetArgs {
 
 pub(super) fn set(args: &SetArgs, cx: &Context) -> Result<(), CommandError> {
     let SetArgs { key, value, user } = args;
-    let change = if *user { Change::of_user_file(cx)? } else { Change::of_main_file(cx)? };
+    let change = if *user { ConfigEdit::of_user_file(cx)? } else { ConfigEdit::of_main_file(cx)? };
     let changed = change.make(|text| edit::set(text, key, value))?;
     let said = match changed {
         true => format!("Set {key} to {value} in {}", change.file()),
@@ -58,12 +58,12 @@ pub(super) fn set(args: &SetArgs, cx: &Context) -> Result<(), CommandError> {
 
 pub(super) fn unset(args: &UnsetArgs, cx: &Context) -> Result<(), CommandError> {
     let UnsetArgs { key, user } = args;
-    let change = if *user { Change::of_user_file(cx)? } else { Change::of_main_file(cx)? };
+    let change = if *user { ConfigEdit::of_user_file(cx)? } else { ConfigEdit::of_main_file(cx)? };
     change.make(|text| edit::unset(text, key))?;
     tell(&format!("Took {key} out of {}", change.file()), true, &change, cx)
 }
 
-fn tell(said: &str, changed: bool, change: &Change, cx: &Context) -> Result<(), CommandError> {
+fn tell(said: &str, changed: bool, change: &ConfigEdit, cx: &Context) -> Result<(), CommandError> {
     if !cx.json() {
         ui::line(said)?;
     }

@@ -6,7 +6,7 @@ mod path;
 mod show;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 
 /// Check, show and change the configuration
 ///
@@ -43,6 +43,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn no_file() -> CommandError {
-    CommandError::new(Kind::Config, "there is no configuration file here")
+    CommandError::new(FailureKind::Config, "there is no configuration file here")
         .hint("write one with `ao init`, or name one with `--config` or AO_CONFIG")
 }

@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use super::failed;
 use super::git::git;
-use super::sample::Tale;
-use super::stage::Stage;
-use super::story::{Person, Story};
+use super::sample::DemoIssue;
+use super::stage::DemoEnvironment;
+use super::story::{DemoRun, PersonState};
 use crate::error::CommandError;
 use crate::ui::{self, FAINT, GOOD, TITLE};
 
-pub(super) async fn sum_up(story: &mut Story<'_>, stage: &Stage) -> Result<(), CommandError> {
+pub(super) async fn sum_up(story: &mut DemoRun<'_>, stage: &DemoEnvironment) -> Result<(), CommandError> {
     if stage.agent.is_none() {
-        for tale in Tale::ALL {
+        for tale in DemoIssue::ALL {
             happened(story, tale)?;
         }
         nobody_else_asked(story)?;
@@ -21,7 +21,7 @@ pub(super) async fn sum_up(story: &mut Story<'_>, stage: &Stage) -> Result<(), C
     let took = story.view.elapsed();
     let mut text =
         format!("\n{TITLE}  {:<28}{:<52}{:>6}{:>8}{TITLE:#}\n", "issue", "what happened", "turns", "merged");
-    for (number, tale) in (1..).zip(Tale::ALL) {
+    for (number, tale) in (1..).zip(DemoIssue::ALL) {
         let merged = match story.part(tale).merged_after {
             Some(seconds) => format!("{seconds:.0} s"),
             None => "no".into(),
@@ -34,20 +34,21 @@ pub(super) async fn sum_up(story: &mut Story<'_>, stage: &Stage) -> Result<(), C
             story.turns(tale),
         );
     }
-    let landed = Tale::ALL.into_iter().filter(|tale| story.is_merged(*tale)).count();
+    let landed = DemoIssue::ALL.into_iter().filter(|tale| story.is_merged(*tale)).count();
     let _ = writeln!(
         text,
         "\n{GOOD}{landed} of {} merged{GOOD:#} in {took:.0} s; main passed its check at every step.",
-        Tale::ALL.len()
+        DemoIssue::ALL.len()
     );
     let _ = writeln!(
         text,
         "A human was needed {}: {}",
         times(needed(story)),
         match story.person {
-            Person::Away => "for the protected path, and nobody was there (`--yes` answers in your place).",
+            PersonState::Away =>
+                "for the protected path, and nobody was there (`--yes` answers in your place).",
             _ if needed(story) == 0 => "nothing waited for one.",
-            _ if story.history.asked_besides(&ids_of(story, Tale::Protected)).is_empty() => {
+            _ if story.history.asked_besides(&ids_of(story, DemoIssue::Protected)).is_empty() => {
                 "for the protected path."
             }
             _ => "for the protected path, and for what the agents could not do alone.",
@@ -67,28 +68,28 @@ pub(super) async fn sum_up(story: &mut Story<'_>, stage: &Stage) -> Result<(), C
 }
 
 /// Counts how often a person was needed according to the log: for the protected change, and for other notices.
-fn needed(story: &Story<'_>) -> usize {
-    let ids = ids_of(story, Tale::Protected);
-    let waited = has_word(story) || !story.is_merged(Tale::Protected);
+fn needed(story: &DemoRun<'_>) -> usize {
+    let ids = ids_of(story, DemoIssue::Protected);
+    let waited = has_word(story) || !story.is_merged(DemoIssue::Protected);
     story.history.asked_about(&ids).max(usize::from(waited)) + story.history.asked_besides(&ids).len()
 }
 
 /// Returns true if a person approved the protected change while it was open.
-fn has_word(story: &Story<'_>) -> bool {
-    let pull = story.part(Tale::Protected).pull.as_ref();
+fn has_word(story: &DemoRun<'_>) -> bool {
+    let pull = story.part(DemoIssue::Protected).pull.as_ref();
     pull.is_some_and(|pull| story.history.is_approved(&pull.id))
 }
 
 /// Returns the names of an issue in the log.
-fn ids_of<'a>(story: &'a Story<'_>, tale: Tale) -> Vec<&'a str> {
+fn ids_of<'a>(story: &'a DemoRun<'_>, tale: DemoIssue) -> Vec<&'a str> {
     let part = story.part(tale);
     let ids = [part.pull.as_ref().map(|pull| &pull.id), part.session.as_ref().map(|session| &session.id)];
     ids.into_iter().flatten().map(String::as_str).collect()
 }
 
 /// Checks that everything but the protected change went through without a person.
-fn nobody_else_asked(story: &Story<'_>) -> Result<(), CommandError> {
-    match story.history.asked_besides(&ids_of(story, Tale::Protected)).as_slice() {
+fn nobody_else_asked(story: &DemoRun<'_>) -> Result<(), CommandError> {
+    match story.history.asked_besides(&ids_of(story, DemoIssue::Protected)).as_slice() {
         [] => Ok(()),
         asked => Err(failed(format!("a person was asked who was not needed, about {}", asked.join(", ")))),
     }
@@ -104,26 +105,26 @@ fn times(number: usize) -> String {
 }
 
 /// Checks the events of an issue.
-fn happened(story: &Story<'_>, tale: Tale) -> Result<(), CommandError> {
+fn happened(story: &DemoRun<'_>, tale: DemoIssue) -> Result<(), CommandError> {
     let told = |kind: &str| story.times(tale, &format!("incident.acted {kind}"));
     let doubted = story.times(tale, "incident.doubted ci-failed");
     let (woken, merged) = (story.turns(tale).saturating_sub(1), story.is_merged(tale));
-    let away = matches!(story.person, Person::Away);
+    let away = matches!(story.person, PersonState::Away);
     let is_so = match tale {
-        Tale::Clean => merged && woken == 0,
-        Tale::Red => merged && told("ci-failed") == 1 && woken == 1,
-        Tale::Review => merged && told("changes-requested") == 1 && woken == 1,
-        Tale::Conflict => merged && told("merge-conflicts") == 1 && woken == 1,
-        Tale::Flaky => merged && doubted > 0 && told("ci-failed") == 0 && woken == 0,
+        DemoIssue::Clean => merged && woken == 0,
+        DemoIssue::Red => merged && told("ci-failed") == 1 && woken == 1,
+        DemoIssue::Review => merged && told("changes-requested") == 1 && woken == 1,
+        DemoIssue::Conflict => merged && told("merge-conflicts") == 1 && woken == 1,
+        DemoIssue::Flaky => merged && doubted > 0 && told("ci-failed") == 0 && woken == 0,
         // If it landed without approval, the path was not protected.
-        Tale::Protected => (if merged { has_word(story) } else { away }) && woken == 0,
+        DemoIssue::Protected => (if merged { has_word(story) } else { away }) && woken == 0,
     };
     if is_so {
         return Ok(());
     }
     let word = match (tale, has_word(story)) {
-        (Tale::Protected, true) => ", a person has approved it",
-        (Tale::Protected, false) => ", no person has approved it",
+        (DemoIssue::Protected, true) => ", a person has approved it",
+        (DemoIssue::Protected, false) => ", no person has approved it",
         _ => "",
     };
     let heard = ["ci-failed", "changes-requested", "merge-conflicts"].map(told);
@@ -136,7 +137,7 @@ fn happened(story: &Story<'_>, tale: Tale) -> Result<(), CommandError> {
 }
 
 /// Checks that every commit that `main` ever pointed to passes the check.
-async fn main_is_green(stage: &Stage) -> Result<(), CommandError> {
+async fn main_is_green(stage: &DemoEnvironment) -> Result<(), CommandError> {
     let repository = stage.repository();
     let commits = git(&repository, &["rev-list", "--first-parent", "main"]).await?;
     // A clone instead of a worktree: the daemon may be removing the last worktree, with its parent folder.

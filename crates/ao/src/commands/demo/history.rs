@@ -6,7 +6,7 @@ use ao_api::Event;
 
 /// Counts of events per subject, and the notices to people.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(super) struct EventHistory {
     /// By subject and kind; for an incident with its name: `incident.acted ci-failed`.
     counts: BTreeMap<(String, String), u32>,
     /// The subjects of notices to people, with repetitions.
@@ -18,7 +18,7 @@ pub(super) struct History {
     pub(super) last: u64,
 }
 
-impl History {
+impl EventHistory {
     pub(super) fn take(&mut self, event: &Event) {
         self.events += 1;
         self.last = event.seq;
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn problems_are_counted_by_their_kind_and_people_only_if_they_were_asked() {
-        let mut history = History::default();
+        let mut history = EventHistory::default();
         let acted = json!([{ "acted": {} }, { "kind": "ci-failed", "subject": { "pull": "hello!2" } }]);
         history.take(&event("incident.acted", "hello!2", acted));
         assert_eq!(history.count("hello!2", "incident.acted ci-failed"), 1);
@@ -107,7 +107,7 @@ mod tests {
         let merged = || event("pull.merged", "hello!6", json!({ "merged": { "commit": "m" } }));
         let given = |verdict, standing| event("pull.review_given", "hello!6", review(verdict, standing));
         let approved = |events: &[Event]| {
-            let mut history = History::default();
+            let mut history = EventHistory::default();
             events.iter().for_each(|event| history.take(event));
             history.is_approved("hello!6")
         };

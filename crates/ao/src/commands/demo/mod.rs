@@ -14,11 +14,11 @@ mod view;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
-pub(crate) use self::sample::Tale;
-use self::stage::Stage;
+pub(crate) use self::sample::DemoIssue;
+use self::stage::DemoEnvironment;
 
 /// Watch six issues being worked on and merged at once, in a sample repository
 ///
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     let dir = tempfile::Builder::new().prefix("ao-demo-").tempdir().map_err(|err| {
         CommandError::environment(err).hint("set TMPDIR to a directory that you can write to")
     })?;
-    let stage = Stage::new(dir.path().to_owned(), args)?;
+    let stage = DemoEnvironment::new(dir.path().to_owned(), args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -60,9 +60,10 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     let outcome = runtime.block_on(async {
         let told = tokio::select! {
             told = story::tell(&stage, args) => told,
-            signal = interrupted() => Err(CommandError::new(Kind::Interrupted(signal), "interrupted")),
+            signal = interrupted() => Err(CommandError::new(FailureKind::Interrupted(signal), "interrupted")),
         };
-        let stays = args.keep && !matches!(&told, Err(err) if matches!(err.kind(), Kind::Interrupted(_)));
+        let stays =
+            args.keep && !matches!(&told, Err(err) if matches!(err.kind(), FailureKind::Interrupted(_)));
         if !stays {
             // In any case, no daemon or agent of the demo is left behind.
             return (told.and(stage.clear().await), false);
@@ -96,6 +97,6 @@ async fn interrupted() -> u8 {
 /// Reports an issue that did not go as planned. That is a bug, unless the machine is very slow or the agent is a real
 /// one.
 fn failed(what: String) -> CommandError {
-    CommandError::new(Kind::Bug, what)
+    CommandError::new(FailureKind::Bug, what)
         .hint("`ao demo --keep` leaves the daemon, the event log and the agents' output there to look at")
 }

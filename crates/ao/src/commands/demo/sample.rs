@@ -16,7 +16,7 @@ pub(super) const PROTECTED: &str = "deploy/";
 
 /// One of the six issues, and what it demonstrates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tale {
+pub(crate) enum DemoIssue {
     Clean,
     Red,
     Review,
@@ -25,51 +25,57 @@ pub(crate) enum Tale {
     Protected,
 }
 
-impl Tale {
+impl DemoIssue {
     /// In the order of the issues' numbers, starting with 1.
-    pub(crate) const ALL: [Tale; 6] =
-        [Tale::Clean, Tale::Red, Tale::Review, Tale::Conflict, Tale::Flaky, Tale::Protected];
+    pub(crate) const ALL: [DemoIssue; 6] = [
+        DemoIssue::Clean,
+        DemoIssue::Red,
+        DemoIssue::Review,
+        DemoIssue::Conflict,
+        DemoIssue::Flaky,
+        DemoIssue::Protected,
+    ];
 
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Tale::Clean => "Say goodbye",
-            Tale::Red => "Greet in capital letters",
-            Tale::Review => "Greet several times",
-            Tale::Conflict => "Say good night",
-            Tale::Flaky => "Greet over the network",
-            Tale::Protected => "Sign what is released",
+            DemoIssue::Clean => "Say goodbye",
+            DemoIssue::Red => "Greet in capital letters",
+            DemoIssue::Review => "Greet several times",
+            DemoIssue::Conflict => "Say good night",
+            DemoIssue::Flaky => "Greet over the network",
+            DemoIssue::Protected => "Sign what is released",
         }
     }
 
     /// Describes what it demonstrates.
     pub(super) fn shows(self) -> &'static str {
         match self {
-            Tale::Clean => "a clean merge",
-            Tale::Red => "a red check, repaired by its agent",
-            Tale::Review => "a review comment, answered",
-            Tale::Conflict => "a conflict, rebased by its agent",
-            Tale::Flaky => "a flaky check, run again without waking anybody",
-            Tale::Protected => "a protected path, which waits for you",
+            DemoIssue::Clean => "a clean merge",
+            DemoIssue::Red => "a red check, repaired by its agent",
+            DemoIssue::Review => "a review comment, answered",
+            DemoIssue::Conflict => "a conflict, rebased by its agent",
+            DemoIssue::Flaky => "a flaky check, run again without waking anybody",
+            DemoIssue::Protected => "a protected path, which waits for you",
         }
     }
 
     pub(super) fn body(self) -> &'static str {
         match self {
-            Tale::Clean => {
+            DemoIssue::Clean => {
                 "Add `bin/goodbye NAME`, a shell program that prints `Goodbye, NAME.`, and a line for it at the end of USAGE.md."
             }
-            Tale::Red => {
+            DemoIssue::Red => {
                 "Add `bin/shout NAME`, a shell program that prints `HELLO, NAME.` with the name in capital letters."
             }
-            Tale::Review => {
+            DemoIssue::Review => {
                 "Add `bin/times N`, a shell program that prints `Hello.` N times, each on a line of its own."
             }
-            Tale::Conflict => {
+            DemoIssue::Conflict => {
                 "Add `bin/goodnight NAME`, a shell program that prints `Good night, NAME.`, and a line for it at the end of \
                  USAGE.md."
             }
-            Tale::Flaky => "Add `bin/remote NAME`, a shell program that prints `Hello from afar, NAME.`",
-            Tale::Protected => "Let `deploy/release.sh` print `signed` behind what it prints now.",
+            DemoIssue::Flaky => "Add `bin/remote NAME`, a shell program that prints `Hello from afar, NAME.`",
+            DemoIssue::Protected => "Let `deploy/release.sh` print `signed` behind what it prints now.",
         }
     }
 }
@@ -114,7 +120,7 @@ pub(super) fn config(agent: &str, tool: Option<Value>, luck: &Utf8Path) -> Value
         "orchestrator": { "enabled": false },
         "power": { "preventIdleSleep": false },
         "dashboard": { "open": false },
-        "lifecycle": { "maxParallelAgents": Tale::ALL.len(), "maxParallelChecks": 4, "minFreeMemory": "1MB" },
+        "lifecycle": { "maxParallelAgents": DemoIssue::ALL.len(), "maxParallelChecks": 4, "minFreeMemory": "1MB" },
         "reactions": { "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash" } },
     });
     if let Some(tool) = tool {

@@ -26,7 +26,7 @@ const SCRIPTED: &str = "scripted";
 /// Time for the daemon to stop.
 const GOES: Duration = Duration::from_secs(10);
 
-pub(super) struct Stage {
+pub(super) struct DemoEnvironment {
     dir: Utf8PathBuf,
     /// This program, which is the daemon and the agent too.
     program: String,
@@ -38,14 +38,14 @@ pub(super) struct Stage {
     running: Arc<RwLock<()>>,
 }
 
-impl Stage {
-    pub(super) fn new(dir: std::path::PathBuf, args: &Args) -> Result<Stage, CommandError> {
+impl DemoEnvironment {
+    pub(super) fn new(dir: std::path::PathBuf, args: &Args) -> Result<DemoEnvironment, CommandError> {
         let utf8 = |path: std::path::PathBuf| {
             Utf8PathBuf::from_path_buf(path).map_err(|path| {
                 CommandError::environment(format!("the path `{}` is no UTF-8", path.display()))
             })
         };
-        Ok(Stage {
+        Ok(DemoEnvironment {
             dir: utf8(dir)?,
             program: utf8(std::env::current_exe().map_err(CommandError::environment)?)?.into_string(),
             agent: args.agent.clone(),

@@ -16,10 +16,10 @@ use ao_api::{Pull, Session};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
-use super::history::History;
-use super::sample::{PROTECTED, Tale};
-use super::stage::Stage;
-use super::view::{Scene, Tone, View};
+use super::history::EventHistory;
+use super::sample::{DemoIssue, PROTECTED};
+use super::stage::DemoEnvironment;
+use super::view::{IssueState, LiveView, StateTone};
 use super::{Args, ending, failed};
 use crate::error::CommandError;
 
@@ -46,22 +46,22 @@ const MOMENTS: [(&str, &str); 4] = [
 
 /// One issue, with its session and pull request.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Part {
+pub(super) struct IssueProgress {
     pub(super) session: Option<Session>,
     pub(super) pull: Option<Pull>,
     /// Seconds from the start to the merge.
     pub(super) merged_after: Option<f64>,
 }
 
-pub(super) struct Story<'a> {
-    stage: &'a Stage,
+pub(super) struct DemoRun<'a> {
+    stage: &'a DemoEnvironment,
     client: Client,
     events: EventStream,
-    pub(super) history: History,
-    pub(super) view: View,
-    /// In the order of [`Tale::ALL`].
-    pub(super) parts: Vec<Part>,
-    pub(super) person: Person,
+    pub(super) history: EventHistory,
+    pub(super) view: LiveView,
+    /// In the order of [`DemoIssue::ALL`].
+    pub(super) parts: Vec<IssueProgress>,
+    pub(super) person: PersonState,
     /// The reviewer has requested changes.
     asked_for_more: bool,
     pub(super) reviews: usize,
@@ -73,7 +73,7 @@ pub(super) struct Story<'a> {
 
 /// The state of the person's approval.
 #[derive(Debug)]
-pub(super) enum Person {
+pub(super) enum PersonState {
     NotAskedYet,
     Thinks(Option<oneshot::Receiver<bool>>),
     /// There is no terminal, so the person cannot be asked.
@@ -81,34 +81,34 @@ pub(super) enum Person {
     LetThrough,
 }
 
-pub(super) async fn tell(stage: &Stage, args: &Args) -> Result<(), CommandError> {
+pub(super) async fn tell(stage: &DemoEnvironment, args: &Args) -> Result<(), CommandError> {
     let client = stage.set_up().await?;
-    for tale in Tale::ALL {
+    for tale in DemoIssue::ALL {
         stage.ao(&["issue", "add", tale.title(), "--body", tale.body()]).await?;
     }
     let events = client.events(Some(0), None).await?;
-    let mut story = Story {
+    let mut story = DemoRun {
         stage,
         client,
         events,
-        history: History::default(),
-        view: View::new(),
-        parts: vec![Part::default(); Tale::ALL.len()],
-        person: Person::NotAskedYet,
+        history: EventHistory::default(),
+        view: LiveView::new(),
+        parts: vec![IssueProgress::default(); DemoIssue::ALL.len()],
+        person: PersonState::NotAskedYet,
         asked_for_more: false,
         reviews: 0,
         green: BTreeMap::new(),
         shown: BTreeSet::new(),
     };
     story.view.say("Six issues, six agents, one repository. From here on `ao` does the rest.\n")?;
-    let numbers: Vec<String> = (1..=Tale::ALL.len()).map(|number| number.to_string()).collect();
+    let numbers: Vec<String> = (1..=DemoIssue::ALL.len()).map(|number| number.to_string()).collect();
     let numbers = numbers.iter().map(String::as_str);
     stage.ao(&std::iter::once("batch-spawn").chain(numbers).collect::<Vec<_>>()).await?;
     story.goes_on(args).await?;
     ending::sum_up(&mut story, stage).await
 }
 
-impl Story<'_> {
+impl DemoRun<'_> {
     async fn goes_on(&mut self, args: &Args) -> Result<(), CommandError> {
         let patience = if self.stage.agent.is_some() { MODELS } else { SCRIPTS };
         let mut until = Instant::now() + patience;
@@ -116,7 +116,7 @@ impl Story<'_> {
             self.hear().await?;
             self.look().await?;
             self.show_moments()?;
-            let scenes = Tale::ALL.into_iter().map(|tale| self.scene(tale)).collect();
+            let scenes = DemoIssue::ALL.into_iter().map(|tale| self.scene(tale)).collect();
             self.view.show(scenes)?;
             self.review().await?;
             self.ask_the_person(args).await?;
@@ -127,11 +127,11 @@ impl Story<'_> {
                 return Err(failed(what));
             }
             // A person may take any time.
-            if matches!(self.person, Person::Thinks(_)) {
+            if matches!(self.person, PersonState::Thinks(_)) {
                 until = Instant::now() + patience;
             }
             if Instant::now() > until {
-                let left: Vec<String> = Tale::ALL
+                let left: Vec<String> = DemoIssue::ALL
                     .into_iter()
                     .filter(|tale| !self.is_merged(*tale))
                     .map(|tale| format!("{} ({})", tale.title(), self.scene(tale).words))
@@ -183,24 +183,24 @@ impl Story<'_> {
         Ok(())
     }
 
-    pub(super) fn part(&self, tale: Tale) -> &Part {
-        let at = Tale::ALL.iter().position(|it| *it == tale).unwrap_or_default();
+    pub(super) fn part(&self, tale: DemoIssue) -> &IssueProgress {
+        let at = DemoIssue::ALL.iter().position(|it| *it == tale).unwrap_or_default();
         &self.parts[at]
     }
 
-    pub(super) fn is_merged(&self, tale: Tale) -> bool {
+    pub(super) fn is_merged(&self, tale: DemoIssue) -> bool {
         self.part(tale).pull.as_ref().is_some_and(|pull| pull.state == "merged")
     }
 
     /// Returns true if everything has landed, except what needs an absent person.
     fn is_over(&self) -> bool {
-        let away = matches!(self.person, Person::Away);
-        Tale::ALL.into_iter().all(|tale| self.is_merged(tale) || (away && tale == Tale::Protected))
+        let away = matches!(self.person, PersonState::Away);
+        DemoIssue::ALL.into_iter().all(|tale| self.is_merged(tale) || (away && tale == DemoIssue::Protected))
     }
 
     /// Returns an issue that cannot proceed: its agent has exited for good without a pull request.
     fn came_to_nothing(&self) -> Option<String> {
-        let gone = |part: &&Part| {
+        let gone = |part: &&IssueProgress| {
             let state = part.session.as_ref().map_or("", |session| session.status.state.as_str());
             part.pull.is_none() && matches!(state, "exited" | "setup_failed")
         };
@@ -209,23 +209,23 @@ impl Story<'_> {
     }
 
     /// Counts the events of a kind for an issue's pull request.
-    pub(super) fn times(&self, tale: Tale, kind: &str) -> u32 {
+    pub(super) fn times(&self, tale: DemoIssue, kind: &str) -> u32 {
         self.part(tale).pull.as_ref().map_or(0, |pull| self.history.count(&pull.id, kind))
     }
 
     /// Counts the turns of an issue's agent.
-    pub(super) fn turns(&self, tale: Tale) -> u32 {
+    pub(super) fn turns(&self, tale: DemoIssue) -> u32 {
         let session = self.part(tale).session.as_ref();
         session.map_or(0, |session| self.history.count(&session.id, "session.accepted"))
     }
 
     /// Shows the events since the last look, however brief.
     fn show_moments(&mut self) -> Result<(), CommandError> {
-        for tale in Tale::ALL {
+        for tale in DemoIssue::ALL {
             let Some(id) = self.part(tale).pull.as_ref().map(|pull| pull.id.clone()) else { continue };
             for (kind, words) in MOMENTS {
                 if self.times(tale, kind) > 0 && self.shown.insert((id.clone(), kind)) {
-                    let scene = Scene { tone: Tone::Busy, words: format!("{id} {words}") };
+                    let scene = IssueState { tone: StateTone::Busy, words: format!("{id} {words}") };
                     self.view.moment(tale, scene)?;
                 }
             }
@@ -234,50 +234,52 @@ impl Story<'_> {
     }
 
     /// Describes the state of an issue in a few words.
-    fn scene(&self, tale: Tale) -> Scene {
-        let scene = |tone, words: &str| Scene { tone, words: words.to_owned() };
+    fn scene(&self, tale: DemoIssue) -> IssueState {
+        let scene = |tone, words: &str| IssueState { tone, words: words.to_owned() };
         let part = self.part(tale);
-        let Some(session) = &part.session else { return scene(Tone::Quiet, "not begun") };
+        let Some(session) = &part.session else { return scene(StateTone::Quiet, "not begun") };
         let works = session.status.state == "working";
         let Some(pull) = &part.pull else {
             let words = match session.status.state.as_str() {
                 "working" => format!("{} works on it in {}", session.name, session.branch),
                 state => state.replace('_', " "),
             };
-            return scene(Tone::Quiet, &words);
+            return scene(StateTone::Quiet, &words);
         };
         let id = &pull.id;
         if pull.state == "merged" {
-            return scene(Tone::Good, &format!("merged as {id}"));
+            return scene(StateTone::Good, &format!("merged as {id}"));
         }
         if pull.mergeable == "conflict" {
-            return scene(Tone::Busy, &format!("{id} {REBASED}"));
+            return scene(StateTone::Busy, &format!("{id} {REBASED}"));
         }
         match (pull.checks.as_str(), pull.review.as_str()) {
             ("failed", _) if self.times(tale, "incident.acted ci-failed") > 0 => {
-                scene(Tone::Busy, &format!("{id} {REPAIRED}"))
+                scene(StateTone::Busy, &format!("{id} {REPAIRED}"))
             }
-            ("failed", _) => scene(Tone::Busy, &format!("{id} {RUN_AGAIN}")),
-            (_, "changes_requested") => scene(Tone::Busy, &format!("{id} {ASKED}")),
-            ("passed", "approved") => scene(Tone::Quiet, &format!("{id} is green and in the merge queue")),
-            ("passed", _) if tale == Tale::Protected => {
-                scene(Tone::Busy, &format!("{id} is green, touches {PROTECTED}, and waits for you"))
+            ("failed", _) => scene(StateTone::Busy, &format!("{id} {RUN_AGAIN}")),
+            (_, "changes_requested") => scene(StateTone::Busy, &format!("{id} {ASKED}")),
+            ("passed", "approved") => {
+                scene(StateTone::Quiet, &format!("{id} is green and in the merge queue"))
             }
-            ("passed", _) => scene(Tone::Quiet, &format!("{id} is green")),
-            _ if works => scene(Tone::Quiet, &format!("{id}: its agent works on it")),
-            _ => scene(Tone::Quiet, &format!("{id} is being checked")),
+            ("passed", _) if tale == DemoIssue::Protected => {
+                scene(StateTone::Busy, &format!("{id} is green, touches {PROTECTED}, and waits for you"))
+            }
+            ("passed", _) => scene(StateTone::Quiet, &format!("{id} is green")),
+            _ if works => scene(StateTone::Quiet, &format!("{id}: its agent works on it")),
+            _ => scene(StateTone::Quiet, &format!("{id} is being checked")),
         }
     }
 
     /// Plays the reviewer: requests changes once, and approves green changes that do not merge by themselves, unless
     /// the person has to.
     async fn review(&mut self) -> Result<(), CommandError> {
-        for tale in Tale::ALL {
+        for tale in DemoIssue::ALL {
             let Some(pull) = self.part(tale).pull.clone().filter(|pull| pull.state == "open") else {
                 continue;
             };
             let number = pull.number.to_string();
-            if tale == Tale::Review && !self.asked_for_more {
+            if tale == DemoIssue::Review && !self.asked_for_more {
                 let detail = self.client.pull(&pull.id).await?;
                 let Some(file) = detail.files.first() else { continue };
                 let (at, ask) =
@@ -294,9 +296,9 @@ impl Story<'_> {
             }
             let green = self.green.entry((pull.id.clone(), pull.head.clone())).or_insert_with(Instant::now);
             // The reviewer who requested changes approves them. Changes that the rules merge need no reviewer.
-            let waits = tale == Tale::Review || green.elapsed() > UNASKED;
-            if waits && tale != Tale::Protected && pull.mergeable != "conflict" {
-                if tale == Tale::Review {
+            let waits = tale == DemoIssue::Review || green.elapsed() > UNASKED;
+            if waits && tale != DemoIssue::Protected && pull.mergeable != "conflict" {
+                if tale == DemoIssue::Review {
                     self.stage.try_ao(&["pr", "resolve", &number, "t1"]).await?;
                 }
                 let approved = self.stage.try_ao(&["pr", "approve", &number, "--head", &pull.head]).await?;
@@ -308,14 +310,15 @@ impl Story<'_> {
 
     /// Asks the person at the terminal once, when everything else is done.
     async fn ask_the_person(&mut self, args: &Args) -> Result<(), CommandError> {
-        let Some(pull) = self.part(Tale::Protected).pull.clone() else { return Ok(()) };
-        let others_merged = Tale::ALL.into_iter().all(|tale| tale == Tale::Protected || self.is_merged(tale));
+        let Some(pull) = self.part(DemoIssue::Protected).pull.clone() else { return Ok(()) };
+        let others_merged =
+            DemoIssue::ALL.into_iter().all(|tale| tale == DemoIssue::Protected || self.is_merged(tale));
         if pull.state != "open" || pull.checks != "passed" || !others_merged {
             return Ok(());
         }
         match &mut self.person {
-            Person::NotAskedYet if args.yes => self.let_through(&pull).await,
-            Person::NotAskedYet => {
+            PersonState::NotAskedYet if args.yes => self.let_through(&pull).await,
+            PersonState::NotAskedYet => {
                 let command = self.stage.typed(&format!("approve {}", pull.id));
                 let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
                 let words = format!(
@@ -326,13 +329,13 @@ impl Story<'_> {
                 self.person = match watched {
                     true => {
                         self.view.say("or press Enter here.\n")?;
-                        Person::Thinks(Some(a_key()))
+                        PersonState::Thinks(Some(a_key()))
                     }
-                    false => Person::Away,
+                    false => PersonState::Away,
                 };
                 Ok(())
             }
-            Person::Thinks(key) => match key.as_mut().map(oneshot::Receiver::try_recv) {
+            PersonState::Thinks(key) => match key.as_mut().map(oneshot::Receiver::try_recv) {
                 Some(Ok(true)) => self.let_through(&pull).await,
                 // The input has ended; the person can use another terminal.
                 Some(Ok(false) | Err(oneshot::error::TryRecvError::Closed)) => {
@@ -341,13 +344,13 @@ impl Story<'_> {
                 }
                 _ => Ok(()),
             },
-            Person::Away | Person::LetThrough => Ok(()),
+            PersonState::Away | PersonState::LetThrough => Ok(()),
         }
     }
 
     async fn let_through(&mut self, pull: &Pull) -> Result<(), CommandError> {
         self.stage.ao(&["approve", &pull.id]).await?;
-        self.person = Person::LetThrough;
+        self.person = PersonState::LetThrough;
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use self::script::Script;
+use self::script::DemoScript;
 use crate::error::CommandError;
 
 /// The scripted agent of the demo
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     if io::stdin().is_terminal() {
         raw_terminal()?;
     }
-    let mut script = Script::new(Duration::from_millis(args.pause_ms));
+    let mut script = DemoScript::new(Duration::from_millis(args.pause_ms));
     let mut taken = BTreeSet::new();
     let mut told = io::stdin().lock().lines();
     say(&json!({ "ao": "started" }))?;

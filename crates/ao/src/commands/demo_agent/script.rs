@@ -10,27 +10,27 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{about, say, show};
-use crate::commands::demo::Tale;
+use crate::commands::demo::DemoIssue;
 use crate::error::CommandError;
 
 /// Time that the agent with the conflict waits for another to land first.
 const AHEAD: Duration = Duration::from_secs(20);
 
 /// An agent with one task.
-pub(super) struct Script {
+pub(super) struct DemoScript {
     pause: Duration,
-    tale: Option<Tale>,
+    tale: Option<DemoIssue>,
 }
 
-impl Script {
-    pub(super) fn new(pause: Duration) -> Script {
-        Script { pause, tale: None }
+impl DemoScript {
+    pub(super) fn new(pause: Duration) -> DemoScript {
+        DemoScript { pause, tale: None }
     }
 
     /// Handles a prompt as a turn: first the task, then messages about it, recognised by ao's wording.
     pub(super) fn turn(&mut self, text: &str) -> Result<(), CommandError> {
         let Some(tale) = self.tale else {
-            let Some(tale) = Tale::ALL.into_iter().find(|tale| text.contains(tale.title())) else {
+            let Some(tale) = DemoIssue::ALL.into_iter().find(|tale| text.contains(tale.title())) else {
                 return show("● That is none of the six things that I can do.");
             };
             self.tale = Some(tale);
@@ -38,36 +38,36 @@ impl Script {
         };
         match tale {
             _ if text.contains("conflicts with its base") => self.rebase(),
-            Tale::Red if text.contains("A check failed") => self.mend(),
-            Tale::Review if text.contains("asks for changes") => self.answer(),
+            DemoIssue::Red if text.contains("A check failed") => self.mend(),
+            DemoIssue::Review if text.contains("asks for changes") => self.answer(),
             _ => show("● I have nothing to add to that."),
         }
     }
 
-    fn first(&self, tale: Tale) -> Result<(), CommandError> {
+    fn first(&self, tale: DemoIssue) -> Result<(), CommandError> {
         self.work("reading the issue")?;
         match tale {
-            Tale::Clean => {
+            DemoIssue::Clean => {
                 program("goodbye", "echo \"Goodbye, ${1:-world}.\"")?;
                 usage("goodbye NAME")?;
             }
             // Forgets the name, on purpose.
-            Tale::Red => program("shout", "echo \"HELLO, ${1:-world}.\"")?,
-            Tale::Review => {
+            DemoIssue::Red => program("shout", "echo \"HELLO, ${1:-world}.\"")?,
+            DemoIssue::Review => {
                 program("times", "n=$1\nwhile [ \"$n\" -gt 0 ]; do\n  echo 'Hello.'\n  n=$((n - 1))\ndone")?;
             }
-            Tale::Conflict => {
+            DemoIssue::Conflict => {
                 program("goodnight", "echo \"Good night, ${1:-world}.\"")?;
                 usage("goodnight NAME")?;
                 self.let_others_go_ahead()?;
             }
-            Tale::Flaky => program("remote", "echo \"Hello from afar, ${1:-world}.\"")?,
-            Tale::Protected => append("deploy/release.sh", "echo signed")?,
+            DemoIssue::Flaky => program("remote", "echo \"Hello from afar, ${1:-world}.\"")?,
+            DemoIssue::Protected => append("deploy/release.sh", "echo signed")?,
         }
         self.work("writing it")?;
         self.commit(tale.title())?;
         // A reviewer should see it first.
-        let draft: &[&str] = if tale == Tale::Review { &["--draft"] } else { &[] };
+        let draft: &[&str] = if tale == DemoIssue::Review { &["--draft"] } else { &[] };
         self.run(&ao()?, &[&["pr", "create", "--title", tale.title()], draft].concat())
     }
 

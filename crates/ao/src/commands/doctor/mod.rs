@@ -12,10 +12,10 @@ mod programs;
 use ao_config::Loaded;
 use serde_json::json;
 
-use self::finding::{Finding, Level};
+use self::finding::{DoctorFinding, FindingLevel};
 use crate::cli::context::Context;
 use crate::config::settings;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// Check this machine for problems
@@ -36,27 +36,29 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let mut findings = cx.wait_for(look(cx))?;
     if args.fix {
-        findings.iter_mut().for_each(Finding::mend);
+        findings.iter_mut().for_each(DoctorFinding::mend);
     }
-    let problems = findings.iter().filter(|finding| finding.level() == Level::Problem).count();
+    let problems = findings.iter().filter(|finding| finding.level() == FindingLevel::Problem).count();
     if cx.json() {
-        let checks: Vec<_> = findings.iter().map(Finding::json).collect();
+        let checks: Vec<_> = findings.iter().map(DoctorFinding::json).collect();
         ui::json(&json!({ "ok": problems == 0, "checks": checks }))?;
     } else {
         for finding in &findings {
             ui::line(finding)?;
         }
     }
-    let warnings = findings.iter().filter(|finding| finding.level() == Level::Warning).count();
+    let warnings = findings.iter().filter(|finding| finding.level() == FindingLevel::Warning).count();
     if problems == 0 {
         if !cx.json() && warnings == 0 {
             ui::line("Nothing is wrong")?;
         }
         return Ok(());
     }
-    let error =
-        CommandError::new(Kind::Environment, format!("{} found", ui::count(problems as u64, "problem")));
-    let mendable = findings.iter().any(Finding::can_be_mended);
+    let error = CommandError::new(
+        FailureKind::Environment,
+        format!("{} found", ui::count(problems as u64, "problem")),
+    );
+    let mendable = findings.iter().any(DoctorFinding::can_be_mended);
     Err(match mendable && !args.fix {
         true => error.hint("`ao doctor --fix` mends what it can without harm"),
         false => error,
@@ -64,7 +66,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 /// Runs all checks, in the order in which they are shown.
-async fn look(cx: &Context) -> Result<Vec<Finding>, CommandError> {
+async fn look(cx: &Context) -> Result<Vec<DoctorFinding>, CommandError> {
     let data_dir = cx.data_dir()?;
     let places = settings::places(cx);
     let loaded = places.and_then(|places| Ok(ao_config::load(&places)?));

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::statvfs;
 use rustix::process::geteuid;
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 
 const MEGABYTE: u64 = 1 << 20;
 /// With less free space than this, a day of agents fills the disk.
@@ -20,7 +20,7 @@ const LOGS: u64 = 1024 * MEGABYTE;
 /// Files beyond this number are not counted.
 const FILES: usize = 100_000;
 
-pub(super) fn data_dir(folder: &Utf8Path) -> Vec<Finding> {
+pub(super) fn data_dir(folder: &Utf8Path) -> Vec<DoctorFinding> {
     let Ok(found) = fs::metadata(folder) else {
         // The directory does not exist yet, but its disk is known.
         let nearest = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
@@ -28,7 +28,7 @@ pub(super) fn data_dir(folder: &Utf8Path) -> Vec<Finding> {
     };
     if !found.is_dir() {
         return vec![
-            Finding::problem("data", format!("{folder} is not a folder"))
+            DoctorFinding::problem("data", format!("{folder} is not a folder"))
                 .fix("move it away, or name another folder with `--data-dir` or AO_DATA_DIR"),
         ];
     }
@@ -42,7 +42,7 @@ pub(super) fn data_dir(folder: &Utf8Path) -> Vec<Finding> {
 }
 
 /// Checks the event log as `ao events check` does.
-fn log(folder: &Utf8Path) -> Option<Finding> {
+fn log(folder: &Utf8Path) -> Option<DoctorFinding> {
     if !folder.join("ao.db").exists() {
         return None;
     }
@@ -52,7 +52,7 @@ fn log(folder: &Utf8Path) -> Option<Finding> {
             Some(first) => (first.clone(), report.problems.len() - 1),
             None => {
                 let events = crate::ui::count(report.events, "event");
-                return Some(Finding::ok("log", format!("the event log is sound, with {events}")));
+                return Some(DoctorFinding::ok("log", format!("the event log is sound, with {events}")));
             }
         },
         Err(err) => (err.to_string(), 0),
@@ -63,15 +63,15 @@ fn log(folder: &Utf8Path) -> Option<Finding> {
         None => "restore a backup".to_owned(),
     };
     Some(
-        Finding::problem("log", format!("the event log is damaged: {first}{more}"))
+        DoctorFinding::problem("log", format!("the event log is damaged: {first}{more}"))
             .means("all that ao remembers is in it, and nothing may be written to it any more")
             .fix(format!("ao events check; then {restore}: ao events backup --help")),
     )
 }
 
-fn absent(folder: &Utf8Path) -> Finding {
+fn absent(folder: &Utf8Path) -> DoctorFinding {
     let make = folder.to_owned();
-    Finding::warning("data", format!("{folder} is not there yet"))
+    DoctorFinding::warning("data", format!("{folder} is not there yet"))
         .means("`ao start` makes it")
         .fix(format!("mkdir -p -m 700 {folder}"))
         .mended_by(move || {
@@ -80,19 +80,19 @@ fn absent(folder: &Utf8Path) -> Finding {
         })
 }
 
-fn access(folder: &Utf8Path, found: &fs::Metadata) -> Finding {
+fn access(folder: &Utf8Path, found: &fs::Metadata) -> DoctorFinding {
     if found.uid() != geteuid().as_raw() {
-        return Finding::problem("data", format!("{folder} belongs to another user"))
+        return DoctorFinding::problem("data", format!("{folder} belongs to another user"))
             .fix(format!("sudo chown -R \"$USER\" {folder}; or name another folder with AO_DATA_DIR"));
     }
     if tempfile::tempfile_in(folder).is_err() {
-        return Finding::problem("data", format!("{folder} cannot be written to"))
+        return DoctorFinding::problem("data", format!("{folder} cannot be written to"))
             .means("nothing can be remembered, so nothing starts")
             .fix(format!("chmod 700 {folder}; look whether the disk is full or read-only: df {folder}"));
     }
     if found.permissions().mode() & 0o077 != 0 {
         let close: Utf8PathBuf = folder.to_owned();
-        return Finding::problem("data", format!("{folder} is open to other users of this machine"))
+        return DoctorFinding::problem("data", format!("{folder} is open to other users of this machine"))
             .means("what agents say and do is kept there, and the daemon's socket")
             .fix(format!("chmod 700 {folder}"))
             .mended_by(move || {
@@ -100,12 +100,12 @@ fn access(folder: &Utf8Path, found: &fs::Metadata) -> Finding {
                 closed.map(|()| format!("chmod 700 {close}")).map_err(|err| err.to_string())
             });
     }
-    Finding::ok("data", format!("{folder} is there, and yours alone"))
+    DoctorFinding::ok("data", format!("{folder} is there, and yours alone"))
 }
 
 /// Reports a network disk: it does not keep the guarantees about locks and order that the event log relies on.
 #[cfg(target_os = "linux")]
-fn far_away(folder: &Utf8Path) -> Option<Finding> {
+fn far_away(folder: &Utf8Path) -> Option<DoctorFinding> {
     let kind = rustix::fs::statfs(folder.as_std_path()).ok()?.f_type;
     // From `linux/magic.h`; the width of the field differs between machines.
     let name = match kind as u32 {
@@ -117,40 +117,40 @@ fn far_away(folder: &Utf8Path) -> Option<Finding> {
         _ => return None,
     };
     Some(
-        Finding::warning("disk", format!("{folder} is on another machine ({name})"))
+        DoctorFinding::warning("disk", format!("{folder} is on another machine ({name})"))
             .means("the event log needs a disk of this machine: locks over the network cannot be trusted")
             .fix("set AO_DATA_DIR to a folder on a local disk"),
     )
 }
 
 #[cfg(not(target_os = "linux"))]
-fn far_away(_: &Utf8Path) -> Option<Finding> {
+fn far_away(_: &Utf8Path) -> Option<DoctorFinding> {
     None
 }
 
-fn room(folder: &Utf8Path) -> Option<Finding> {
+fn room(folder: &Utf8Path) -> Option<DoctorFinding> {
     let disk = statvfs(folder.as_std_path()).ok()?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let said = format!("{} MB are free on the disk of {folder}", free / MEGABYTE);
     Some(match free {
-        free if free >= ROOM => Finding::ok("disk", said),
-        free if free >= LAST_ROOM => Finding::warning("disk", said)
+        free if free >= ROOM => DoctorFinding::ok("disk", said),
+        free if free >= LAST_ROOM => DoctorFinding::warning("disk", said)
             .means("each session has a checkout of its own, which takes room")
             .fix("`ao session cleanup --all` removes workspaces that hold nothing of value"),
-        _ => Finding::problem("disk", said)
+        _ => DoctorFinding::problem("disk", said)
             .means("nothing can be remembered on a full disk, so sessions stop starting")
             .fix("free some room: `ao session cleanup --all` removes workspaces that hold nothing of value"),
     })
 }
 
-fn logs(folder: &Utf8Path) -> Option<Finding> {
+fn logs(folder: &Utf8Path) -> Option<DoctorFinding> {
     let (size, whole) = size(folder);
     if size < LOGS && whole {
         return None;
     }
     let at_least = if whole { "" } else { "at least " };
     Some(
-        Finding::warning("logs", format!("{folder} holds {at_least}{} MB", size / MEGABYTE))
+        DoctorFinding::warning("logs", format!("{folder} holds {at_least}{} MB", size / MEGABYTE))
             .fix(format!("find {folder} -type f -mtime +30 -delete")),
     )
 }
@@ -178,11 +178,11 @@ fn size(folder: &Utf8Path) -> (u64, bool) {
 }
 
 /// Reports a clock that went back: the event log was written later than now.
-fn clock(folder: &Utf8Path) -> Option<Finding> {
+fn clock(folder: &Utf8Path) -> Option<DoctorFinding> {
     let written = fs::metadata(folder.join("ao.db")).ok()?.modified().ok()?;
     let ahead = written.duration_since(SystemTime::now()).ok()?;
     (ahead > Duration::from_secs(60)).then(|| {
-        Finding::warning(
+        DoctorFinding::warning(
             "clock",
             format!("the event log was written {} minutes from now", ahead.as_secs() / 60),
         )

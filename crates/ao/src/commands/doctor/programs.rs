@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ao_config::Loaded;
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 use crate::{known_agents, program};
 
 /// The oldest supported git.
@@ -14,7 +14,7 @@ const GIT: (u32, u32) = (2, 36);
 /// Time for a program to print its version.
 const LIMIT: Duration = Duration::from_secs(10);
 
-pub(super) async fn git() -> Vec<Finding> {
+pub(super) async fn git() -> Vec<DoctorFinding> {
     let install = install("git");
     let asked = async {
         let mut git = program::git(Path::new(".")).await?;
@@ -23,26 +23,25 @@ pub(super) async fn git() -> Vec<Finding> {
     };
     let Ok(output) = asked.await else {
         return vec![
-            Finding::problem("git", "git is not installed")
+            DoctorFinding::problem("git", "git is not installed")
                 .means("every session works on a branch of a git repository; nothing can start without it")
                 .fix(install),
         ];
     };
     let said = program::text(&output.stdout);
     let found = match version(&said) {
-        Some(version) if version >= GIT => Finding::ok("git", said),
+        Some(version) if version >= GIT => DoctorFinding::ok("git", said),
         Some(_) => {
-            Finding::problem("git", format!("{said} is too old; 2.36 or newer is needed")).fix(install)
+            DoctorFinding::problem("git", format!("{said} is too old; 2.36 or newer is needed")).fix(install)
         }
-        None => {
-            Finding::warning("git", format!("git does not say which version it is: `{said}`")).fix(install)
-        }
+        None => DoctorFinding::warning("git", format!("git does not say which version it is: `{said}`"))
+            .fix(install),
     };
     vec![found, identity().await]
 }
 
 /// Checks the user's git identity. Agents commit under their own.
-async fn identity() -> Finding {
+async fn identity() -> DoctorFinding {
     let mut missing = Vec::new();
     for key in ["user.name", "user.email"] {
         let asked = async {
@@ -56,12 +55,13 @@ async fn identity() -> Finding {
         }
     }
     match missing.is_empty() {
-        true => Finding::ok("identity", "git knows your name and your address"),
-        false => Finding::warning("identity", format!("git does not know your {}", missing.join(" and ")))
-            .means("agents commit in their own name, but your own commits and merges need yours")
-            .fix(
-                "git config --global user.name 'Your Name' && git config --global user.email you@example.com",
-            ),
+        true => DoctorFinding::ok("identity", "git knows your name and your address"),
+        false => DoctorFinding::warning(
+            "identity",
+            format!("git does not know your {}", missing.join(" and ")),
+        )
+        .means("agents commit in their own name, but your own commits and merges need yours")
+        .fix("git config --global user.name 'Your Name' && git config --global user.email you@example.com"),
     }
 }
 
@@ -73,7 +73,7 @@ fn version(said: &str) -> Option<(u32, u32)> {
 }
 
 /// Checks the programs of the runtimes.
-pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
+pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
     let wanted = match loaded {
         Some(loaded) => {
             names(loaded, |project| project.runtime.plugin.clone(), &loaded.config.defaults.runtime.plugin)
@@ -82,9 +82,9 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     match (wanted.contains("tmux"), program::find("tmux").is_some()) {
-        (true, true) => findings.push(Finding::ok("runtime", "tmux is installed")),
+        (true, true) => findings.push(DoctorFinding::ok("runtime", "tmux is installed")),
         (true, false) => findings.push(
-            Finding::problem("runtime", "agents are to run in tmux, and `tmux` is not installed").fix(
+            DoctorFinding::problem("runtime", "agents are to run in tmux, and `tmux` is not installed").fix(
                 format!(
                     "{}; or run agents without it: `ao config set defaults.runtime process`",
                     install("tmux")
@@ -93,23 +93,25 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
         ),
         // The default runtime is missing, and no configuration asks for another.
         (false, false) if loaded.is_none() => findings.push(
-            Finding::warning("runtime", "tmux is not installed")
+            DoctorFinding::warning("runtime", "tmux is not installed")
                 .means(
                     "it is not needed: agents run in terminals of ao's own, and outlive the daemon there too",
                 )
                 .fix(install("tmux")),
         ),
-        (false, false) => findings.push(Finding::ok("runtime", "tmux is not installed, and not needed here")),
+        (false, false) => {
+            findings.push(DoctorFinding::ok("runtime", "tmux is not installed, and not needed here"))
+        }
         (false, true) => {}
     }
     if wanted.contains("process") || wanted.is_empty() {
-        findings.push(Finding::ok("runtime", "agents can run in terminals of ao's own"));
+        findings.push(DoctorFinding::ok("runtime", "agents can run in terminals of ao's own"));
     }
     findings
 }
 
 /// Checks the configured agents; without a configuration, the installed ones.
-pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<Finding> {
+pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
     let Some(loaded) = loaded else { return vec![any_agent()] };
     let config = &loaded.config;
     let mut wanted = names(loaded, |project| project.agent.to_owned(), &config.defaults.agent);
@@ -121,12 +123,12 @@ pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<Finding> {
     wanted.iter().filter(|name| !specialists.contains(*name)).filter_map(|name| agent(name)).collect()
 }
 
-fn agent(name: &str) -> Option<Finding> {
+fn agent(name: &str) -> Option<DoctorFinding> {
     // An agent from `tools` names its own program, which is tried when it starts.
     let known = known_agents::by_name(name)?;
     Some(match program::find(&known.program) {
-        Some(path) => Finding::ok("agent", format!("{name} is {}", path.display())),
-        None => Finding::problem(
+        Some(path) => DoctorFinding::ok("agent", format!("{name} is {}", path.display())),
+        None => DoctorFinding::problem(
             "agent",
             format!("{name} is configured, and its program `{}` is not installed", known.program),
         )
@@ -135,16 +137,16 @@ fn agent(name: &str) -> Option<Finding> {
     })
 }
 
-fn any_agent() -> Finding {
+fn any_agent() -> DoctorFinding {
     let there: Vec<&str> = known_agents::all()
         .iter()
         .filter(|agent| program::find(&agent.program).is_some())
         .map(|agent| agent.name.as_str())
         .collect();
     if !there.is_empty() {
-        return Finding::ok("agent", format!("installed: {}", there.join(", ")));
+        return DoctorFinding::ok("agent", format!("installed: {}", there.join(", ")));
     }
-    Finding::problem("agent", "no agent is installed")
+    DoctorFinding::problem("agent", "no agent is installed")
         .means("`ao demo` shows what happens without one; real work needs one")
         .fix(get(&known_agents::install(known_agents::usual())))
 }

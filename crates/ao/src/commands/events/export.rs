@@ -6,7 +6,7 @@ use std::ops::Bound;
 use ao_ports::Seq;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// Write events to stdout as JSON, one per line, oldest first
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         && from > to
     {
         let error = format!("there is nothing from {from} to {to}: events are numbered upwards");
-        return Err(CommandError::new(Kind::User, error).hint("exchange the two numbers"));
+        return Err(CommandError::new(FailureKind::User, error).hint("exchange the two numbers"));
     }
     let dir = cx.data_dir()?;
     let store = super::open(&dir)?;

@@ -17,7 +17,7 @@ use crate::{show, ui};
 const LATEST: u64 = 50;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Watch {
+pub(crate) struct WatchArgs {
     /// Keep printing new events; Ctrl-C stops
     #[arg(long, short)]
     follow: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Watch {
     after: Option<u64>,
 }
 
-pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
+pub(super) fn run(watch: &WatchArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         // By id, which is stable; and so that a wrong name is an error.
@@ -37,7 +37,7 @@ pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
             Some(session) => Some(find_session(&client, session).await?.id),
             None => None,
         };
-        let mut printer = Printer::new(&client, only, cx.json()).await;
+        let mut printer = EventPrinter::new(&client, only, cx.json()).await;
         match watch.follow {
             true => forever(&client, watch.after, &mut printer).await,
             false => up_to_now(&client, watch.after, &mut printer).await,
@@ -49,7 +49,7 @@ pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
 async fn up_to_now(
     client: &Client,
     after: Option<u64>,
-    printer: &mut Printer<'_>,
+    printer: &mut EventPrinter<'_>,
 ) -> Result<(), CommandError> {
     let last = client.sessions().await?.seq;
     // The latest event of one session may be far behind the latest of all.
@@ -93,7 +93,11 @@ async fn up_to_now(
 }
 
 /// Prints new events, across restarts of the daemon, without gaps.
-async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>) -> Result<(), CommandError> {
+async fn forever(
+    client: &Client,
+    after: Option<u64>,
+    printer: &mut EventPrinter<'_>,
+) -> Result<(), CommandError> {
     let mut behind = match after {
         Some(after) => after,
         None => client.sessions().await?.seq,
@@ -115,7 +119,7 @@ async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>)
 }
 
 /// Prints events, with the names of sessions.
-struct Printer<'a> {
+struct EventPrinter<'a> {
     client: &'a Client,
     only: Option<String>,
     json: bool,
@@ -125,9 +129,9 @@ struct Printer<'a> {
     zone: TimeZone,
 }
 
-impl<'a> Printer<'a> {
-    async fn new(client: &'a Client, only: Option<String>, json: bool) -> Printer<'a> {
-        Printer { client, only, json, names: BTreeMap::new(), asked: 0, zone: TimeZone::system() }
+impl<'a> EventPrinter<'a> {
+    async fn new(client: &'a Client, only: Option<String>, json: bool) -> EventPrinter<'a> {
+        EventPrinter { client, only, json, names: BTreeMap::new(), asked: 0, zone: TimeZone::system() }
     }
 
     async fn print(&mut self, event: &Event) -> Result<(), CommandError> {

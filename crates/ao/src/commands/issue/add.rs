@@ -5,10 +5,10 @@ use ao_api::NewIssue;
 use super::told;
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::cli::text_input::Body;
+use crate::cli::text_input::BodyArgs;
 use crate::client::project_choice::project;
-use crate::client::retry::{self, Tries};
-use crate::error::{CommandError, Kind};
+use crate::client::retry::{self, CallRetry};
+use crate::error::{CommandError, FailureKind};
 
 /// Create an issue
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// The title
     title: String,
     #[command(flatten)]
-    body: Body,
+    body: BodyArgs,
     /// Labels, separated by commas
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.title.trim().is_empty() {
-        return Err(CommandError::new(Kind::User, "an issue needs a title, so nothing was made"));
+        return Err(CommandError::new(FailureKind::User, "an issue needs a title, so nothing was made"));
     }
     let body = args.body.read()?.unwrap_or_default();
     let client = cx.client()?;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             key: Some(retry::key()),
             closed: false,
         };
-        let added = Tries::default().call(async || client.add_issue(&new).reply().await).await?;
+        let added = CallRetry::default().call(async || client.add_issue(&new).reply().await).await?;
         told(&added, "is written down", cx)
     })
 }

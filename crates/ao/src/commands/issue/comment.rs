@@ -2,10 +2,10 @@
 
 use ao_api::NewIssueComment;
 
-use super::Which;
+use super::IssueArg;
 use crate::cli::context::Context;
 use crate::cli::text_input;
-use crate::client::retry::{self, Tries};
+use crate::client::retry::{self, CallRetry};
 use crate::error::CommandError;
 use crate::ui;
 
@@ -16,7 +16,7 @@ use crate::ui;
   ao issue comment 42 - <notes.md")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: IssueArg,
     /// The comment; `-` reads it from stdin
     #[arg(allow_hyphen_values = true)]
     text: String,
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         let say = async || client.comment_on_issue(named, &comment).reply().await;
-        Ok(Tries::default().call(say).await?)
+        Ok(CallRetry::default().call(say).await?)
     })?;
     match cx.json() {
         true => Ok(ui::raw(answer.json())?),

@@ -2,11 +2,11 @@
 
 use ao_api::IssueEdit;
 
-use super::{Which, told};
+use super::{IssueArg, told};
 use crate::cli::context::Context;
-use crate::cli::text_input::{Body, Form};
+use crate::cli::text_input::{BodyArgs, TitledText};
 use crate::cli::{completers, text_input};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// Change an issue
@@ -21,12 +21,12 @@ use crate::ui;
   ao issue edit 42 --assignee ''   takes it from whoever has it")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: IssueArg,
     /// The new title
     #[arg(long, short)]
     title: Option<String>,
     #[command(flatten)]
-    body: Body,
+    body: BodyArgs,
     /// Higher goes first
     #[arg(long, allow_negative_numbers = true)]
     priority: Option<i32>,
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(CommandError::new(Kind::User, "an issue needs a title, so nothing was changed"));
+        return Err(CommandError::new(FailureKind::User, "an issue needs a title, so nothing was changed"));
     }
     let mut edit = IssueEdit {
         title: args.title.clone(),
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     };
     let by_hand = edit == IssueEdit::default();
     if by_hand && !text_input::somebody_is_here() {
-        return Err(CommandError::new(Kind::User, "it was not said what to change").hint(
+        return Err(CommandError::new(FailureKind::User, "it was not said what to change").hint(
             "name it with an option, such as `--title` or `--priority`; on a terminal, an editor is opened",
         ));
     }
@@ -66,7 +66,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let named = args.which.named(project.as_deref());
         if by_hand {
             let issue = client.issue(named).await?;
-            let Some(form) = (Form { title: issue.title.clone(), body: issue.body.clone() }).edited()? else {
+            let Some(form) =
+                (TitledText { title: issue.title.clone(), body: issue.body.clone() }).edited()?
+            else {
                 ui::note("nothing was changed");
                 return Ok(());
             };

@@ -2,9 +2,9 @@
 
 use ao_api::IssueEdit;
 
-use super::{Which, told};
+use super::{IssueArg, told};
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 
 /// Add labels to an issue, or remove them
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ use crate::error::{CommandError, Kind};
   ao issue label 42 --add bug,auth --remove later")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: IssueArg,
     /// `+label` adds a label, `-label` removes it
     #[arg(allow_hyphen_values = true, value_name = "+LABEL|-LABEL")]
     changes: Vec<String>,
@@ -34,7 +34,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     };
     changes(&args.changes, &mut edit)?;
     if edit == IssueEdit::default() {
-        return Err(CommandError::new(Kind::User, "no label was named").hint("write `+bug`, `-bug` or both"));
+        return Err(
+            CommandError::new(FailureKind::User, "no label was named").hint("write `+bug`, `-bug` or both")
+        );
     }
     let client = cx.client()?;
     cx.wait_for(async {
@@ -53,7 +55,7 @@ fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
         // clap takes everything after a label for a label too.
         if change.starts_with("--") || change == "-p" || change == "-h" {
             let error = format!("`{change}` stands behind a label, where it would be taken for one");
-            return Err(CommandError::new(Kind::Config, error)
+            return Err(CommandError::new(FailureKind::Config, error)
                 .hint("put options before the labels; `--remove` takes off labels with any name"));
         }
         let (labels, label) = match (change.strip_prefix('+'), change.strip_prefix('-')) {
@@ -63,7 +65,7 @@ fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
         };
         if label.is_empty() {
             let error = format!("`{change}` is no label");
-            return Err(CommandError::new(Kind::User, error).hint("write `+bug` or `-bug`"));
+            return Err(CommandError::new(FailureKind::User, error).hint("write `+bug` or `-bug`"));
         }
         labels.push(label.to_owned());
     }

@@ -44,8 +44,8 @@ enum Command {
     Edit(edit::Args),
     Comment(comment::Args),
     Label(label::Args),
-    Close(state::CloseArgs),
-    Reopen(state::ReopenArgs),
+    Close(state::IssueCloseArgs),
+    Reopen(state::IssueReopenArgs),
     Import(import::Args),
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 /// An issue named on the command line.
 #[derive(Debug, Clone, clap::Args)]
-struct Which {
+struct IssueArg {
     /// The issue: 42, #42 or my-app#42
     #[arg(add = completers::issues())]
     issue: String,
@@ -74,7 +74,7 @@ struct Which {
     project: Option<String>,
 }
 
-impl Which {
+impl IssueArg {
     /// Returns the project to look in, unless the name includes it.
     async fn project(&self, client: &Client) -> Result<Option<String>, CommandError> {
         project_of_issue(client, &self.issue, self.project.as_deref()).await

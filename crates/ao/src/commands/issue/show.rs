@@ -1,6 +1,6 @@
 //! `ao issue show`.
 
-use super::Which;
+use super::IssueArg;
 
 use crate::cli::context::Context;
 use crate::error::CommandError;
@@ -14,7 +14,7 @@ use crate::{show, ui};
   ao issue show my-app#42 --json | jq -r .body")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: IssueArg,
     /// Do not use a pager
     #[arg(long)]
     no_pager: bool,

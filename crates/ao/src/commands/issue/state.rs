@@ -2,7 +2,7 @@
 
 use ao_api::{IssueEdit, NewIssueComment};
 
-use super::{Which, told};
+use super::{IssueArg, told};
 use crate::cli::context::Context;
 use crate::cli::text_input;
 use crate::error::CommandError;
@@ -12,9 +12,9 @@ use crate::error::CommandError;
 #[command(after_help = "Examples:
   ao issue close 42
   ao issue close 42 --comment \"Done in !7\"")]
-pub(crate) struct CloseArgs {
+pub(crate) struct IssueCloseArgs {
     #[command(flatten)]
-    which: Which,
+    which: IssueArg,
     /// Add this comment first
     #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
     comment: Option<String>,
@@ -25,23 +25,23 @@ pub(crate) struct CloseArgs {
 #[command(after_help = "Examples:
   ao issue reopen 42
   ao issue reopen 42 --comment \"It came back\"")]
-pub(crate) struct ReopenArgs {
+pub(crate) struct IssueReopenArgs {
     #[command(flatten)]
-    which: Which,
+    which: IssueArg,
     /// Add this comment first
     #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
     comment: Option<String>,
 }
 
-pub(crate) fn close(args: &CloseArgs, cx: &Context) -> Result<(), CommandError> {
+pub(crate) fn close(args: &IssueCloseArgs, cx: &Context) -> Result<(), CommandError> {
     set(&args.which, args.comment.as_deref(), "closed", cx)
 }
 
-pub(crate) fn reopen(args: &ReopenArgs, cx: &Context) -> Result<(), CommandError> {
+pub(crate) fn reopen(args: &IssueReopenArgs, cx: &Context) -> Result<(), CommandError> {
     set(&args.which, args.comment.as_deref(), "open", cx)
 }
 
-fn set(which: &Which, comment: Option<&str>, state: &str, cx: &Context) -> Result<(), CommandError> {
+fn set(which: &IssueArg, comment: Option<&str>, state: &str, cx: &Context) -> Result<(), CommandError> {
     let comment = comment.map(text_input::something).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {

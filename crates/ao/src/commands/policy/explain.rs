@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ao_api::PolicyVerdict;
 
 use crate::cli::context::Context;
-use crate::commands::pr::Which;
+use crate::commands::pr::PullArg;
 use crate::error::CommandError;
 use crate::show::plain;
 use crate::ui;
@@ -17,7 +17,7 @@ use crate::ui;
   ao policy explain my-app!7 --json | jq '.rules[] | select(.holds | not)'")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
 }
 
 pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {

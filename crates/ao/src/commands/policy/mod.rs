@@ -10,7 +10,7 @@ use ao_core::policy::POLICY_FILE;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::repository::Repository;
 use crate::system::paths;
 
@@ -59,7 +59,7 @@ fn file(typed: Option<&Utf8Path>, cx: &Context) -> Result<Utf8PathBuf, CommandEr
     if path.is_file() {
         return Ok(path);
     }
-    let error = CommandError::new(Kind::Unknown, format!("there is no `{path}`"));
+    let error = CommandError::new(FailureKind::Unknown, format!("there is no `{path}`"));
     Err(error.hint("write one: `approvals: 1` is enough to begin with; docs/policy.md has every key"))
 }
 

@@ -7,7 +7,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project;
 use crate::error::CommandError;
-use crate::show::{Canvas, Cell, Column, Table, plain};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable, plain};
 use crate::ui;
 
 /// Show the policy in force, and where each rule comes from
@@ -63,8 +63,9 @@ fn head(shown: &PolicyShown) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn table(fields: &[PolicyField]) -> Table {
-    let mut table = Table::new(&[Column::new("KEY"), Column::new("VALUE"), Column::new("FROM")]);
+fn table(fields: &[PolicyField]) -> TextTable {
+    let mut table =
+        TextTable::new(&[TableColumn::new("KEY"), TableColumn::new("VALUE"), TableColumn::new("FROM")]);
     for field in fields {
         let value = match &field.value {
             Value::Null => None,
@@ -73,7 +74,7 @@ fn table(fields: &[PolicyField]) -> Table {
             value => Some(plain(&value.to_string())),
         };
         let from = if field.from.is_empty() { "default".to_owned() } else { field.from.join(", ") };
-        table.row([Cell::new(&field.key), Cell::or_dash(value), Cell::new(plain(&from))]);
+        table.row([TableCell::new(&field.key), TableCell::or_dash(value), TableCell::new(plain(&from))]);
     }
     table
 }

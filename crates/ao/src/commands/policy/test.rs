@@ -12,7 +12,7 @@ use ao_ports::Clock;
 
 use crate::cli::context::Context;
 use crate::clock::SystemClock;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::show::plain;
 use crate::ui;
 
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     };
     let policy = read_policy(&path, &read_file(&path)?)?;
     if !beside.is_file() {
-        let error = CommandError::new(Kind::Unknown, format!("there are no cases in `{beside}`"));
+        let error = CommandError::new(FailureKind::Unknown, format!("there are no cases in `{beside}`"));
         return Err(error.hint("write some: `cases: [{ name: small ones pass, expect: allowed }]`"));
     }
     let cases = read_cases(&beside, &read_file(&beside)?)?.cases;
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match failed {
         0 => Ok(()),
         _ => Err(CommandError::new(
-            Kind::User,
+            FailureKind::User,
             format!("{} came out otherwise than expected", ui::count(failed, "case")),
         )),
     }

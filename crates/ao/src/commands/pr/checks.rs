@@ -6,11 +6,11 @@ use ao_api::client::{Client, ItemName};
 use ao_api::{CheckRuns, PullDetail};
 use tokio::time::sleep;
 
-use super::Which;
+use super::PullArg;
 use crate::cli::context::Context;
-use crate::client::event_watch::{self, News};
-use crate::commands::check::{Watched, verdict};
-use crate::error::{CommandError, Kind};
+use crate::client::event_watch::{self, EventWatch};
+use crate::commands::check::{RunWatch, verdict};
+use crate::error::{CommandError, FailureKind};
 use crate::show::Canvas;
 use crate::show::check::{is_bad, is_pending};
 use crate::{show, ui};
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_secs(2);
   ao pr checks 7 --watch && ao pr merge 7")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// Wait until they have ended
     #[arg(long, short)]
     watch: bool,
@@ -66,17 +66,17 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if is_blocked(&detail) {
         let what = format!("the checks cannot run: it conflicts with `{}`", detail.pull.base_branch);
         let way = format!("solve the conflict first; `ao pr show {}` names the files", detail.pull.number);
-        return Err(CommandError::new(Kind::ChecksPending, what).hint(way));
+        return Err(CommandError::new(FailureKind::ChecksPending, what).hint(way));
     }
-    Err(CommandError::new(Kind::ChecksPending, "the checks have not begun yet")
+    Err(CommandError::new(FailureKind::ChecksPending, "the checks have not begun yet")
         .hint("`--watch` waits for them"))
 }
 
 /// Waits until all runs have ended, and prints each change to stderr.
 async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, CommandError> {
     let id = first.pull.id.clone();
-    let mut told = Watched::default();
-    let mut news = News::open(client, None).await?;
+    let mut told = RunWatch::default();
+    let mut news = EventWatch::open(client, None).await?;
     let mut detail = first;
     loop {
         told.tell(&detail.check_runs);

@@ -2,10 +2,10 @@
 
 use ao_api::client::{Client, ItemName};
 
-use super::Which;
+use super::PullArg;
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
 /// Make a session the owner of a pull request
@@ -17,7 +17,7 @@ use crate::{show, ui};
   ao session claim-pr my-app-3 7   the same")]
 pub(crate) struct ClaimArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// The session [default: yours, if you are an agent]
     #[arg(add = completers::sessions())]
     session: Option<String>,
@@ -29,14 +29,17 @@ pub(crate) struct ClaimArgs {
   ao pr release 7")]
 pub(crate) struct ReleaseArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
 }
 
 pub(crate) fn claim(args: &ClaimArgs, cx: &Context) -> Result<(), CommandError> {
     let own = || std::env::var("AO_SESSION").ok().filter(|session| !session.is_empty());
     let Some(session) = args.session.clone().or_else(own) else {
-        return Err(CommandError::new(Kind::User, "it was not said which session is to answer for it")
-            .hint("`ao pr claim PR SESSION`; `ao list` shows those that there are"));
+        return Err(CommandError::new(
+            FailureKind::User,
+            "it was not said which session is to answer for it",
+        )
+        .hint("`ao pr claim PR SESSION`; `ao list` shows those that there are"));
     };
     let client = cx.client()?;
     cx.wait_for(async {

@@ -6,11 +6,11 @@ use camino::Utf8PathBuf;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::cli::text_input::Body;
+use crate::cli::text_input::BodyArgs;
 use crate::client::project_choice::{project, project_or_all};
-use crate::client::retry::Tries;
-use crate::error::{CommandError, Kind};
-use crate::git::branch_proposal::Proposal;
+use crate::client::retry::CallRetry;
+use crate::error::{CommandError, FailureKind};
+use crate::git::branch_proposal::BranchProposal;
 use crate::repository::Repository;
 use crate::{show, ui};
 
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, short)]
     title: Option<String>,
     #[command(flatten)]
-    body: Body,
+    body: BodyArgs,
     /// The branch to merge [default: the current branch]
     #[arg(long, value_name = "BRANCH")]
     head: Option<String>,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             return dry(&new, &proposal, cx);
         }
         // Opening a pull request twice finds the first one, so this call needs no key.
-        let answer = Tries::default().call(async || client.open_pull(&new).reply().await).await?;
+        let answer = CallRetry::default().call(async || client.open_pull(&new).reply().await).await?;
         if cx.json() {
             return Ok(ui::raw(answer.json())?);
         }
@@ -92,12 +92,13 @@ async fn proposed(
     args: &Args,
     client: &Client,
     body: Option<String>,
-) -> Result<(NewPull, Proposal), CommandError> {
+) -> Result<(NewPull, BranchProposal), CommandError> {
     let folder = std::env::current_dir().map_err(|err| {
         CommandError::environment(format!("the folder that this was started in cannot be read: {err}"))
     })?;
-    let folder = Utf8PathBuf::from_path_buf(folder)
-        .map_err(|folder| CommandError::new(Kind::User, format!("`{}` is not UTF-8", folder.display())))?;
+    let folder = Utf8PathBuf::from_path_buf(folder).map_err(|folder| {
+        CommandError::new(FailureKind::User, format!("`{}` is not UTF-8", folder.display()))
+    })?;
     // Reports why a folder is no checkout.
     Repository::at(&folder).await?;
     let named = match (&args.session, &args.project) {
@@ -111,12 +112,12 @@ async fn proposed(
     };
     let default = project.as_ref().map(|project| project.default_branch.as_str());
     let base = args.base.as_deref().or(default);
-    let proposal = Proposal::at(&folder, args.head.as_deref(), base).await?;
+    let proposal = BranchProposal::at(&folder, args.head.as_deref(), base).await?;
     let head = &proposal.head;
     if base == Some(head.as_str()) {
         let error =
             format!("`{head}` is the branch that changes are proposed for, so it cannot be proposed itself");
-        return Err(CommandError::new(Kind::User, error)
+        return Err(CommandError::new(FailureKind::User, error)
             .hint("put the work on a branch of its own: `git switch -c my-change`"));
     }
     if proposal.commits.as_ref().is_some_and(Vec::is_empty) {
@@ -126,7 +127,7 @@ async fn proposed(
             0 => "commit something first, or name another base with `--base`",
             _ => "commit what you have changed: `git commit -a`",
         };
-        return Err(CommandError::new(Kind::User, error).hint(hint));
+        return Err(CommandError::new(FailureKind::User, error).hint(hint));
     }
     let new = NewPull {
         project_id: named,
@@ -141,7 +142,7 @@ async fn proposed(
     Ok((new, proposal))
 }
 
-fn dry(new: &NewPull, proposal: &Proposal, cx: &Context) -> Result<(), CommandError> {
+fn dry(new: &NewPull, proposal: &BranchProposal, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(new)?);
     }

@@ -4,10 +4,10 @@ use std::io::{IsTerminal, Write};
 
 use ao_api::{Diff, Thread};
 
-use super::Which;
+use super::PullArg;
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::diff::{Drawn, draw, names, parse, safe_lines, stat};
+use crate::error::{CommandError, FailureKind};
+use crate::show::diff::{DiffOptions, draw, names, parse, safe_lines, stat};
 use crate::show::{Canvas, pager};
 use crate::ui;
 
@@ -23,7 +23,7 @@ use crate::ui;
   ao pr diff 7 | git apply")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// Print the plain diff, on a terminal too
     #[arg(long, conflicts_with_all = ["stat", "name_only", "comments"])]
     patch: bool,
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::note("it changes nothing");
     }
     let threads: Vec<Thread> = threads.into_iter().filter(|thread| args.all || !thread.resolved).collect();
-    Ok(pager::show(&draw(&files, Drawn { threads: &threads, canvas }), !args.no_pager)?)
+    Ok(pager::show(&draw(&files, DiffOptions { threads: &threads, canvas }), !args.no_pager)?)
 }
 
 /// Writes the diff itself: unchanged to a program, and without control characters to a person.
@@ -102,10 +102,11 @@ fn plain(diff: &Diff, for_person: bool, args: &Args) -> Result<(), CommandError>
     out.flush()?;
     // A truncated diff must not be taken for the whole change.
     match diff.cut {
-        true => {
-            Err(CommandError::new(Kind::User, "the diff is too long, and only its beginning was printed")
-                .hint("`git diff BASE...HEAD` has all of it; `ao pr show` names both"))
-        }
+        true => Err(CommandError::new(
+            FailureKind::User,
+            "the diff is too long, and only its beginning was printed",
+        )
+        .hint("`git diff BASE...HEAD` has all of it; `ao pr show` names both")),
         false => Ok(()),
     }
 }

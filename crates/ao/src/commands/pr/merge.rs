@@ -6,12 +6,12 @@ use ao_api::MergeWish;
 use ao_api::client::{Client, ClientError};
 use tokio::time::sleep;
 
-use super::Which;
+use super::PullArg;
 use super::review::pinned;
 use crate::cli::context::Context;
-use crate::commands::check::Watched;
+use crate::commands::check::RunWatch;
 use crate::commands::queue::enqueue;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
 /// Interval of looks at the progress of its checks.
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_secs(2);
   ao pr merge 7 --anyway   although a check failed or somebody asked for changes")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// Squash it into one commit
     #[arg(long, group = "strategy")]
     squash: bool,
@@ -137,7 +137,7 @@ impl Args {
 
 /// Prints the progress of the checks to stderr, as long as the merge takes.
 async fn told_meanwhile(client: &Client, id: &str) -> std::convert::Infallible {
-    let mut told = Watched::default();
+    let mut told = RunWatch::default();
     // A merge that is done at once has no progress.
     sleep(LOOK).await;
     ui::note(format_args!("what would land is being tested; Ctrl-C leaves, and the daemon goes on"));
@@ -156,10 +156,10 @@ pub(in crate::commands) fn refused(err: ClientError, id: &str) -> CommandError {
         matches!(&err, ClientError::Refused(problem) if matches!(problem.status, 409 | 412 | 422 | 423));
     let error = CommandError::from(err);
     match in_the_way {
-        true if error.hints().is_empty() => {
-            error.of_kind(Kind::NotMerged).hint(format!("`ao pr show {id}` shows what stands in the way"))
-        }
-        true => error.of_kind(Kind::NotMerged),
+        true if error.hints().is_empty() => error
+            .of_kind(FailureKind::NotMerged)
+            .hint(format!("`ao pr show {id}` shows what stands in the way")),
+        true => error.of_kind(FailureKind::NotMerged),
         false => error,
     }
 }

@@ -55,8 +55,8 @@ enum Command {
     Resolve(talk::ResolveArgs),
     Ready(state::ReadyArgs),
     Merge(merge::Args),
-    Close(state::CloseArgs),
-    Reopen(state::ReopenArgs),
+    Close(state::PullCloseArgs),
+    Reopen(state::PullReopenArgs),
     Edit(state::EditArgs),
     Claim(claim::ClaimArgs),
     Release(claim::ReleaseArgs),
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 /// A pull request named on the command line.
 #[derive(Debug, Clone, clap::Args)]
-pub(in crate::commands) struct Which {
+pub(in crate::commands) struct PullArg {
     /// The pull request: 7, !7 or my-app!7
     #[arg(value_name = "PR", add = completers::pulls())]
     pull: String,
@@ -96,9 +96,9 @@ pub(in crate::commands) struct Which {
     project: Option<String>,
 }
 
-impl Which {
-    pub(in crate::commands) fn new(pull: String, project: Option<String>) -> Which {
-        Which { pull, project }
+impl PullArg {
+    pub(in crate::commands) fn new(pull: String, project: Option<String>) -> PullArg {
+        PullArg { pull, project }
     }
 
     /// Returns the name as typed.

@@ -5,23 +5,23 @@ use std::str::FromStr;
 
 /// `src/main.rs:12`, `src/main.rs:12:old` for a line before the change, or `src/main.rs` for the file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct FileLocation {
     pub(super) path: String,
     pub(super) line: Option<u32>,
     /// The line is one of the file before the change.
     pub(super) old: bool,
 }
 
-impl Place {
+impl FileLocation {
     pub(super) fn side(&self) -> Option<String> {
         self.line.map(|_| if self.old { "old" } else { "new" }.to_owned())
     }
 }
 
-impl FromStr for Place {
+impl FromStr for FileLocation {
     type Err = Infallible;
 
-    fn from_str(typed: &str) -> Result<Place, Infallible> {
+    fn from_str(typed: &str) -> Result<FileLocation, Infallible> {
         let (rest, old) = match typed.rsplit_once(':') {
             Some((rest, "old")) => (rest, true),
             Some((rest, "new")) => (rest, false),
@@ -31,9 +31,9 @@ impl FromStr for Place {
         let line = rest.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
         Ok(match line {
             Some((path, line)) if !path.is_empty() && line > 0 => {
-                Place { path: path.to_owned(), line: Some(line), old }
+                FileLocation { path: path.to_owned(), line: Some(line), old }
             }
-            _ => Place { path: typed.to_owned(), line: None, old: false },
+            _ => FileLocation { path: typed.to_owned(), line: None, old: false },
         })
     }
 }
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_place_is_a_path_with_or_without_a_line() {
-        let place = |path: &str, line, old| Ok(Place { path: path.into(), line, old });
+        let place = |path: &str, line, old| Ok(FileLocation { path: path.into(), line, old });
         for (typed, right) in [
             ("src/a.rs:12", place("src/a.rs", Some(12), false)),
             ("src/a.rs:12:old", place("src/a.rs", Some(12), true)),
@@ -56,7 +56,7 @@ mod tests {
             (":3", place(":3", None, false)),
             ("a:old", place("a:old", None, false)),
         ] {
-            assert_eq!(typed.parse::<Place>(), right, "{typed}");
+            assert_eq!(typed.parse::<FileLocation>(), right, "{typed}");
         }
     }
 }

@@ -7,12 +7,12 @@ use ao_api::client::ItemName;
 use ao_api::{NewReview, NewReviewComment};
 use camino::Utf8PathBuf;
 
-use super::Which;
-use super::place::Place;
+use super::PullArg;
+use super::place::FileLocation;
 use crate::cli::context::Context;
-use crate::cli::text_input::{self, Body};
-use crate::client::retry::{self, Tries};
-use crate::error::{CommandError, Kind};
+use crate::cli::text_input::{self, BodyArgs};
+use crate::client::retry::{self, CallRetry};
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
 /// Review a pull request, with comments on lines
@@ -23,7 +23,7 @@ use crate::{show, ui};
   ao pr review 7 --request-changes --file findings.json   an array of {path, line, side, body}")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// Approve it
     #[arg(long, group = "verdict")]
     approve: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, group = "verdict")]
     comment: bool,
     #[command(flatten)]
-    body: Body,
+    body: BodyArgs,
     /// Comment on a line; `:old` after it means the line before the change
     #[arg(long, num_args = 2, value_names = ["PATH:LINE", "TEXT"], allow_hyphen_values = true)]
     at: Vec<String>,
@@ -53,9 +53,9 @@ pub(crate) struct Args {
   ao pr approve 7 -b \"Thank you\" --head 4f1c2d3")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     #[command(flatten)]
-    body: Body,
+    body: BodyArgs,
     /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
@@ -68,9 +68,9 @@ pub(crate) struct ApproveArgs {
   ao pr request-changes 7 --body-file review.md")]
 pub(crate) struct RequestArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     #[command(flatten)]
-    body: Body,
+    body: BodyArgs,
     /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if let Some(file) = &args.file {
         let text = text_input::file_or_stdin(file)?;
         let found: Vec<NewReviewComment> = serde_json::from_str(&text).map_err(|err| {
-            CommandError::new(Kind::User, format!("`{file}` is no list of findings: {err}"))
+            CommandError::new(FailureKind::User, format!("`{file}` is no list of findings: {err}"))
                 .hint("write it as [{\"path\": \"src/main.rs\", \"line\": 12, \"body\": \"…\"}]")
         })?;
         comments.extend(found);
@@ -108,19 +108,27 @@ pub(crate) fn request_changes(args: &RequestArgs, cx: &Context) -> Result<(), Co
     give(&args.which, args.head.as_deref(), review, cx)
 }
 
-fn give(which: &Which, head: Option<&str>, mut review: NewReview, cx: &Context) -> Result<(), CommandError> {
+fn give(
+    which: &PullArg,
+    head: Option<&str>,
+    mut review: NewReview,
+    cx: &Context,
+) -> Result<(), CommandError> {
     if review.verdict != "approve" && review.body.trim().is_empty() && review.comments.is_empty() {
         let error = "the review says nothing, so it was not given";
-        return Err(CommandError::new(Kind::User, error)
+        return Err(CommandError::new(FailureKind::User, error)
             .hint("say what is to change with `-b`, or in `ao pr review` at lines with `--at` or `--file`"));
     }
     if review.comments.iter().any(|comment| comment.path.is_empty() || comment.body.trim().is_empty()) {
-        return Err(CommandError::new(Kind::User, "a finding has no path or no text, so nothing was said"));
+        return Err(CommandError::new(
+            FailureKind::User,
+            "a finding has no path or no text, so nothing was said",
+        ));
     }
     let client = cx.client()?;
     cx.wait_for(async {
         let project = which.project(&client).await?;
-        let mut tries = Tries::default();
+        let mut tries = CallRetry::default();
         let named = which.named(project.as_deref());
         let pull = tries.call(async || client.pull(named).await).await?.pull;
         review.head = Some(pinned(head, &pull.head));
@@ -156,12 +164,12 @@ pub(in crate::commands) fn pinned(typed: Option<&str>, head: &str) -> String {
 /// Parses places and texts, which alternate on the command line.
 fn at_places(typed: &[String]) -> Result<Vec<NewReviewComment>, CommandError> {
     let comment = |pair: &[String]| {
-        let Ok(place) = pair[0].parse::<Place>();
+        let Ok(place) = pair[0].parse::<FileLocation>();
         NewReviewComment { side: place.side(), line: place.line, path: place.path, body: pair[1].clone() }
     };
     match typed.len() % 2 {
         0 => Ok(typed.chunks(2).map(comment).collect()),
-        _ => Err(CommandError::new(Kind::User, "`--at` needs a place and a text")),
+        _ => Err(CommandError::new(FailureKind::User, "`--at` needs a place and a text")),
     }
 }
 

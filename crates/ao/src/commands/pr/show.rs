@@ -1,10 +1,10 @@
 //! `ao pr show`.
 
-use super::Which;
+use super::PullArg;
 
 use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{Canvas, Parts, pager};
+use crate::show::{Canvas, PullParts, pager};
 use crate::{show, ui};
 
 /// Show a pull request: its state, commits, checks, reviews and threads
@@ -15,7 +15,7 @@ use crate::{show, ui};
   ao pr show 7 --json | jq -r '.blockers[]'")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// Only show reviews and threads
     #[arg(long)]
     comments: bool,
@@ -36,6 +36,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::raw(detail.json())?);
     }
-    let parts = Parts { all: args.all, only_comments: args.comments };
+    let parts = PullParts { all: args.all, only_comments: args.comments };
     Ok(pager::show(&show::pull(&detail.value, parts, Canvas::here()), !args.no_pager)?)
 }

@@ -3,10 +3,10 @@
 use ao_api::client::{ApiReply, Client};
 use ao_api::{NewComment, PullDetail, PullEdit};
 
-use super::Which;
+use super::PullArg;
 use crate::cli::context::Context;
-use crate::cli::text_input::{self, Body, Form};
-use crate::error::{CommandError, Kind};
+use crate::cli::text_input::{self, BodyArgs, TitledText};
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
 /// Mark a draft as ready to be merged
@@ -16,7 +16,7 @@ use crate::{show, ui};
   ao pr ready 7 --undo   makes it a draft again")]
 pub(crate) struct ReadyArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// Turn it back into a draft
     #[arg(long)]
     undo: bool,
@@ -27,9 +27,9 @@ pub(crate) struct ReadyArgs {
 #[command(after_help = "Examples:
   ao pr close 7
   ao pr close 7 --comment \"Superseded by !9\"")]
-pub(crate) struct CloseArgs {
+pub(crate) struct PullCloseArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// Add this comment first
     #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
     comment: Option<String>,
@@ -39,9 +39,9 @@ pub(crate) struct CloseArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   ao pr reopen 7")]
-pub(crate) struct ReopenArgs {
+pub(crate) struct PullReopenArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
 }
 
 /// Change the title, the text, the base or the labels of a pull request
@@ -55,12 +55,12 @@ pub(crate) struct ReopenArgs {
   ao pr edit 7 --base main")]
 pub(crate) struct EditArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// The new title
     #[arg(long, short)]
     title: Option<String>,
     #[command(flatten)]
-    body: Body,
+    body: BodyArgs,
     /// The new base branch
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
@@ -79,7 +79,7 @@ pub(crate) fn ready(args: &ReadyArgs, cx: &Context) -> Result<(), CommandError> 
     cx.wait_for(async { told(&changed(&client, &args.which, &edit).await?, done, cx) })
 }
 
-pub(crate) fn close(args: &CloseArgs, cx: &Context) -> Result<(), CommandError> {
+pub(crate) fn close(args: &PullCloseArgs, cx: &Context) -> Result<(), CommandError> {
     let comment = args.comment.as_deref().map(text_input::something).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {
@@ -93,7 +93,7 @@ pub(crate) fn close(args: &CloseArgs, cx: &Context) -> Result<(), CommandError> 
     })
 }
 
-pub(crate) fn reopen(args: &ReopenArgs, cx: &Context) -> Result<(), CommandError> {
+pub(crate) fn reopen(args: &PullReopenArgs, cx: &Context) -> Result<(), CommandError> {
     let edit = PullEdit { state: Some("open".into()), ..PullEdit::default() };
     let client = cx.client()?;
     cx.wait_for(async { told(&changed(&client, &args.which, &edit).await?, "is open", cx) })
@@ -101,7 +101,10 @@ pub(crate) fn reopen(args: &ReopenArgs, cx: &Context) -> Result<(), CommandError
 
 pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(CommandError::new(Kind::User, "a pull request needs a title, so nothing was changed"));
+        return Err(CommandError::new(
+            FailureKind::User,
+            "a pull request needs a title, so nothing was changed",
+        ));
     }
     let mut edit = PullEdit {
         title: args.title.clone(),
@@ -113,7 +116,7 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
     };
     let by_hand = edit == PullEdit::default();
     if by_hand && !text_input::somebody_is_here() {
-        return Err(CommandError::new(Kind::User, "it was not said what to change").hint(
+        return Err(CommandError::new(FailureKind::User, "it was not said what to change").hint(
             "name it with an option, such as `--title` or `--base`; on a terminal, an editor is opened",
         ));
     }
@@ -122,7 +125,7 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
         if by_hand {
             let project = args.which.project(&client).await?;
             let detail = client.pull(args.which.named(project.as_deref())).await?;
-            let form = Form { title: detail.pull.title.clone(), body: detail.body.clone() };
+            let form = TitledText { title: detail.pull.title.clone(), body: detail.body.clone() };
             let Some(form) = form.edited()? else {
                 ui::note("nothing was changed");
                 return Ok(());
@@ -136,7 +139,7 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
 
 async fn changed(
     client: &Client,
-    which: &Which,
+    which: &PullArg,
     edit: &PullEdit,
 ) -> Result<ApiReply<PullDetail>, CommandError> {
     let project = which.project(client).await?;

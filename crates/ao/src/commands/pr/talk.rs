@@ -3,11 +3,11 @@
 use ao_api::NewComment;
 use ao_api::client::ItemName;
 
-use super::Which;
-use super::place::Place;
+use super::PullArg;
+use super::place::FileLocation;
 use crate::cli::context::Context;
 use crate::cli::text_input;
-use crate::client::retry::{self, Tries};
+use crate::client::retry::{self, CallRetry};
 use crate::error::CommandError;
 use crate::{show, ui};
 
@@ -21,13 +21,13 @@ use crate::{show, ui};
   ao pr comment 7 --edit c3 \"Name it after what it is for\"")]
 pub(crate) struct CommentArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// The comment; `-` reads it from stdin
     #[arg(allow_hyphen_values = true)]
     text: String,
     /// The file to comment on, optionally with a line
     #[arg(long, value_name = "PATH[:LINE]")]
-    at: Option<Place>,
+    at: Option<FileLocation>,
     /// The line is one of the file before the change
     #[arg(long, requires = "at")]
     old: bool,
@@ -44,7 +44,7 @@ pub(crate) struct CommentArgs {
   ao pr reply 7 t3 \"Done\" --resolve")]
 pub(crate) struct ReplyArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// The thread, or a comment in it, by its id in `ao pr show` or in a message: t3, c5
     thread: String,
     /// The reply; `-` reads it from stdin
@@ -62,7 +62,7 @@ pub(crate) struct ReplyArgs {
   ao pr resolve 7 t3 --undo")]
 pub(crate) struct ResolveArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// The threads, or comments in them, by their ids in `ao pr show` or in a message: t3, c5
     #[arg(required = true, value_name = "THREAD")]
     threads: Vec<String>,
@@ -78,7 +78,7 @@ pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandErr
     }
     let mut comment = NewComment { body, key: Some(retry::key()), ..NewComment::default() };
     if let Some(place) = &args.at {
-        let place = Place { old: place.old || args.old, ..place.clone() };
+        let place = FileLocation { old: place.old || args.old, ..place.clone() };
         comment.side = place.side();
         (comment.path, comment.line) = (Some(place.path), place.line);
     }
@@ -87,7 +87,7 @@ pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandErr
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         let say = async || client.comment_on_pull(named, &comment).reply().await;
-        Ok(Tries::default().call(say).await?)
+        Ok(CallRetry::default().call(say).await?)
     })?;
     if cx.json() {
         return Ok(ui::raw(answer.json())?);
@@ -96,13 +96,13 @@ pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandErr
     Ok(ui::line(format_args!("said on {} as {title}{thread}{title:#}", args.which.name()))?)
 }
 
-fn edit(which: &Which, said: &str, body: String, cx: &Context) -> Result<(), CommandError> {
+fn edit(which: &PullArg, said: &str, body: String, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let answer = cx.wait_for(async {
         let project = which.project(&client).await?;
         let named = which.named(project.as_deref());
         let reword = async || client.edit_comment(named, said, &body).reply().await;
-        Ok(Tries::default().call(reword).await?)
+        Ok(CallRetry::default().call(reword).await?)
     })?;
     match cx.json() {
         true => Ok(ui::raw(answer.json())?),
@@ -121,7 +121,7 @@ pub(crate) fn reply(args: &ReplyArgs, cx: &Context) -> Result<(), CommandError> 
     let answer = cx.wait_for(async {
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
-        let mut tries = Tries::default();
+        let mut tries = CallRetry::default();
         let answer = tries.call(async || client.comment_on_pull(named, &comment).reply().await).await?;
         if args.resolve {
             tries.call(async || client.resolve_thread(named, &args.thread, true).reply().await).await?;

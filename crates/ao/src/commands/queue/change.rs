@@ -6,8 +6,8 @@ use ao_api::{MergeQueue, QueuePause, QueueWish};
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_id;
-use crate::commands::pr::Which;
-use crate::error::{CommandError, Kind};
+use crate::commands::pr::PullArg;
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
 /// Add a pull request to the queue
@@ -16,7 +16,7 @@ use crate::{show, ui};
 #[derive(Debug, clap::Args)]
 pub(crate) struct AddArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// Higher goes first
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     priority: i32,
@@ -28,7 +28,7 @@ pub(crate) struct AddArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct RemoveArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
 }
 
 /// Set the priority of a pull request
@@ -91,7 +91,7 @@ pub(crate) async fn enqueue(
     client.enqueue(&wish).reply().await.map_err(|err| {
         let stands = matches!(&err, ao_api::client::ClientError::Refused(problem) if problem.status == 409);
         let error = CommandError::from(err);
-        if stands { error.of_kind(Kind::NotMerged) } else { error }
+        if stands { error.of_kind(FailureKind::NotMerged) } else { error }
     })
 }
 
@@ -105,7 +105,7 @@ pub(super) fn remove(args: &RemoveArgs, cx: &Context) -> Result<(), CommandError
 }
 
 pub(super) fn priority(args: &PriorityArgs, cx: &Context) -> Result<(), CommandError> {
-    let which = Which::new(args.pull.clone(), args.project.clone());
+    let which = PullArg::new(args.pull.clone(), args.project.clone());
     let client = cx.client()?;
     let queue = cx.wait_for(async {
         let project = which.project(&client).await?;

@@ -6,7 +6,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
-use crate::show::{Canvas, Cell, Column, Table};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
 use crate::{show, ui};
 
 /// List the reaction to each kind of event, and where it is configured
@@ -39,16 +39,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     Ok(ui::text(table(&reactions.reactions).draw(Canvas::here().width))?)
 }
 
-fn table(reactions: &[Reaction]) -> Table {
-    let mut table = Table::new(&[
-        Column::new("EVENT"),
-        Column::new("ACTION"),
-        Column::new("AUTO"),
-        Column::new("RETRIES"),
-        Column::new("ESCALATES"),
-        Column::optional("PRIORITY"),
-        Column::optional("CONDITION"),
-        Column::new("FROM"),
+fn table(reactions: &[Reaction]) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("EVENT"),
+        TableColumn::new("ACTION"),
+        TableColumn::new("AUTO"),
+        TableColumn::new("RETRIES"),
+        TableColumn::new("ESCALATES"),
+        TableColumn::optional("PRIORITY"),
+        TableColumn::optional("CONDITION"),
+        TableColumn::new("FROM"),
     ]);
     for reaction in reactions {
         let priority = match &reaction.channel {
@@ -56,16 +56,16 @@ fn table(reactions: &[Reaction]) -> Table {
             None => reaction.priority.clone(),
         };
         table.row([
-            Cell::new(&reaction.event),
-            Cell::new(&reaction.action),
-            Cell::styled(
+            TableCell::new(&reaction.event),
+            TableCell::new(&reaction.action),
+            TableCell::styled(
                 if reaction.auto { "yes" } else { "no" },
                 if reaction.auto { ui::GOOD } else { ui::FAINT },
             ),
-            Cell::new(reaction.retries.to_string()),
-            Cell::new(show::span(reaction.escalate_after_seconds)),
-            Cell::new(priority),
-            Cell::or_dash(reaction.condition.as_deref()),
+            TableCell::new(reaction.retries.to_string()),
+            TableCell::new(show::span(reaction.escalate_after_seconds)),
+            TableCell::new(priority),
+            TableCell::or_dash(reaction.condition.as_deref()),
             from(reaction),
         ]);
     }
@@ -73,7 +73,7 @@ fn table(reactions: &[Reaction]) -> Table {
 }
 
 /// `top: action, retries; project my-app: message`.
-fn from(reaction: &Reaction) -> Cell {
+fn from(reaction: &Reaction) -> TableCell {
     let mut layers: Vec<(&str, Vec<&str>)> = vec![];
     for (field, layer) in &reaction.from {
         match layers.iter_mut().find(|(known, _)| known == layer) {
@@ -84,5 +84,5 @@ fn from(reaction: &Reaction) -> Cell {
     layers.sort();
     let told: Vec<String> =
         layers.iter().map(|(layer, fields)| format!("{layer}: {}", fields.join(", "))).collect();
-    Cell::or_dash((!told.is_empty()).then(|| told.join("; ")))
+    TableCell::or_dash((!told.is_empty()).then(|| told.join("; ")))
 }

@@ -6,7 +6,7 @@ mod test;
 use ao_api::ReactionStep;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::show::{Canvas, plain};
 
 /// Show reactions to events, and test them
@@ -46,15 +46,17 @@ pub(super) fn data(typed: &[String]) -> Result<serde_json::Map<String, serde_jso
     for one in typed {
         if one.trim_start().starts_with('{') {
             let read: serde_json::Map<_, _> = serde_json::from_str(one).map_err(|err| {
-                CommandError::new(Kind::Config, format!("`--data` is no JSON object: {err}"))
+                CommandError::new(FailureKind::Config, format!("`--data` is no JSON object: {err}"))
             })?;
             data.extend(read);
         } else if let Some((key, value)) = one.split_once('=').filter(|(key, _)| !key.is_empty()) {
             let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
             data.insert(key.to_owned(), value);
         } else {
-            let error =
-                CommandError::new(Kind::Config, format!("`{}` is neither JSON nor `key=value`", plain(one)));
+            let error = CommandError::new(
+                FailureKind::Config,
+                format!("`{}` is neither JSON nor `key=value`", plain(one)),
+            );
             return Err(error.hint("write `--data env=production`, or `--data '{\"env\": \"production\"}'`"));
         }
     }

@@ -6,10 +6,10 @@ use ao_api::client::ItemName;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project;
-use crate::commands::new::How;
+use crate::commands::new::SessionOptions;
 use crate::commands::pr::claim;
 use crate::commands::spawn;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 
 /// Make a session the owner of a pull request, or start one on its branch
 ///
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, short)]
     issue: Option<String>,
     #[command(flatten)]
-    how: How,
+    how: SessionOptions,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -73,7 +73,7 @@ fn meant(names: &[String]) -> Result<(Option<&str>, u64), CommandError> {
         },
         _ => Err("name a session and a pull request".to_owned()),
     };
-    found.map_err(|err| CommandError::new(Kind::Config, err))
+    found.map_err(|err| CommandError::new(FailureKind::Config, err))
 }
 
 /// Returns the number of a pull request from `7`, `#7`, `!7` or the end of its address.

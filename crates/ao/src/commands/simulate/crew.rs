@@ -7,7 +7,7 @@ use ao_core::input::SpawnRequest;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ProjectId, State, TaskId};
 
-pub(super) struct Crew {
+pub(super) struct ProjectAgents {
     /// The default agent of each project, and how it is started.
     usual: BTreeMap<ProjectId, (String, Vec<AgentConfig>)>,
     specialists: Vec<Specialist>,
@@ -15,8 +15,8 @@ pub(super) struct Crew {
     pub(super) labels: Vec<String>,
 }
 
-impl Crew {
-    pub(super) fn of(config: &Config) -> Crew {
+impl ProjectAgents {
+    pub(super) fn of(config: &Config) -> ProjectAgents {
         let mut labels: BTreeSet<String> = BTreeSet::new();
         for specialist in &config.agents {
             let filters = &specialist.config.filters;
@@ -31,7 +31,7 @@ impl Crew {
             let said = vec![project.worker.agent_config.clone(), project.agent_config.clone()];
             usual.insert(ProjectId::new(effective.name), (effective.agent.to_owned(), said));
         }
-        Crew { usual, specialists: config.agents.clone(), labels: labels.into_iter().collect() }
+        ProjectAgents { usual, specialists: config.agents.clone(), labels: labels.into_iter().collect() }
     }
 
     /// Builds the request for a task's session, with the named agent or the project's default one.

@@ -11,18 +11,18 @@ use serde::Serialize;
 /// An action that would have been taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Deed {
+pub(super) struct SimulatedAction {
     #[serde(serialize_with = "as_millis")]
     pub(super) at: Timestamp,
     /// The name of its session, pull request or project.
     pub(super) about: String,
     #[serde(flatten)]
-    pub(super) what: What,
+    pub(super) what: ActionKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "deed")]
-pub(super) enum What {
+pub(super) enum ActionKind {
     /// A reaction to an incident, and the reason.
     Reaction { event: String, action: String, why: String },
     /// No action yet: the failure may be flaky, or the base's.
@@ -47,18 +47,18 @@ fn as_millis<S: serde::Serializer>(at: &Timestamp, serializer: S) -> Result<S::O
 }
 
 /// Returns the action that an event records, if it records one.
-pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Deed> {
+pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<SimulatedAction> {
     let (about, what) = match event {
         Event::Incident(key, event) => {
             let event_name = key.kind.to_string();
             let what = match event {
-                IncidentEvent::Acted { action, .. } => What::Reaction {
+                IncidentEvent::Acted { action, .. } => ActionKind::Reaction {
                     event: event_name,
                     action: word(action),
                     why: state.incidents.get(key).map(|incident| line(&incident.detail)).unwrap_or_default(),
                 },
-                IncidentEvent::Doubted { .. } => What::Doubt { event: event_name },
-                IncidentEvent::Escalated { to, why, .. } => What::Escalation {
+                IncidentEvent::Doubted { .. } => ActionKind::Doubt { event: event_name },
+                IncidentEvent::Escalated { to, why, .. } => ActionKind::Escalation {
                     event: event_name,
                     to: match to {
                         Rung::Orchestrator => "orchestrator".into(),
@@ -73,10 +73,10 @@ pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Deed> 
         Event::Session(id, SessionEvent::MessageQueued { message, .. })
             if message.from == Sender::Daemon && message.kind != MessageKind::Task =>
         {
-            (named(state, &Subject::Session(*id)), What::Message { text: message.body.clone() })
+            (named(state, &Subject::Session(*id)), ActionKind::Message { text: message.body.clone() })
         }
         Event::Notice(_, NoticeEvent::Raised { notice }) => {
-            let what = What::Notice {
+            let what = ActionKind::Notice {
                 level: word(&notice.level),
                 project: project_of(state, &notice.subject),
                 channel: notice.channel.clone(),
@@ -86,12 +86,12 @@ pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Deed> 
         }
         Event::Errand(_, ErrandEvent::Wanted { errand }) => {
             let (about, order) = ordered(&errand.order)?;
-            (about, What::Errand { order })
+            (about, ActionKind::Errand { order })
         }
-        Event::Queue(_, QueueEvent::Enqueued { pull, .. }) => (pull.to_string(), What::Merge {}),
+        Event::Queue(_, QueueEvent::Enqueued { pull, .. }) => (pull.to_string(), ActionKind::Merge {}),
         _ => return None,
     };
-    Some(Deed { at, about, what })
+    Some(SimulatedAction { at, about, what })
 }
 
 fn ordered(order: &Order) -> Option<(String, String)> {

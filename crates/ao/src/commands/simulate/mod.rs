@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 use ao_core::Timestamp;
 use camino::Utf8PathBuf;
 
-use self::theatre::Theatre;
+use self::theatre::Simulation;
 use crate::cli::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::host::configs;
 
 /// Show what a configuration would do, with recorded or made-up events
@@ -72,21 +72,21 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Some(path) => {
             let events = recorded::read(path)?;
             let begins = events.first().map_or(MORNING, |event| event.at);
-            recorded::play(Theatre::new(&loaded.config, begins), events)?
+            recorded::play(Simulation::new(&loaded.config, begins), events)?
         }
         None => {
-            let theatre = Theatre::new(&loaded.config, MORNING);
+            let theatre = Simulation::new(&loaded.config, MORNING);
             world::play(theatre, &loaded.config, args.seed, args.sessions, args.days)?
         }
     };
-    let channels = told::Channels::of(&loaded.config);
+    let channels = told::NoticeChannels::of(&loaded.config);
     told::tell(&deeds, &channels, args.all, cx)
 }
 
 fn absolute(path: &camino::Utf8Path) -> Result<Utf8PathBuf, CommandError> {
     let path = std::path::absolute(path).map_err(CommandError::environment)?;
     Utf8PathBuf::from_path_buf(path)
-        .map_err(|path| CommandError::new(Kind::User, format!("`{}` is not UTF-8", path.display())))
+        .map_err(|path| CommandError::new(FailureKind::User, format!("`{}` is not UTF-8", path.display())))
 }
 
 /// Returns the configuration file in use in the current folder.

@@ -16,25 +16,25 @@ use ao_core::{Event, Input, SessionId, Stamped, State, Timestamp, codec};
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::deed::Deed;
-use super::theatre::Theatre;
-use crate::error::{CommandError, Kind};
+use super::deed::SimulatedAction;
+use super::theatre::Simulation;
+use crate::error::{CommandError, FailureKind};
 
 /// Reads the output of `ao events export` or `ao events --json`.
 pub(super) fn read(path: &Utf8Path) -> Result<Vec<Stamped>, CommandError> {
     let file = File::open(path).map_err(|err| {
-        CommandError::new(Kind::User, format!("`{path}` cannot be read: {err}"))
+        CommandError::new(FailureKind::User, format!("`{path}` cannot be read: {err}"))
             .hint("`ao events export > FILE` writes one")
     })?;
     let mut events = Vec::new();
     for (number, line) in (1..).zip(BufReader::new(file).lines()) {
-        let line =
-            line.map_err(|err| CommandError::new(Kind::User, format!("`{path}`, line {number}: {err}")))?;
+        let line = line
+            .map_err(|err| CommandError::new(FailureKind::User, format!("`{path}`, line {number}: {err}")))?;
         if line.trim().is_empty() {
             continue;
         }
         let wrong = |why: String| {
-            CommandError::new(Kind::User, format!("`{path}`, line {number}: {why}"))
+            CommandError::new(FailureKind::User, format!("`{path}`, line {number}: {why}"))
                 .hint("it has to be what `ao events export` or `ao events --json` has written")
         };
         let record: Value =
@@ -46,7 +46,7 @@ pub(super) fn read(path: &Utf8Path) -> Result<Vec<Stamped>, CommandError> {
         events.push(event(&record).map_err(wrong)?);
     }
     if events.is_empty() {
-        return Err(CommandError::new(Kind::User, format!("there are no events in `{path}`"))
+        return Err(CommandError::new(FailureKind::User, format!("there are no events in `{path}`"))
             .hint("`ao events export` writes all of them, and `ao events --json` only the latest"));
     }
     Ok(events)
@@ -74,8 +74,8 @@ fn event(record: &Value) -> Result<Stamped, String> {
 }
 
 /// Replays recorded events and returns what would have been done.
-pub(super) fn play(theatre: Theatre, events: Vec<Stamped>) -> Result<Vec<Deed>, CommandError> {
-    let mut play = Play { theatre, truth: State::default(), sessions: BTreeMap::new() };
+pub(super) fn play(theatre: Simulation, events: Vec<Stamped>) -> Result<Vec<SimulatedAction>, CommandError> {
+    let mut play = RecordReplay { theatre, truth: State::default(), sessions: BTreeMap::new() };
     for stamped in events {
         // Sessions that start meanwhile are noticed at their own time, not with the next fact.
         while let Some(due) = play.theatre.state.next_due().filter(|due| *due < stamped.at)
@@ -95,15 +95,15 @@ pub(super) fn play(theatre: Theatre, events: Vec<Stamped>) -> Result<Vec<Deed>, 
     play.theatre.ended()
 }
 
-struct Play {
-    theatre: Theatre,
+struct RecordReplay {
+    theatre: Simulation,
     /// The state according to the record.
     truth: State,
     /// Sessions of the record, and the simulated sessions in their place.
     sessions: BTreeMap<SessionId, SessionId>,
 }
 
-impl Play {
+impl RecordReplay {
     /// Lets a session that started only here work, until the record shows its agent.
     fn hear(&mut self) {
         while let Some(stamped) = self.theatre.next_event() {
@@ -217,12 +217,12 @@ mod tests {
     use ao_core::{ProjectId, TaskId};
 
     use super::*;
-    use crate::commands::simulate::deed::What;
+    use crate::commands::simulate::deed::ActionKind;
     use crate::commands::simulate::{MORNING, config};
 
     /// A person begins the only issue an hour after it was written, and its agent asks something.
     fn record() -> Vec<Stamped> {
-        let mut theatre = Theatre::new(&config("projects: { app: { path: /tmp/app } }"), MORNING);
+        let mut theatre = Simulation::new(&config("projects: { app: { path: /tmp/app } }"), MORNING);
         let task = TaskId { project: ProjectId::new("app"), key: "1".into() };
         let facts = TaskFacts {
             observed: MORNING,
@@ -247,16 +247,14 @@ mod tests {
 
     #[test]
     fn an_issue_that_would_have_begun_by_itself_has_one_session_and_its_agent_does_what_it_did() {
-        let begun =
-            |deed: &&Deed| matches!(&deed.what, What::Errand { order } if order.starts_with("begins"));
-        let asked = |deed: &&Deed| matches!(&deed.what, What::Notice { level, text, .. } if level == "urgent" && text.contains("May I?"));
+        let begun = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Errand { order } if order.starts_with("begins"));
+        let asked = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Notice { level, text, .. } if level == "urgent" && text.contains("May I?"));
         for (auto, times) in [(false, 0), (true, 1)] {
             let yaml = format!("projects: {{ app: {{ path: /tmp/app, autoAssign: {auto} }} }}");
-            let deeds = play(Theatre::new(&config(&yaml), MORNING), record()).expect("it ends");
+            let deeds = play(Simulation::new(&config(&yaml), MORNING), record()).expect("it ends");
             assert_eq!(deeds.iter().filter(begun).count(), times, "{deeds:#?}");
             assert_eq!(deeds.iter().filter(asked).count(), 1, "{deeds:#?}");
-            let idle =
-                |deed: &&Deed| matches!(&deed.what, What::Reaction { event, .. } if event == "agent-idle");
+            let idle = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Reaction { event, .. } if event == "agent-idle");
             assert_eq!(deeds.iter().filter(idle).count(), 0, "nobody knows that it stood still: {deeds:#?}");
         }
     }

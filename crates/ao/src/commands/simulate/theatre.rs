@@ -15,20 +15,20 @@ use ao_core::{
     step, wants,
 };
 
-use super::crew::Crew;
-use super::deed::{Deed, What, deed};
-use crate::error::{CommandError, Kind};
+use super::crew::ProjectAgents;
+use super::deed::{ActionKind, SimulatedAction, deed};
+use crate::error::{CommandError, FailureKind};
 
 /// More effects than this in one moment are a loop.
 const AT_ONCE: usize = 100_000;
 
-pub(super) struct Theatre {
+pub(super) struct Simulation {
     pub(super) state: State,
     pub(super) now: Timestamp,
     seed: u64,
-    deeds: Vec<Deed>,
+    deeds: Vec<SimulatedAction>,
     /// The agents of each project.
-    pub(super) crew: Crew,
+    pub(super) crew: ProjectAgents,
     /// Maximum number of effects in one moment.
     at_once: usize,
     /// The time at which that limit was exceeded. The simulation stops there.
@@ -41,14 +41,14 @@ pub(super) struct Theatre {
     shown: BTreeMap<SessionId, Reading>,
 }
 
-impl Theatre {
-    pub(super) fn new(config: &Config, begins: Timestamp) -> Theatre {
-        let mut theatre = Theatre {
+impl Simulation {
+    pub(super) fn new(config: &Config, begins: Timestamp) -> Simulation {
+        let mut theatre = Simulation {
             state: State::default().judged_by(ao_config::condition::judge()),
             now: begins,
             seed: 0,
             deeds: vec![],
-            crew: Crew::of(config),
+            crew: ProjectAgents::of(config),
             at_once: AT_ONCE,
             endless: None,
             happened: VecDeque::new(),
@@ -77,10 +77,10 @@ impl Theatre {
         for _ in 0..self.at_once {
             match self.wish() {
                 None => return self.tell_who_waits(),
-                Some(Wish::Comes(input)) => {
+                Some(EffectOutcome::Comes(input)) => {
                     let _ = self.one(input);
                 }
-                Some(Wish::Begins { errand, tries, request }) => self.begin(errand, tries, request),
+                Some(EffectOutcome::Begins { errand, tries, request }) => self.begin(errand, tries, request),
             }
         }
         self.endless = Some(self.now);
@@ -92,7 +92,7 @@ impl Theatre {
     }
 
     /// Returns everything that was done.
-    pub(super) fn ended(self) -> Result<Vec<Deed>, CommandError> {
+    pub(super) fn ended(self) -> Result<Vec<SimulatedAction>, CommandError> {
         let Some(at) = self.endless else { return Ok(self.deeds) };
         let most = self.at_once;
         let last = self
@@ -100,7 +100,7 @@ impl Theatre {
             .last()
             .map_or_else(String::new, |deed| format!("; the last deed was about {}", deed.about));
         let what = format!("what is wanted has no end: more than {most} steps in the moment {}{last}", at.0);
-        Err(CommandError::new(Kind::Bug, what).hint(
+        Err(CommandError::new(FailureKind::Bug, what).hint(
             "this is a fault of ao; please report it with the configuration and the record or the seed",
         ))
     }
@@ -167,20 +167,20 @@ impl Theatre {
     }
 
     /// Returns the outcome of the next effect that the core wants.
-    fn wish(&self) -> Option<Wish> {
+    fn wish(&self) -> Option<EffectOutcome> {
         if let Some(proof) = self.state.live().find_map(proof) {
-            return Some(Wish::Comes(proof));
+            return Some(EffectOutcome::Comes(proof));
         }
         scopes(&self.state).iter().flat_map(|scope| wants(&self.state, scope)).find_map(|effect| match effect
         {
             Effect::RunErrand { errand } => match &errand.order {
                 Order::Assign { task, agent, .. } => {
                     let request = Box::new(self.crew.request(&self.state, task, agent.as_deref()));
-                    Some(Wish::Begins { errand: errand.id, tries: errand.tries, request })
+                    Some(EffectOutcome::Begins { errand: errand.id, tries: errand.tries, request })
                 }
-                _ => self.done(Effect::RunErrand { errand }).map(Wish::Comes),
+                _ => self.done(Effect::RunErrand { errand }).map(EffectOutcome::Comes),
             },
-            effect => self.done(effect).map(Wish::Comes),
+            effect => self.done(effect).map(EffectOutcome::Comes),
         })
     }
 
@@ -257,18 +257,20 @@ impl Theatre {
                 |stamped| matches!(&stamped.event, Event::Session(it, SessionEvent::Admitted { .. }) if *it == id),
             );
             let about = session.spec.name.clone();
-            let told =
-                self.deeds.iter().any(|deed| deed.about == about && matches!(deed.what, What::Wait { .. }));
+            let told = self
+                .deeds
+                .iter()
+                .any(|deed| deed.about == about && matches!(deed.what, ActionKind::Wait { .. }));
             if !admitted && !told {
                 let why = session.status(self.now).reason;
-                self.deeds.push(Deed { at: self.now, about, what: What::Wait { why } });
+                self.deeds.push(SimulatedAction { at: self.now, about, what: ActionKind::Wait { why } });
             }
         }
     }
 }
 
 /// The outcome of an effect.
-enum Wish {
+enum EffectOutcome {
     Comes(Input),
     /// Starts a session for a task, then reports it.
     Begins {
@@ -295,7 +297,7 @@ mod tests {
     #[test]
     fn what_has_no_end_is_an_error_and_not_a_short_play() {
         let config = config("projects: { app: { path: /tmp/app } }");
-        let mut theatre = Theatre::new(&config, MORNING);
+        let mut theatre = Simulation::new(&config, MORNING);
         // A session takes more steps than this to begin.
         theatre.at_once = 1;
         let task = ao_core::TaskId { project: ProjectId::new("app"), key: "1".into() };

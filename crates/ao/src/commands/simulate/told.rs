@@ -7,7 +7,7 @@ use ao_core::Timestamp;
 use serde_json::json;
 
 use super::counted;
-use super::deed::{Deed, What};
+use super::deed::{ActionKind, SimulatedAction};
 use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui::{FAINT, TITLE};
@@ -17,13 +17,13 @@ use crate::{show, ui};
 const SHOWN: usize = 40;
 
 /// The channels of notices.
-pub(super) struct Channels<'a> {
+pub(super) struct NoticeChannels<'a> {
     config: &'a Config,
 }
 
-impl<'a> Channels<'a> {
-    pub(super) fn of(config: &'a Config) -> Channels<'a> {
-        Channels { config }
+impl<'a> NoticeChannels<'a> {
+    pub(super) fn of(config: &'a Config) -> NoticeChannels<'a> {
+        NoticeChannels { config }
     }
 
     /// Returns the channels that a notice goes to; none if there is no receiver.
@@ -45,9 +45,9 @@ impl<'a> Channels<'a> {
         routed.unwrap_or(&self.config.defaults.notifiers).to_vec()
     }
 
-    fn of_deed(&self, deed: &Deed) -> Vec<String> {
+    fn of_deed(&self, deed: &SimulatedAction) -> Vec<String> {
         match &deed.what {
-            What::Notice { level, project, channel, .. } => {
+            ActionKind::Notice { level, project, channel, .. } => {
                 self.for_notice(level, project.as_deref(), channel.as_deref())
             }
             _ => vec![],
@@ -56,27 +56,27 @@ impl<'a> Channels<'a> {
 }
 
 pub(super) fn tell(
-    deeds: &[Deed],
-    channels: &Channels<'_>,
+    deeds: &[SimulatedAction],
+    channels: &NoticeChannels<'_>,
     all: bool,
     cx: &Context,
 ) -> Result<(), CommandError> {
     let reactions = counted(deeds.iter().filter_map(|deed| match &deed.what {
-        What::Reaction { event, action, .. } => Some((event.clone(), action.clone())),
+        ActionKind::Reaction { event, action, .. } => Some((event.clone(), action.clone())),
         _ => None,
     }));
     let escalations = counted(deeds.iter().filter_map(|deed| match &deed.what {
-        What::Escalation { event, to, .. } => Some((event.clone(), to.clone())),
+        ActionKind::Escalation { event, to, .. } => Some((event.clone(), to.clone())),
         _ => None,
     }));
     let notices = counted(deeds.iter().flat_map(|deed| channels.of_deed(deed)));
-    let count = |is: fn(&What) -> bool| deeds.iter().filter(|deed| is(&deed.what)).count();
-    let messages = count(|what| matches!(what, What::Message { .. }));
-    let merges = count(|what| matches!(what, What::Merge {}));
-    let waits = count(|what| matches!(what, What::Wait { .. }));
-    let doubts = count(|what| matches!(what, What::Doubt { .. }));
-    let people = count(|what| matches!(what, What::Notice { .. }));
-    let errands = count(|what| matches!(what, What::Errand { .. }));
+    let count = |is: fn(&ActionKind) -> bool| deeds.iter().filter(|deed| is(&deed.what)).count();
+    let messages = count(|what| matches!(what, ActionKind::Message { .. }));
+    let merges = count(|what| matches!(what, ActionKind::Merge {}));
+    let waits = count(|what| matches!(what, ActionKind::Wait { .. }));
+    let doubts = count(|what| matches!(what, ActionKind::Doubt { .. }));
+    let people = count(|what| matches!(what, ActionKind::Notice { .. }));
+    let errands = count(|what| matches!(what, ActionKind::Errand { .. }));
     if cx.json() {
         let pairs = |counts: &std::collections::BTreeMap<(String, String), usize>, second: &str| {
             let rows = counts
@@ -86,7 +86,7 @@ pub(super) fn tell(
         };
         let deeds = deeds.iter().map(|deed| {
             let mut value = serde_json::to_value(deed).unwrap_or_default();
-            if matches!(deed.what, What::Notice { .. }) {
+            if matches!(deed.what, ActionKind::Notice { .. }) {
                 value["channels"] = json!(channels.of_deed(deed));
             }
             value
@@ -154,20 +154,20 @@ pub(super) fn tell(
 }
 
 /// Renders an action in one line.
-fn words(deed: &Deed, channels: &Channels<'_>) -> String {
+fn words(deed: &SimulatedAction, channels: &NoticeChannels<'_>) -> String {
     match &deed.what {
-        What::Reaction { event, action, why } => format!("{event}: {action} ({why})"),
-        What::Doubt { event } => format!("{event}: nobody is woken until it is sure"),
-        What::Escalation { event, to, why } => format!("{event}: the {to} is asked ({why})"),
-        What::Message { text } => format!("its agent is told: {}", short(text)),
-        What::Notice { level, text, .. } => {
+        ActionKind::Reaction { event, action, why } => format!("{event}: {action} ({why})"),
+        ActionKind::Doubt { event } => format!("{event}: nobody is woken until it is sure"),
+        ActionKind::Escalation { event, to, why } => format!("{event}: the {to} is asked ({why})"),
+        ActionKind::Message { text } => format!("its agent is told: {}", short(text)),
+        ActionKind::Notice { level, text, .. } => {
             let by = channels.of_deed(deed);
             let by = if by.is_empty() { "nobody".to_owned() } else { by.join(", ") };
             format!("{level} to {by}: {}", short(text))
         }
-        What::Errand { order } => format!("ao {order}"),
-        What::Merge {} => "goes into the merge queue".into(),
-        What::Wait { why } => format!("waits: {why}"),
+        ActionKind::Errand { order } => format!("ao {order}"),
+        ActionKind::Merge {} => "goes into the merge queue".into(),
+        ActionKind::Wait { why } => format!("waits: {why}"),
     }
 }
 

@@ -21,33 +21,33 @@ use ao_core::task::TaskFacts;
 use ao_core::{Event, Input, ProjectId, SessionId, TaskId, Timestamp};
 use serde_json::Value;
 
-use super::deed::Deed;
-use super::theatre::Theatre;
-use crate::error::{CommandError, Kind};
+use super::deed::SimulatedAction;
+use super::theatre::Simulation;
+use crate::error::{CommandError, FailureKind};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 
 /// Simulates a made-up world and returns what would have been done.
 pub(super) fn play(
-    theatre: Theatre,
+    theatre: Simulation,
     config: &Config,
     seed: u64,
     sessions: u32,
     days: u32,
-) -> Result<Vec<Deed>, CommandError> {
-    let projects: Vec<Place> = config
+) -> Result<Vec<SimulatedAction>, CommandError> {
+    let projects: Vec<SimulatedProject> = config
         .projects
         .keys()
         .filter_map(|name| config.effective(name))
-        .map(|it| Place { id: ProjectId::new(it.name), base: it.project.default_branch.clone() })
+        .map(|it| SimulatedProject { id: ProjectId::new(it.name), base: it.project.default_branch.clone() })
         .collect();
     if projects.is_empty() {
-        return Err(CommandError::new(Kind::Config, "the configuration has no project to play with")
+        return Err(CommandError::new(FailureKind::Config, "the configuration has no project to play with")
             .hint("name one under `projects:`, or name another file with `--config`"));
     }
     let ends = theatre.now + Duration::from_secs(u64::from(days) * 24 * HOUR);
-    let mut world = World {
+    let mut world = SimulatedWorld {
         theatre,
         random: fastrand::Rng::with_seed(seed),
         projects,
@@ -59,7 +59,7 @@ pub(super) fn play(
     let span = u64::from(days) * 18 * HOUR;
     for number in 1..=sessions {
         let at = world.random.u64(0..span);
-        world.later(at, Act::Wish(number));
+        world.later(at, WorldEvent::Wish(number));
     }
     world.goes_on(ends);
     world.theatre.ended()
@@ -67,7 +67,7 @@ pub(super) fn play(
 
 /// The next thing to happen in the world.
 #[derive(Debug, Clone)]
-enum Act {
+enum WorldEvent {
     /// A person requests work on an issue.
     Wish(u32),
     /// An agent has worked long enough.
@@ -97,7 +97,7 @@ enum Act {
 
 /// A pull request on the simulated forge.
 #[derive(Debug, Clone)]
-struct Proposal {
+struct SimulatedPull {
     project: ProjectId,
     facts: Value,
     session: SessionId,
@@ -108,21 +108,21 @@ struct Proposal {
 
 /// A project of the world.
 #[derive(Debug, Clone)]
-struct Place {
+struct SimulatedProject {
     id: ProjectId,
     base: String,
 }
 
-struct World {
-    theatre: Theatre,
+struct SimulatedWorld {
+    theatre: Simulation,
     random: fastrand::Rng,
-    projects: Vec<Place>,
-    to_come: BTreeMap<(Timestamp, u64), Act>,
+    projects: Vec<SimulatedProject>,
+    to_come: BTreeMap<(Timestamp, u64), WorldEvent>,
     drawn: u64,
-    pulls: BTreeMap<u64, Proposal>,
+    pulls: BTreeMap<u64, SimulatedPull>,
 }
 
-impl World {
+impl SimulatedWorld {
     fn goes_on(&mut self, ends: Timestamp) {
         loop {
             // Timers of the core come before events of the world.
@@ -143,7 +143,7 @@ impl World {
         }
     }
 
-    fn later(&mut self, seconds: u64, act: Act) {
+    fn later(&mut self, seconds: u64, act: WorldEvent) {
         self.drawn += 1;
         self.to_come.insert((self.theatre.now + Duration::from_secs(seconds), self.drawn), act);
     }
@@ -165,36 +165,36 @@ impl World {
                     self.theatre.busy.insert(id);
                     self.theatre.shows(id, Reading::Working { doing: "its task".into() });
                     let worked = self.about(15 * MINUTE);
-                    self.later(worked, Act::Worked(id));
+                    self.later(worked, WorldEvent::Worked(id));
                 }
                 Event::Session(_, SessionEvent::MessageQueued { message, .. }) => {
                     let MessageKind::News { incident } = &message.kind else { continue };
                     if let Subject::Pull(pull) = &incident.subject {
                         let mended = self.about(10 * MINUTE);
-                        self.later(mended, Act::Mended { pull: pull.number });
+                        self.later(mended, WorldEvent::Mended { pull: pull.number });
                     }
                 }
                 Event::Errand(_, ErrandEvent::Wanted { errand }) => {
                     if let Order::Rerun { pull, .. } = &errand.order {
                         let run = self.about(4 * MINUTE);
-                        self.later(run, Act::Rerun { pull: pull.number });
+                        self.later(run, WorldEvent::Rerun { pull: pull.number });
                     }
                 }
                 Event::Queue(_, QueueEvent::Enqueued { pull, .. }) => {
                     let tested = self.about(5 * MINUTE);
-                    self.later(tested, Act::Landed { pull: pull.number });
+                    self.later(tested, WorldEvent::Landed { pull: pull.number });
                 }
                 Event::Notice(_, NoticeEvent::Raised { notice }) => {
                     let kind = notice.incident.as_ref().map(|incident| &incident.kind);
                     match (&notice.subject, kind) {
                         (Subject::Session(id), _) => {
                             let (id, back) = (*id, self.about(HOUR));
-                            self.later(back, Act::Answered(id));
+                            self.later(back, WorldEvent::Answered(id));
                         }
                         // The person merges it some time after the notice.
                         (Subject::Pull(pull), Some(IncidentKind::ApprovedAndGreen)) => {
                             let (pull, back) = (pull.number, self.about(2 * HOUR));
-                            self.later(back, Act::Landed { pull });
+                            self.later(back, WorldEvent::Landed { pull });
                         }
                         _ => {}
                     }
@@ -204,20 +204,20 @@ impl World {
         }
     }
 
-    fn act(&mut self, act: Act) {
+    fn act(&mut self, act: WorldEvent) {
         match act {
-            Act::Wish(number) => self.wish(number),
-            Act::Worked(session) => self.worked(session),
-            Act::Checked { pull, can_fail } => self.checked(pull, can_fail),
-            Act::Rerun { pull } => self.rerun(pull),
-            Act::Reviewed { pull } => self.reviewed(pull),
-            Act::Mended { pull } => self.mended(pull),
-            Act::Landed { pull } => self.landed(pull),
-            Act::Answered(session) => {
+            WorldEvent::Wish(number) => self.wish(number),
+            WorldEvent::Worked(session) => self.worked(session),
+            WorldEvent::Checked { pull, can_fail } => self.checked(pull, can_fail),
+            WorldEvent::Rerun { pull } => self.rerun(pull),
+            WorldEvent::Reviewed { pull } => self.reviewed(pull),
+            WorldEvent::Mended { pull } => self.mended(pull),
+            WorldEvent::Landed { pull } => self.landed(pull),
+            WorldEvent::Answered(session) => {
                 self.theatre.shows(session, Reading::Working { doing: "what you said".into() });
                 self.theatre.busy.insert(session);
                 let worked = self.about(10 * MINUTE);
-                self.later(worked, Act::Worked(session));
+                self.later(worked, WorldEvent::Worked(session));
             }
         }
     }
@@ -289,19 +289,19 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::simulate::deed::What;
+    use crate::commands::simulate::deed::ActionKind;
     use crate::commands::simulate::{MORNING, config};
 
-    fn deeds(yaml: &str, seed: u64) -> Vec<Deed> {
+    fn deeds(yaml: &str, seed: u64) -> Vec<SimulatedAction> {
         played(&format!("projects: {{ app: {{ path: /tmp/app }} }}\n{yaml}"), seed)
     }
 
-    fn played(yaml: &str, seed: u64) -> Vec<Deed> {
+    fn played(yaml: &str, seed: u64) -> Vec<SimulatedAction> {
         let config = config(yaml);
-        play(Theatre::new(&config, MORNING), &config, seed, 12, 1).expect("there is a project")
+        play(Simulation::new(&config, MORNING), &config, seed, 12, 1).expect("there is a project")
     }
 
-    fn count(deeds: &[Deed], is: impl Fn(&What) -> bool) -> usize {
+    fn count(deeds: &[SimulatedAction], is: impl Fn(&ActionKind) -> bool) -> usize {
         deeds.iter().filter(|deed| is(&deed.what)).count()
     }
 
@@ -313,25 +313,27 @@ mod tests {
 
     #[test]
     fn what_is_configured_is_what_is_done() {
-        let merges = |what: &What| matches!(what, What::Merge {});
+        let merges = |what: &ActionKind| matches!(what, ActionKind::Merge {});
         assert_eq!(count(&deeds("", 1), merges), 0, "merging is off until somebody switches it on");
         let auto = deeds("reactions: { approved-and-green: { auto: true, action: merge } }", 1);
         assert!(count(&auto, merges) > 3, "{auto:#?}");
-        let told = |what: &What| matches!(what, What::Reaction { event, .. } if event == "ci-failed");
+        let told =
+            |what: &ActionKind| matches!(what, ActionKind::Reaction { event, .. } if event == "ci-failed");
         assert!((1..10).any(|seed| count(&deeds("", seed), told) > 0));
         assert!(
             (1..10)
                 .all(|seed| count(&deeds("reactions: { ci-failed: { action: record } }", seed), told) == 0)
         );
-        let waits = |what: &What| matches!(what, What::Wait { .. });
+        let waits = |what: &ActionKind| matches!(what, ActionKind::Wait { .. });
         assert!(count(&deeds("lifecycle: { maxParallelAgents: 1 }", 1), waits) > 0);
     }
 
     #[test]
     fn a_flake_wakes_nobody_and_a_real_failure_does() {
-        let all: Vec<Deed> = (1..20).flat_map(|seed| deeds("", seed)).collect();
-        let doubted = count(&all, |what| matches!(what, What::Doubt { event } if event == "ci-failed"));
-        let told = count(&all, |what| matches!(what, What::Reaction { event, .. } if event == "ci-failed"));
+        let all: Vec<SimulatedAction> = (1..20).flat_map(|seed| deeds("", seed)).collect();
+        let doubted = count(&all, |what| matches!(what, ActionKind::Doubt { event } if event == "ci-failed"));
+        let told =
+            count(&all, |what| matches!(what, ActionKind::Reaction { event, .. } if event == "ci-failed"));
         assert!(told > 0 && doubted > told, "{doubted} doubted, {told} told");
     }
 
@@ -340,11 +342,11 @@ mod tests {
         let yaml = "projects: { app: { path: /tmp/app, autoAssign: { labels: [docs, bug] } } }\n\
                     agents: [{ id: writer, tool: claude-code, config: { filters: { labels: [docs] } } }]\n\
                     reactions: { approved-and-green: { auto: true, action: merge } }";
-        let all: Vec<Deed> = (1..6).flat_map(|seed| played(yaml, seed)).collect();
+        let all: Vec<SimulatedAction> = (1..6).flat_map(|seed| played(yaml, seed)).collect();
         let begun = |words: &str| {
             count(
                 &all,
-                |what| matches!(what, What::Errand { order } if order.starts_with("begins the task") && order.contains(words)),
+                |what| matches!(what, ActionKind::Errand { order } if order.starts_with("begins the task") && order.contains(words)),
             )
         };
         assert!(begun("") > begun("writer") && begun("writer") > 0, "{all:#?}");
@@ -354,9 +356,12 @@ mod tests {
                    reactions: { approved-and-green: { auto: true, action: merge } }";
         let alone = played(one, 1);
         let begun =
-            count(&alone, |what| matches!(what, What::Errand { order } if order.starts_with("begins")));
+            count(&alone, |what| matches!(what, ActionKind::Errand { order } if order.starts_with("begins")));
         assert_eq!(begun, 12);
-        assert!(count(&alone, |what| matches!(what, What::Merge {})) > 3, "their agents work: {alone:#?}");
+        assert!(
+            count(&alone, |what| matches!(what, ActionKind::Merge {})) > 3,
+            "their agents work: {alone:#?}"
+        );
     }
 
     #[test]
@@ -366,7 +371,10 @@ mod tests {
         let all = played(yaml, 1);
         for project in ["app!", "web!"] {
             let of_it = all.iter().filter(|deed| deed.about.starts_with(project));
-            assert!(of_it.filter(|deed| deed.what == What::Merge {}).count() > 0, "{project}: {all:#?}");
+            assert!(
+                of_it.filter(|deed| deed.what == ActionKind::Merge {}).count() > 0,
+                "{project}: {all:#?}"
+            );
         }
     }
 }

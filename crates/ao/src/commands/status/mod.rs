@@ -11,7 +11,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
 use crate::error::CommandError;
-use crate::show::{Canvas, Fleet};
+use crate::show::{Canvas, FleetView};
 use crate::{show, ui};
 
 /// Show all sessions, those that need you first; or one in full
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             // Unparsed: programs ask for this often.
             (false, true) => Ok(ui::raw(&raw(&client, args.session.as_deref()).await?)?),
             (false, false) => {
-                let seen = Seen::look(&client, args.session.as_deref()).await?;
+                let seen = StatusView::look(&client, args.session.as_deref()).await?;
                 Ok(ui::text(seen.draw(Canvas::here()))?)
             }
         }
@@ -57,7 +57,7 @@ async fn raw(client: &Client, session: Option<&str>) -> Result<Bytes, ClientErro
 }
 
 /// The sessions to show.
-enum Seen {
+enum StatusView {
     All { sessions: Sessions, queues: BTreeMap<String, Queue>, stopped: Vec<Project> },
     One { session: Box<Session>, queue: Option<Queue>, outbox: Vec<Message> },
 }
@@ -65,13 +65,13 @@ enum Seen {
 /// Queue positions are requested one by one, and more than this are not read.
 const PLACES: usize = 40;
 
-impl Seen {
-    async fn look(client: &Client, session: Option<&str>) -> Result<Seen, ClientError> {
+impl StatusView {
+    async fn look(client: &Client, session: Option<&str>) -> Result<StatusView, ClientError> {
         if let Some(session) = session {
             let session = find_session(client, session).await?;
             let queue = place(client, &session).await;
             let outbox = outbox(client, &session).await;
-            return Ok(Seen::One { session: Box::new(session), queue, outbox });
+            return Ok(StatusView::One { session: Box::new(session), queue, outbox });
         }
         let sessions = client.sessions().await?;
         let mut queues = BTreeMap::new();
@@ -83,16 +83,16 @@ impl Seen {
         }
         let mut stopped = client.projects().await?.projects;
         stopped.retain(|project| project.auto_assign && project.stopped_by.is_some());
-        Ok(Seen::All { sessions, queues, stopped })
+        Ok(StatusView::All { sessions, queues, stopped })
     }
 
     fn draw(&self, canvas: Canvas) -> String {
         match self {
-            Seen::All { sessions, queues, stopped } => {
-                let fleet = Fleet { sessions: &sessions.sessions, pulls: &sessions.pulls, queues };
+            StatusView::All { sessions, queues, stopped } => {
+                let fleet = FleetView { sessions: &sessions.sessions, pulls: &sessions.pulls, queues };
                 show::fleet(fleet, canvas) + &stopped.iter().map(is_stopped).collect::<String>()
             }
-            Seen::One { session, queue, outbox } => show::card(session, queue.as_ref(), outbox, canvas),
+            StatusView::One { session, queue, outbox } => show::card(session, queue.as_ref(), outbox, canvas),
         }
     }
 }

@@ -9,11 +9,11 @@ use anstream::{AutoStream, ColorChoice};
 use ao_api::client::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Seen, raw};
+use super::{StatusView, raw};
 use crate::cli::context::Context;
-use crate::client::event_watch::News;
+use crate::client::event_watch::EventWatch;
 use crate::client::{event_watch, find_session};
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::show::Canvas;
 use crate::ui;
 
@@ -36,8 +36,8 @@ pub(super) async fn watch(client: &Client, session: Option<&str>, cx: &Context) 
         None => None,
     };
     let session = id.as_deref();
-    let mut news = News::open(client, session).await?;
-    let mut picture = Picture::default();
+    let mut news = EventWatch::open(client, session).await?;
+    let mut picture = StatusScreen::default();
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
     loop {
         if let Err(err) = look(client, session, cx, &mut picture).await? {
@@ -58,7 +58,7 @@ pub(super) async fn watch(client: &Client, session: Option<&str>, cx: &Context) 
             happened = happened => happened?,
             // Ctrl-C is the normal way to stop.
             _ = interrupt.recv() => return Ok(picture.finish()?),
-            _ = terminate.recv() => return Err(CommandError::new(Kind::Interrupted(15), "ended by a signal")),
+            _ = terminate.recv() => return Err(CommandError::new(FailureKind::Interrupted(15), "ended by a signal")),
         }
     }
 }
@@ -68,7 +68,7 @@ async fn look(
     client: &Client,
     session: Option<&str>,
     cx: &Context,
-    picture: &mut Picture,
+    picture: &mut StatusScreen,
 ) -> Result<Result<(), ao_api::client::ClientError>, CommandError> {
     if cx.json() {
         return Ok(match raw(client, session).await {
@@ -79,7 +79,7 @@ async fn look(
             Err(err) => Err(err),
         });
     }
-    Ok(match Seen::look(client, session).await {
+    Ok(match StatusView::look(client, session).await {
         Ok(seen) => {
             picture.show(seen)?;
             Ok(())
@@ -90,16 +90,16 @@ async fn look(
 
 /// The current picture, and where it is shown.
 #[derive(Default)]
-struct Picture {
-    shown: Option<Seen>,
+struct StatusScreen {
+    shown: Option<StatusView>,
     /// The alternate screen is in use.
     entered: bool,
     /// The last output to a file or a pipe.
     last: String,
 }
 
-impl Picture {
-    fn show(&mut self, seen: Seen) -> io::Result<()> {
+impl StatusScreen {
+    fn show(&mut self, seen: StatusView) -> io::Result<()> {
         self.shown = Some(seen);
         if ui::size().is_some() {
             return self.redraw();
@@ -164,7 +164,7 @@ impl Picture {
 }
 
 /// Restores the window on every way out.
-impl Drop for Picture {
+impl Drop for StatusScreen {
     fn drop(&mut self) {
         self.leave();
     }

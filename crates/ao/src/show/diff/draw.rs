@@ -7,10 +7,10 @@ use anstyle::{AnsiColor, Style};
 use ao_api::Thread;
 
 use super::inline::changed_words;
-use super::parse::{Change, FileDiff, Hunk, Line, LineKind};
+use super::parse::{DiffHunk, DiffLine, FileChange, FileDiff, LineKind};
 use super::visible::visible;
 use crate::show::pull::thread;
-use crate::show::{Canvas, Cell, Column, Table};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
 use crate::ui;
 
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -21,15 +21,15 @@ const NARROWEST: usize = 20;
 
 /// Settings for rendering a diff.
 #[derive(Debug, Clone, Copy)]
-pub struct Drawn<'a> {
+pub struct DiffOptions<'a> {
     /// Threads to show at their lines.
     pub threads: &'a [Thread],
     pub canvas: Canvas,
 }
 
 /// Renders a whole diff.
-pub fn draw(files: &[FileDiff<'_>], what: Drawn<'_>) -> String {
-    let mut page = Page { text: String::new(), what };
+pub fn draw(files: &[FileDiff<'_>], what: DiffOptions<'_>) -> String {
+    let mut page = DiffPage { text: String::new(), what };
     for (at, file) in files.iter().enumerate() {
         if at > 0 {
             page.text.push('\n');
@@ -47,18 +47,23 @@ pub fn stat(files: &[FileDiff<'_>], canvas: Canvas) -> String {
     const BAR: u64 = 30;
     let counts: Vec<(u64, u64)> = files.iter().map(FileDiff::counts).collect();
     let most = counts.iter().map(|(added, removed)| added + removed).max().unwrap_or(0).max(BAR);
-    let mut table = Table::new(&[Column::new(""), Column::new(""), Column::new(""), Column::new("")])
-        .without_heading()
-        .indented(1);
+    let mut table = TextTable::new(&[
+        TableColumn::new(""),
+        TableColumn::new(""),
+        TableColumn::new(""),
+        TableColumn::new(""),
+    ])
+    .without_heading()
+    .indented(1);
     for (file, (added, removed)) in files.iter().zip(&counts) {
         // Any change is visible, however much changed elsewhere.
         let bar = |count: u64, sign: &str| sign.repeat((count * BAR).div_ceil(most) as usize);
         let amount = if file.binary { "binary".to_owned() } else { (added + removed).to_string() };
         table.row([
-            Cell::new(title(file)),
-            Cell::new(amount),
-            Cell::styled(bar(*added, "+"), ADDED),
-            Cell::styled(bar(*removed, "-"), REMOVED),
+            TableCell::new(title(file)),
+            TableCell::new(amount),
+            TableCell::styled(bar(*added, "+"), ADDED),
+            TableCell::styled(bar(*removed, "-"), REMOVED),
         ]);
     }
     let total = |of: fn(&(u64, u64)) -> u64| counts.iter().map(of).sum::<u64>();
@@ -78,7 +83,7 @@ pub fn names(files: &[FileDiff<'_>]) -> String {
 /// Describes the path: from where to where, if it was moved.
 fn title(file: &FileDiff<'_>) -> String {
     match file.change {
-        Change::Renamed | Change::Copied => format!("{} → {}", safe(&file.old), safe(&file.new)),
+        FileChange::Renamed | FileChange::Copied => format!("{} → {}", safe(&file.old), safe(&file.new)),
         _ => safe(file.path()),
     }
 }
@@ -89,13 +94,13 @@ fn safe(line: &str) -> String {
     safe
 }
 
-struct Page<'a> {
+struct DiffPage<'a> {
     text: String,
-    what: Drawn<'a>,
+    what: DiffOptions<'a>,
 }
 
 /// The layout of one file's lines.
-struct Set {
+struct LineLayout {
     /// Width of a line number.
     digits: usize,
     /// Width of the text.
@@ -104,7 +109,7 @@ struct Set {
     mixed_ends: bool,
 }
 
-impl<'a> Page<'a> {
+impl<'a> DiffPage<'a> {
     fn file(&mut self, file: &FileDiff<'_>) {
         let (added, removed) = file.counts();
         let _ = write!(self.text, "{PATH}{}{PATH:#}", title(file));
@@ -127,19 +132,19 @@ impl<'a> Page<'a> {
         self.rest("Elsewhere in this file", &rest);
     }
 
-    fn set(&self, file: &FileDiff<'_>) -> Set {
+    fn set(&self, file: &FileDiff<'_>) -> LineLayout {
         let last = |range: (u32, u32)| range.0.saturating_add(range.1);
         let highest = file.hunks.iter().map(|hunk| last(hunk.old).max(last(hunk.new))).max().unwrap_or(0);
         let digits = highest.to_string().len().max(3);
         let gutter = 2 * digits + 5;
         let room = self.what.canvas.width.map_or(usize::MAX, |width| width.saturating_sub(gutter));
         let lines = || file.hunks.iter().flat_map(|hunk| &hunk.lines);
-        let ended = |line: &Line<'_>| line.text.ends_with('\r');
+        let ended = |line: &DiffLine<'_>| line.text.ends_with('\r');
         let mixed_ends = lines().any(ended) && lines().any(|line| !ended(line));
-        Set { digits, room: room.max(NARROWEST), mixed_ends }
+        LineLayout { digits, room: room.max(NARROWEST), mixed_ends }
     }
 
-    fn hunk(&mut self, file: &FileDiff<'_>, hunk: &Hunk<'_>, set: &Set, shown: &mut Vec<String>) {
+    fn hunk(&mut self, file: &FileDiff<'_>, hunk: &DiffHunk<'_>, set: &LineLayout, shown: &mut Vec<String>) {
         let faint = ui::FAINT;
         let ((old, olds), (new, news)) = (hunk.old, hunk.new);
         let section = match safe(hunk.section) {
@@ -162,7 +167,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn line(&mut self, line: &Line<'_>, changed: &[Range<usize>], set: &Set) {
+    fn line(&mut self, line: &DiffLine<'_>, changed: &[Range<usize>], set: &LineLayout) {
         let (sign, style) = match line.kind {
             LineKind::Context => (' ', Style::new()),
             LineKind::Added => ('+', ADDED),
@@ -235,11 +240,11 @@ impl<'a> Page<'a> {
 fn told(file: &FileDiff<'_>) -> Vec<String> {
     let mut told = Vec::new();
     match file.change {
-        Change::Added => told.push("new".to_owned()),
-        Change::Deleted => told.push("deleted".to_owned()),
-        Change::Renamed => told.push("renamed".to_owned()),
-        Change::Copied => told.push("copied".to_owned()),
-        Change::Modified => {}
+        FileChange::Added => told.push("new".to_owned()),
+        FileChange::Deleted => told.push("deleted".to_owned()),
+        FileChange::Renamed => told.push("renamed".to_owned()),
+        FileChange::Copied => told.push("copied".to_owned()),
+        FileChange::Modified => {}
     }
     match (file.old_mode, file.new_mode) {
         (Some(old), Some(new)) if old != new => told.push(mode_change(old, new)),
@@ -250,7 +255,7 @@ fn told(file: &FileDiff<'_>) -> Vec<String> {
     }
     if file.binary {
         told.push("binary".to_owned());
-    } else if file.hunks.is_empty() && matches!(file.change, Change::Added | Change::Deleted) {
+    } else if file.hunks.is_empty() && matches!(file.change, FileChange::Added | FileChange::Deleted) {
         told.push("empty".to_owned());
     }
     told

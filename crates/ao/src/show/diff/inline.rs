@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffTag, capture_diff_slices_deadline, get_diff_ratio};
 
-use super::parse::{Line, LineKind};
+use super::parse::{DiffLine, LineKind};
 
 /// Longer lines are generated, and their words are not compared.
 const LONGEST: usize = 2000;
@@ -16,7 +16,7 @@ const VERY_ALIKE: f32 = 0.7;
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Returns, for each line of a hunk, the byte ranges that differ from its counterpart.
-pub(super) fn changed_words(lines: &[Line<'_>]) -> Vec<Vec<Range<usize>>> {
+pub(super) fn changed_words(lines: &[DiffLine<'_>]) -> Vec<Vec<Range<usize>>> {
     let mut changed = vec![vec![]; lines.len()];
     let mut at = 0;
     while at < lines.len() {
@@ -37,9 +37,9 @@ pub(super) fn changed_words(lines: &[Line<'_>]) -> Vec<Vec<Range<usize>>> {
     changed
 }
 
-type Parts = Vec<Range<usize>>;
+type ChangedRanges = Vec<Range<usize>>;
 
-fn compare(old: &str, new: &str, alike: f32) -> Option<(Parts, Parts)> {
+fn compare(old: &str, new: &str, alike: f32) -> Option<(ChangedRanges, ChangedRanges)> {
     // A change of the line end is shown separately.
     let (old, new) = (old.trim_end_matches('\r'), new.trim_end_matches('\r'));
     if old.len() > LONGEST || new.len() > LONGEST || old == new {
@@ -104,7 +104,7 @@ mod tests {
 
     fn marked(old: &str, new: &str) -> Option<(String, String)> {
         let (of_old, of_new) = compare(old, new, ALIKE)?;
-        let mark = |text: &str, parts: Parts| {
+        let mark = |text: &str, parts: ChangedRanges| {
             let mut marked = text.to_owned();
             for part in parts.into_iter().rev() {
                 marked.insert(part.end, ']');

@@ -5,6 +5,6 @@ mod inline;
 mod parse;
 mod visible;
 
-pub use draw::{Drawn, draw, names, stat};
-pub use parse::{Change, DiffError, FileDiff, Hunk, Line, LineKind, parse};
+pub use draw::{DiffOptions, draw, names, stat};
+pub use parse::{DiffError, DiffHunk, DiffLine, FileChange, FileDiff, LineKind, parse};
 pub use visible::{safe_lines, steers, visible};

@@ -12,16 +12,16 @@ pub struct FileDiff<'a> {
     pub old: Cow<'a, str>,
     /// The path after; also set for a deleted file.
     pub new: Cow<'a, str>,
-    pub change: Change,
+    pub change: FileChange,
     /// As git writes them: `100644`.
     pub old_mode: Option<&'a str>,
     pub new_mode: Option<&'a str>,
     pub binary: bool,
-    pub hunks: Vec<Hunk<'a>>,
+    pub hunks: Vec<DiffHunk<'a>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     Modified,
     Added,
     Deleted,
@@ -31,16 +31,16 @@ pub enum Change {
 
 /// Changed lines of a file, with context.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hunk<'a> {
+pub struct DiffHunk<'a> {
     pub old: (u32, u32),
     pub new: (u32, u32),
     /// The enclosing function or heading, as far as git knows.
     pub section: &'a str,
-    pub lines: Vec<Line<'a>>,
+    pub lines: Vec<DiffLine<'a>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct DiffLine<'a> {
     pub kind: LineKind,
     /// The line numbers before and after, if it exists there.
     pub old: Option<u32>,
@@ -75,14 +75,14 @@ impl FileDiff<'_> {
 
     /// Returns the path that people know it by.
     pub fn path(&self) -> &str {
-        if self.change == Change::Deleted { &self.old } else { &self.new }
+        if self.change == FileChange::Deleted { &self.old } else { &self.new }
     }
 }
 
 /// Parses a diff. A truncated one (`cut`) may end in the middle of a hunk or a header.
 pub fn parse(text: &str, cut: bool) -> Result<Vec<FileDiff<'_>>, DiffError> {
     let mut lines =
-        Lines { rest: text.strip_suffix('\n').unwrap_or(text), number: 0, empty: text.is_empty() };
+        LineReader { rest: text.strip_suffix('\n').unwrap_or(text), number: 0, empty: text.is_empty() };
     let mut files = Vec::new();
     while let Some(line) = lines.next() {
         let names = line.strip_prefix("diff --git ").ok_or(lines.wrong("a file was to begin here"))?;
@@ -91,13 +91,13 @@ pub fn parse(text: &str, cut: bool) -> Result<Vec<FileDiff<'_>>, DiffError> {
     Ok(files)
 }
 
-struct Lines<'a> {
+struct LineReader<'a> {
     rest: &'a str,
     number: usize,
     empty: bool,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineReader<'a> {
     /// Not `str::lines`: that would take the `\r` off.
     fn peek(&self) -> Option<&'a str> {
         (!self.empty).then(|| self.rest.split_once('\n').map_or(self.rest, |(line, _)| line))
@@ -118,11 +118,11 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn file<'a>(names: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<FileDiff<'a>, DiffError> {
+fn file<'a>(names: &'a str, lines: &mut LineReader<'a>, cut: bool) -> Result<FileDiff<'a>, DiffError> {
     let mut file = FileDiff {
         old: "".into(),
         new: "".into(),
-        change: Change::Modified,
+        change: FileChange::Modified,
         old_mode: None,
         new_mode: None,
         binary: false,
@@ -146,13 +146,13 @@ fn file<'a>(names: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<FileDiff
         } else if let Some(mode) = line.strip_prefix("new mode ") {
             file.new_mode = Some(mode);
         } else if let Some(mode) = line.strip_prefix("new file mode ") {
-            (file.change, file.new_mode) = (Change::Added, Some(mode));
+            (file.change, file.new_mode) = (FileChange::Added, Some(mode));
         } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
-            (file.change, file.old_mode) = (Change::Deleted, Some(mode));
+            (file.change, file.old_mode) = (FileChange::Deleted, Some(mode));
         } else if let Some(from) = line.strip_prefix("rename from ") {
-            (file.change, old) = (Change::Renamed, Some(path(from)?));
+            (file.change, old) = (FileChange::Renamed, Some(path(from)?));
         } else if let Some(from) = line.strip_prefix("copy from ") {
-            (file.change, old) = (Change::Copied, Some(path(from)?));
+            (file.change, old) = (FileChange::Copied, Some(path(from)?));
         } else if let Some(to) = line.strip_prefix("rename to ").or(line.strip_prefix("copy to ")) {
             new = Some(path(to)?);
         } else if let Some(from) = line.strip_prefix("--- ") {
@@ -260,9 +260,9 @@ fn unquoted(path: &str) -> Option<Cow<'_, str>> {
     Some(String::from_utf8_lossy(&bytes).into_owned().into())
 }
 
-fn hunk<'a>(head: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<Hunk<'a>, DiffError> {
+fn hunk<'a>(head: &'a str, lines: &mut LineReader<'a>, cut: bool) -> Result<DiffHunk<'a>, DiffError> {
     let (old, new, section) = hunk_head(head).ok_or(lines.wrong("it is no head of a hunk"))?;
-    let mut hunk = Hunk { old, new, section, lines: vec![] };
+    let mut hunk = DiffHunk { old, new, section, lines: vec![] };
     let (mut old_left, mut new_left) = (old.1, new.1);
     let (mut old_number, mut new_number) = (old.0, new.0);
     loop {
@@ -291,7 +291,7 @@ fn hunk<'a>(head: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<Hunk<'a>,
         if (in_old && old_left == 0) || (in_new && new_left == 0) {
             return Err(lines.wrong("the hunk has more lines than its head says"));
         }
-        hunk.lines.push(Line {
+        hunk.lines.push(DiffLine {
             kind,
             old: in_old.then_some(old_number),
             new: in_new.then_some(new_number),
@@ -309,10 +309,10 @@ fn hunk<'a>(head: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<Hunk<'a>,
     }
 }
 
-type Range = (u32, u32);
+type HunkRange = (u32, u32);
 
 /// Parses `@@ -1,3 +1,4 @@ fn main() {`.
-fn hunk_head(head: &str) -> Option<(Range, Range, &str)> {
+fn hunk_head(head: &str) -> Option<(HunkRange, HunkRange, &str)> {
     let (ranges, section) = head.strip_prefix("@@ ")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(' ')?;
     let range = |text: &str| {

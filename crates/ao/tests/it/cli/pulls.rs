@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use ao::show::{self, Parts};
+use ao::show::{self, PullParts};
 use ao_api::{Commented, MergeDone, Problem, Pulls, Reviewed};
 use insta::assert_snapshot;
 use serde_json::{Value, json as value};
@@ -35,7 +35,7 @@ fn pull_requests_are_listed_one_a_line() {
 
 #[test]
 fn a_pull_request_is_shown_with_everything() {
-    assert_snapshot!(plain(&show::pull(&pull(7), Parts::default(), canvas(90))), @"
+    assert_snapshot!(plain(&show::pull(&pull(7), PullParts::default(), canvas(90))), @"
     my-app!7 Remember the user
       open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e
       session app-1
@@ -74,7 +74,7 @@ fn a_pull_request_is_shown_with_everything() {
           Then it is new.
       1 resolved thread; `--all` shows them
     ");
-    let parts = Parts { all: true, only_comments: true };
+    let parts = PullParts { all: true, only_comments: true };
     assert_snapshot!(plain(&show::pull(&pull(7), parts, canvas(60))), @"
     my-app!7 Remember the user
       open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e
@@ -108,11 +108,11 @@ fn a_pull_request_is_shown_with_everything() {
 fn a_pull_request_that_can_be_merged_says_so() {
     let mut clean = pull(7);
     clean.blockers.clear();
-    let shown = plain(&show::pull(&clean, Parts::default(), canvas(90)));
+    let shown = plain(&show::pull(&clean, PullParts::default(), canvas(90)));
     assert!(shown.contains("nothing stands in the way of a merge"), "{shown}");
     clean.pull.state = "merged".into();
     (clean.merged_as, clean.merged_by) = (Some("feedfacecafe".into()), Some("anna".into()));
-    let shown = plain(&show::pull(&clean, Parts::default(), canvas(90)));
+    let shown = plain(&show::pull(&clean, PullParts::default(), canvas(90)));
     assert!(shown.contains("merged as feedface by anna") && !shown.contains("stands in the way"), "{shown}");
 }
 
@@ -313,7 +313,7 @@ fn what_was_said_is_said_otherwise_and_marked_as_such() {
     let mut edited = pull(7);
     edited.threads[0].comments[0].edited_at = Some(edited.pull.updated_at);
     edited.reviews[1].edited_at = Some(edited.pull.updated_at);
-    let shown = plain(&show::pull(&edited, Parts::default(), canvas(90)));
+    let shown = plain(&show::pull(&edited, PullParts::default(), canvas(90)));
     assert!(shown.contains("c1 anna (member), 20m ago, edited 10m ago\n"), "{shown}");
     assert!(shown.contains("r2 changes requested anna (member), 20m ago, edited 10m ago\n"), "{shown}");
     daemon.on("PATCH /api/pulls/7/comments/c1?project=p", json(&edited));

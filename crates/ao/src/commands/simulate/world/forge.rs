@@ -4,9 +4,9 @@ use ao_core::pull::{PullFacts, PullInput};
 use ao_core::{Input, PullId, SessionId};
 use serde_json::json;
 
-use super::{Act, MINUTE, Proposal, World};
+use super::{MINUTE, SimulatedPull, SimulatedWorld, WorldEvent};
 
-impl World {
+impl SimulatedWorld {
     pub(super) fn propose(&mut self, session: SessionId, branch: &str) {
         let number = self.pulls.len() as u64 + 1;
         let Some(session_of) = self.theatre.state.sessions.get(&session) else { return };
@@ -24,13 +24,13 @@ impl World {
         let flaky = self.chance(15);
         self.pulls.insert(
             number,
-            Proposal { project: project.clone(), facts, session, flaky, commits: 1, reviewed: 0 },
+            SimulatedPull { project: project.clone(), facts, session, flaky, commits: 1, reviewed: 0 },
         );
         self.seen(number);
         let pull = PullId { project, number };
         self.theatre.take(Input::Pull { pull, input: PullInput::Claim { session } });
         let run = self.about(5 * MINUTE);
-        self.later(run, Act::Checked { pull: number, can_fail: true });
+        self.later(run, WorldEvent::Checked { pull: number, can_fail: true });
     }
 
     /// Reports the state of a pull request to the core.
@@ -61,7 +61,7 @@ impl World {
         self.seen(number);
         if passed {
             let read = self.about(30 * MINUTE);
-            self.later(read, Act::Reviewed { pull: number });
+            self.later(read, WorldEvent::Reviewed { pull: number });
         }
     }
 
@@ -114,7 +114,7 @@ impl World {
         let run = self.about(5 * MINUTE);
         self.seen(number);
         let can_fail = self.chance(25);
-        self.later(run, Act::Checked { pull: number, can_fail });
+        self.later(run, WorldEvent::Checked { pull: number, can_fail });
     }
 
     /// Merges it into the base, which makes some of the others conflict.

@@ -4,15 +4,15 @@ use super::PowerError;
 use super::keeper::Bus;
 
 #[derive(Debug)]
-pub(super) enum Inhibitor {}
+pub(super) enum NoInhibitor {}
 
-impl Inhibitor {
+impl NoInhibitor {
     pub(super) async fn lost(&mut self) {
         match *self {}
     }
 }
 
-pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<Inhibitor, PowerError> {
+pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<NoInhibitor, PowerError> {
     let why = "it knows no way to ask this system".to_owned();
     Err(PowerError { what: "this build of ao is of no help", why, for_good: true })
 }
