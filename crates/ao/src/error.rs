@@ -71,29 +71,25 @@ pub enum FailureKind {
 /// Every kind with its exit code, for scripts. clap also exits with 2, for an invalid command line.
 pub const EXIT_CODES: &[(FailureKind, u8, &str)] = &[
     (FailureKind::Quiet, 0, "it was done"),
-    (FailureKind::User, 1, "what was asked for cannot be done, or one of several things failed"),
-    (FailureKind::Config, 2, "a setting or the command line is wrong"),
-    (FailureKind::Environment, 3, "the machine is in the way: disk, permissions, a broken connection"),
-    (FailureKind::Bug, 4, "a defect of ao"),
-    (
-        FailureKind::Unknown,
-        5,
-        "there is nothing of that name: session, project, issue, pull request or check",
-    ),
+    (FailureKind::User, 1, "the request cannot be carried out, or one of several failed"),
+    (FailureKind::Config, 2, "a setting or the command line is invalid"),
+    (FailureKind::Environment, 3, "the machine is at fault: disk, permissions, a broken connection"),
+    (FailureKind::Bug, 4, "a bug in ao"),
+    (FailureKind::Unknown, 5, "there is no such session, project, issue, pull request or check"),
     (FailureKind::NoDaemon, 6, "no daemon runs"),
-    (FailureKind::NotAccepted, 7, "the agent did not take a message"),
-    (FailureKind::TimedOut, 8, "what was waited for did not come in time"),
-    (FailureKind::NoRepository, 10, "the folder is in no git repository"),
+    (FailureKind::NotAccepted, 7, "the agent did not accept a message"),
+    (FailureKind::TimedOut, 8, "a time limit was exceeded"),
+    (FailureKind::NoRepository, 10, "the folder is not in a git repository"),
     (FailureKind::UnbornRepository, 11, "the repository has no commit yet"),
     (FailureKind::BareRepository, 12, "the repository has no work tree"),
-    (FailureKind::MissingProgram, 13, "a program that is needed is not installed"),
-    (FailureKind::PortInUse, 14, "somebody else listens on the port"),
-    (FailureKind::OtherVersion, 15, "the daemon that runs is of another version"),
+    (FailureKind::MissingProgram, 13, "a required program is not installed"),
+    (FailureKind::PortInUse, 14, "the port is in use"),
+    (FailureKind::OtherVersion, 15, "the running daemon is another version"),
     (FailureKind::UnknownKey, 16, "there is no such key in the configuration"),
-    (FailureKind::Forbidden, 17, "the daemon forbids it to this caller"),
+    (FailureKind::Forbidden, 17, "the daemon refuses this caller"),
     (FailureKind::ChecksFailed, 18, "a check has failed"),
-    (FailureKind::ChecksPending, 19, "checks are not over yet"),
-    (FailureKind::NotMerged, 20, "the pull request was not merged: something stands in the way"),
+    (FailureKind::ChecksPending, 19, "checks are still pending"),
+    (FailureKind::NotMerged, 20, "the pull request may not be merged"),
 ];
 
 impl FailureKind {
@@ -183,10 +179,7 @@ impl fmt::Display for CommandError {
             write!(f, "\n{title}hint:{title:#} {hint}")?;
         }
         if self.kind == FailureKind::Bug {
-            write!(
-                f,
-                "\n{title}hint:{title:#} this is a defect of ao; please report it with the lines above"
-            )?;
+            write!(f, "\n{title}hint:{title:#} this is a bug in ao; please report it with the lines above")?;
         }
         Ok(())
     }
@@ -199,11 +192,11 @@ fn damaged(log: Utf8PathBuf, err: StoreError) -> CommandError {
         Some(backup) => {
             let aside = log.with_extension("damaged");
             error.hint(format!(
-                "the last backup without faults is `{backup}`; to go back to it: ao stop; mkdir {aside} && mv {log}* \
+                "the last intact backup is `{backup}`; to restore it: ao stop; mkdir {aside} && mv {log}* \
                  {aside} && cp {backup} {log} && ao start"
             ))
         }
-        None => error.hint("`ao events backup --help` says how to restore a backup"),
+        None => error.hint("`ao events backup --help` describes how to restore a backup"),
     }
     .hint("`ao events check` names what is damaged, and `ao events export` saves what can be read")
 }
@@ -212,11 +205,11 @@ impl From<StoreError> for CommandError {
     fn from(err: StoreError) -> CommandError {
         let hint = match &err {
             StoreError::Pruned { .. } => {
-                Some("leave out `--from` to begin with the first event that is kept")
+                Some("leave out `--from` to start with the first event that is kept")
             }
-            StoreError::Locked { .. } => Some("`ao events` commands can be used beside a running ao"),
+            StoreError::Locked { .. } => Some("`ao events` commands work while ao runs"),
             StoreError::Foreign { .. } => {
-                Some("name another directory with `--data-dir` or AO_DATA_DIR; this one is left as it is")
+                Some("choose another directory with `--data-dir` or AO_DATA_DIR; this one was not changed")
             }
             StoreError::Damaged { path, .. } => return damaged(path.into(), err),
             StoreError::Moved { .. }
@@ -241,12 +234,12 @@ impl From<ClientError> for CommandError {
                 let hint = if err.is_absence() {
                     "start it with `ao start`"
                 } else {
-                    "`ao doctor` looks for what is wrong"
+                    "`ao doctor` checks for problems"
                 };
                 CommandError::new(FailureKind::NoDaemon, err).hint(hint)
             }
             ClientError::Unexpected(_) => CommandError::new(FailureKind::OtherVersion, err)
-                .hint("`ao start` replaces a daemon of another version; agents go on meanwhile"),
+                .hint("`ao start` replaces a daemon of another version; agents keep running meanwhile"),
             ClientError::Hung { pid, waited, .. } => hung(pid, waited, &err),
             ClientError::Broken(_) => CommandError::environment(err),
             ClientError::BadRequest { .. } => CommandError::new(FailureKind::User, err),
@@ -258,11 +251,11 @@ impl From<ClientError> for CommandError {
 fn hung(pid: Option<u32>, waited: Duration, err: &ClientError) -> CommandError {
     let Some(pid) = pid else {
         return CommandError::new(FailureKind::TimedOut, err.to_string())
-            .hint("`ao doctor` looks for what is wrong");
+            .hint("`ao doctor` checks for problems");
     };
     let waited = waited.as_secs();
     let (doing, first) = match daemon_process::state_of(pid) {
-        Some('T' | 't') => ("is suspended", Some(format!("`kill -CONT {pid}` lets it go on"))),
+        Some('T' | 't') => ("is suspended", Some(format!("`kill -CONT {pid}` resumes it"))),
         Some('D') => ("waits for the disk", None),
         _ => ("is running", None),
     };
@@ -270,7 +263,7 @@ fn hung(pid: Option<u32>, waited: Duration, err: &ClientError) -> CommandError {
     let error = CommandError::new(FailureKind::TimedOut, what);
     let error = first.into_iter().fold(error, CommandError::hint);
     error.hint(format!(
-        "`kill -9 {pid}` ends it: agents go on, nothing is lost, and `ao start` starts it again"
+        "`kill -9 {pid}` ends it: agents keep running, nothing is lost, and `ao start` starts it again"
     ))
 }
 
@@ -351,13 +344,12 @@ impl From<ao_config::ConfigError> for CommandError {
 impl From<RepositoryError> for CommandError {
     fn from(err: RepositoryError) -> CommandError {
         let (kind, hint) = match &err {
-            RepositoryError::NoFolder(_) => (
-                FailureKind::NoRepository,
-                "name a folder that exists, or the address of a repository".to_owned(),
-            ),
+            RepositoryError::NoFolder(_) => {
+                (FailureKind::NoRepository, "name an existing folder, or the URL of a repository".to_owned())
+            }
             RepositoryError::None(_) => (
                 FailureKind::NoRepository,
-                "go to a repository; or make one of this folder: \
+                "run this in a repository, or make this folder one: \
                  `git init && git add . && git commit -m 'First commit'`"
                     .to_owned(),
             ),
@@ -367,7 +359,7 @@ impl From<RepositoryError> for CommandError {
             ),
             RepositoryError::Unborn(_) => (
                 FailureKind::UnbornRepository,
-                "make the first one: `git commit --allow-empty -m 'First commit'`".to_owned(),
+                "create the first one: `git commit --allow-empty -m 'First commit'`".to_owned(),
             ),
             RepositoryError::NotYours(path) => (
                 FailureKind::Environment,
@@ -375,7 +367,7 @@ impl From<RepositoryError> for CommandError {
             ),
             RepositoryError::NoGit => (FailureKind::MissingProgram, "install git 2.36 or newer".to_owned()),
             RepositoryError::Failed { .. } | RepositoryError::NotAsked { .. } => {
-                (FailureKind::Environment, "`ao doctor` looks for what is wrong".to_owned())
+                (FailureKind::Environment, "`ao doctor` checks for problems".to_owned())
             }
         };
         CommandError::new(kind, err).hint(hint)
@@ -386,18 +378,17 @@ impl From<CloneError> for CommandError {
     fn from(err: CloneError) -> CommandError {
         let (kind, hint) = match &err {
             CloneError::Occupied { .. } => {
-                (FailureKind::User, "go to another folder, or move that one away; nothing in it was touched")
+                (FailureKind::User, "use another folder, or move that one away; nothing in it was changed")
             }
-            CloneError::Refused { .. } => (
-                FailureKind::User,
-                "look at the address; `git ls-remote <address>` shows whether git may read it",
-            ),
+            CloneError::Refused { .. } => {
+                (FailureKind::User, "check the URL; `git ls-remote <url>` shows whether git can read it")
+            }
             CloneError::Unusable { err, .. } if matches!(**err, RepositoryError::Unborn(_)) => {
                 (FailureKind::UnbornRepository, "push a first commit to it; nothing was left here")
             }
-            CloneError::Unusable { .. } => (FailureKind::Environment, "`ao doctor` looks for what is wrong"),
+            CloneError::Unusable { .. } => (FailureKind::Environment, "`ao doctor` checks for problems"),
             CloneError::NoGit => (FailureKind::MissingProgram, "install git 2.36 or newer"),
-            CloneError::Folder { .. } => (FailureKind::Environment, "go to a folder that you can write to"),
+            CloneError::Folder { .. } => (FailureKind::Environment, "use a folder that you can write to"),
             &CloneError::Interrupted(signal) => {
                 return CommandError::new(FailureKind::Interrupted(signal), err);
             }
@@ -410,7 +401,7 @@ impl From<HasSecret> for CommandError {
     fn from(err: HasSecret) -> CommandError {
         CommandError::new(FailureKind::User, err)
             .hint("leave it out: git asks for it, or takes it from its credential helper (`gh auth setup-git`) or ssh")
-            .hint("whoever lists the processes of this machine could have read it; better make a new one")
+            .hint("other users could have read it in the list of processes; replace it by a new one")
     }
 }
 

@@ -20,7 +20,7 @@ pub enum ProgramError {
         #[source]
         err: io::Error,
     },
-    #[error("`{program}` was not done after {} s, and was ended", .after.as_secs())]
+    #[error("`{program}` did not finish in {} s and was killed", .after.as_secs())]
     TooSlow { program: String, after: Duration },
 }
 

@@ -31,13 +31,13 @@ pub struct Repository {
 
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
-    #[error("`{0}` is not there")]
+    #[error("`{0}` does not exist")]
     NoFolder(Utf8PathBuf),
     #[error("`{0}` is not in a git repository")]
     None(Utf8PathBuf),
     #[error("`{0}` is a bare repository, which has no files to work on")]
     Bare(Utf8PathBuf),
-    #[error("the repository `{0}` has no commit yet, and so there is nothing to start from")]
+    #[error("the repository `{0}` has no commit yet, so there is nothing to start from")]
     Unborn(Utf8PathBuf),
     #[error("git refuses to read `{0}`, because it belongs to another user")]
     NotYours(Utf8PathBuf),
@@ -126,7 +126,7 @@ async fn main_checkout(folder: &Utf8Path, common: Utf8PathBuf) -> Result<Utf8Pat
         Some(path) if path != common => Ok(path.into()),
         _ => Err(RepositoryError::Failed {
             folder: folder.to_owned(),
-            said: format!("it does not know where the main checkout of `{common}` is; go there yourself"),
+            said: format!("the main checkout of `{common}` is unknown; run this there"),
         }),
     }
 }

@@ -85,10 +85,9 @@ pub(crate) fn own_token() -> Result<Option<String>, CommandError> {
     match (set("AO_ATTEMPT"), set("AO_TOKEN")) {
         (Some(attempt), Some(token)) => Ok(Some(format!("{session}/{attempt}/{token}"))),
         _ => {
-            let what =
-                "this runs for an agent's session (AO_SESSION is set), but without the token of its agent";
+            let what = "AO_SESSION is set, but the token of its agent is missing";
             Err(CommandError::new(FailureKind::Forbidden, what).hint(
-                "AO_TOKEN and AO_ATTEMPT must come along with AO_SESSION; run it in a shell of your own to act as yourself",
+                "AO_TOKEN and AO_ATTEMPT must be set together with AO_SESSION; run it in your own shell to act as yourself",
             ))
         }
     }
@@ -106,7 +105,7 @@ pub(crate) fn outside_of_agents(what: &str) -> Result<(), CommandError> {
     }
     let why =
         format!("{what} from within an agent's session (AO_SESSION is set): it would end with its agent");
-    Err(CommandError::new(FailureKind::Forbidden, why).hint("run it in a shell of your own"))
+    Err(CommandError::new(FailureKind::Forbidden, why).hint("run it in your own shell"))
 }
 
 fn set(name: &str) -> Option<String> {

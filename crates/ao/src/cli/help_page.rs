@@ -9,32 +9,32 @@ use crate::ui;
 
 /// Every visible command, in its group.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Begin", &["init", "start", "stop", "dashboard", "service", "demo"]),
+    ("Get started", &["init", "start", "stop", "dashboard", "service", "demo"]),
     ("Sessions", &["new", "spawn", "batch-spawn", "list", "status", "session", "pause", "resume", "retry"]),
-    ("Talk", &["send", "answer", "attach", "wait"]),
+    ("Messages", &["send", "answer", "attach", "wait"]),
     (
         "Changes",
         &["issue", "pr", "approve", "check", "policy", "queue", "conflicts", "review", "review-check"],
     ),
-    ("Look", &["explain", "why", "plan", "advise", "budget", "logs", "events", "open"]),
+    ("Inspect", &["explain", "why", "plan", "advise", "budget", "logs", "events", "open"]),
     (
         "Projects and configuration",
         &["add-project", "remove-project", "trust-project", "config", "config-help", "plugin"],
     ),
     ("Reactions", &["reactions", "emit", "simulate", "hooks", "notify"]),
-    ("Care", &["doctor", "verify"]),
+    ("Maintenance", &["doctor", "verify"]),
     ("For programs", &["api", "completion", "man"]),
 ];
 
 const EXAMPLES: &str = "Examples:
-  ao start                     in a repository: starts the daemon and takes the project into care
-  ao spawn 42                  an agent for issue 42
-  ao status                    all sessions, those that need you first
-  ao send issue-42 \"…\"         tells an agent something, and waits until it has taken it
-  ao attach issue-42           its terminal
-  ao help COMMAND              more on a command, with examples
+  ao start                     in a repository: start the daemon and register the project
+  ao spawn 42                  start an agent for issue 42
+  ao status                    show all sessions, those that need you first
+  ao send issue-42 \"…\"         send an agent a message, and wait until it is accepted
+  ao attach issue-42           attach to its terminal
+  ao help COMMAND              show help on a command, with examples
 
-A session is named by its name, its id, or any beginning of either that only it has.";
+Name a session by its name, its id, or a unique prefix of either.";
 
 /// Sets the first page of help.
 pub(crate) fn in_groups(command: Command) -> Command {
@@ -62,7 +62,7 @@ fn exit_codes() -> String {
     for (_, code, meaning) in EXIT_CODES {
         let _ = write!(table, "\n  {code:>3}  {meaning}");
     }
-    table + "\n  128 and more: a signal ended it, as shells count"
+    table + "\n  128 and more: ended by a signal, as in shells"
 }
 
 #[cfg(test)]

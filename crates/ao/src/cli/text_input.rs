@@ -36,10 +36,10 @@ pub(crate) fn text_or_stdin(text: &str) -> Result<String, CommandError> {
 }
 
 /// Like [`text_or_stdin`], but refuses an empty text.
-pub(crate) fn something(text: &str) -> Result<String, CommandError> {
+pub(crate) fn require_text(text: &str) -> Result<String, CommandError> {
     let text = text_or_stdin(text)?;
     match text.trim().is_empty() {
-        true => Err(CommandError::new(FailureKind::User, "the text is empty, so nothing was said")),
+        true => Err(CommandError::new(FailureKind::User, "the text is empty, so nothing was sent")),
         false => Ok(text),
     }
 }
@@ -89,7 +89,7 @@ impl TitledText {
         let form = TitledText::parse(&text).ok_or_else(|| {
             CommandError::new(
                 FailureKind::User,
-                "the first line is empty and was to be the title; nothing was changed",
+                "the first line must be the title, but it is empty; nothing was changed",
             )
         })?;
         let same = TitledText::parse(&self.to_text()).as_ref() == Some(&form);
@@ -98,7 +98,7 @@ impl TitledText {
 }
 
 /// Asks a yes-or-no question; anything but a clear yes is a no.
-pub(crate) fn says_yes(question: &str) -> Result<bool, CommandError> {
+pub(crate) fn confirm(question: &str) -> Result<bool, CommandError> {
     let failed = |err| CommandError::environment(format!("the answer cannot be read: {err}"));
     let mut err = anstream::stderr();
     write!(err, "{question} [y/N] ").and_then(|()| err.flush()).map_err(failed)?;
@@ -108,7 +108,7 @@ pub(crate) fn says_yes(question: &str) -> Result<bool, CommandError> {
 }
 
 /// Returns true if stdin and stdout are terminals.
-pub(crate) fn somebody_is_here() -> bool {
+pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
@@ -127,7 +127,9 @@ fn edit(text: &str) -> Result<String, CommandError> {
         .map_err(failed)?;
     if !status.success() {
         let error = format!("the editor `{editor}` failed ({status}), so nothing was changed");
-        return Err(CommandError::new(FailureKind::User, error).hint("VISUAL or EDITOR name another one"));
+        return Err(
+            CommandError::new(FailureKind::User, error).hint("set VISUAL or EDITOR to use another editor")
+        );
     }
     std::fs::read_to_string(file.path()).map_err(failed)
 }

@@ -127,9 +127,9 @@ async fn after(client: &Client, before: u32) -> Result<Daemon, CommandError> {
             Err(err) if Instant::now() >= until => return Err(err.into()),
             Ok(_) if Instant::now() >= until => {
                 let what =
-                    format!("the service was restarted, and no daemon answers after {} s", GOES.as_secs());
+                    format!("the service was restarted, but no daemon answers after {} s", GOES.as_secs());
                 return Err(CommandError::new(FailureKind::TimedOut, what)
-                    .hint("`ao service status` and `journalctl --user -u ao` tell more"));
+                    .hint("`ao service status` and `journalctl --user -u ao` show more"));
             }
             _ => sleep(Duration::from_millis(50)).await,
         }
@@ -137,11 +137,8 @@ async fn after(client: &Client, before: u32) -> Result<Daemon, CommandError> {
     if daemon.build == build() {
         return Ok(daemon);
     }
-    Err(CommandError::new(
-        FailureKind::OtherVersion,
-        "the daemon is a service, which runs another ao than this one",
-    )
-    .hint("`ao service install` makes it run this one; `ao service uninstall` ends it"))
+    Err(CommandError::new(FailureKind::OtherVersion, "the daemon is a service that runs another build of ao")
+        .hint("`ao service install` switches it to this build; `ao service uninstall` removes it"))
 }
 
 /// Returns the port that a daemon listens on.
@@ -184,10 +181,10 @@ fn unanswered(holder: LockHolder, data_dir: &Utf8Path) -> CommandError {
     let waited = SETTLES.as_secs();
     CommandError::new(
         FailureKind::TimedOut,
-        format!("{who} holds `{data_dir}` and has not listened at its socket for {waited} s"),
+        format!("{who} holds `{data_dir}` but has not listened at its socket for {waited} s"),
     )
     .hint(format!("its log is `{}`", log_file(data_dir)))
-    .hint(format!("end {end} and run `ao start` again; agents go on meanwhile"))
+    .hint(format!("end {end} and run `ao start` again; agents keep running meanwhile"))
 }
 
 /// Stops the daemon and waits for its exit. Its agents keep running. Returns its response.
@@ -206,9 +203,9 @@ pub(crate) fn still_there(pid: u32) -> Result<(), CommandError> {
     if !is_alive(pid) {
         return Ok(());
     }
-    let what = format!("the daemon (pid {pid}) was told to stop and has not after {} s", GOES.as_secs());
+    let what = format!("the daemon (pid {pid}) has not stopped after {} s", GOES.as_secs());
     Err(CommandError::new(FailureKind::TimedOut, what)
-        .hint(format!("look at its log, or end it with `kill {pid}`; agents go on")))
+        .hint(format!("look at its log, or end it with `kill {pid}`; agents keep running")))
 }
 
 /// Returns true for a process that exists and is no zombie.
@@ -237,15 +234,15 @@ pub(crate) fn build() -> String {
 
 pub(crate) fn make_data_dir(data_dir: &Utf8Path) -> Result<(), CommandError> {
     DirBuilder::new().recursive(true).mode(0o700).create(data_dir.join("logs")).map_err(|err| {
-        CommandError::environment(format!("the folder `{data_dir}` cannot be made: {err}"))
-            .hint("name another one with `--data-dir` or AO_DATA_DIR")
+        CommandError::environment(format!("the folder `{data_dir}` cannot be created: {err}"))
+            .hint("choose another one with `--data-dir` or AO_DATA_DIR")
     })
 }
 
 /// Waits until no other process is starting a daemon.
 async fn turn(data_dir: &Utf8Path) -> Result<File, CommandError> {
     let path = data_dir.join("start.lock");
-    let failed = |err| CommandError::environment(format!("no lock in `{data_dir}`: {err}"));
+    let failed = |err| CommandError::environment(format!("cannot lock `{data_dir}`: {err}"));
     let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
     let file = file.map_err(failed)?;
     let until = Instant::now() + OTHERS;
@@ -254,9 +251,9 @@ async fn turn(data_dir: &Utf8Path) -> Result<File, CommandError> {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(Duration::from_millis(20)).await,
             Err(TryLockError::WouldBlock) => {
-                let what = format!("another `ao start` has been at work for {} s", OTHERS.as_secs());
+                let what = format!("another `ao start` has been running for {} s", OTHERS.as_secs());
                 return Err(CommandError::new(FailureKind::TimedOut, what)
-                    .hint(format!("`fuser {path}` tells which process that is; end it and try again")));
+                    .hint(format!("`fuser {path}` shows its process; end it and try again")));
             }
             Err(TryLockError::Error(err)) => return Err(failed(err)),
         }
@@ -302,7 +299,7 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
         }
         None => {
             let status = child.wait().map(|status| status.to_string()).unwrap_or_default();
-            Err(CommandError::environment(format!("the daemon ended at once: {status}"))
+            Err(CommandError::environment(format!("the daemon exited at once: {status}"))
                 .hint(format!("its log is `{log}`")))
         }
     }
@@ -323,7 +320,7 @@ fn first_word(child: &mut Child, limit: Duration) -> Result<Option<StartReport>,
         Err(_) => {
             let _ = child.kill();
             let _ = child.wait();
-            let what = format!("the daemon was not ready after {} s, and was ended", limit.as_secs());
+            let what = format!("the daemon was not ready after {} s and was stopped", limit.as_secs());
             Err(CommandError::new(FailureKind::TimedOut, what))
         }
     }

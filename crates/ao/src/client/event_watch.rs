@@ -112,7 +112,7 @@ pub(crate) async fn again(
 
 /// Returns the error for a feed that ended, though it never should.
 pub(crate) fn ended() -> ClientError {
-    ClientError::Broken("the daemon has ended the stream of events".into())
+    ClientError::Broken("the daemon has closed the event feed".into())
 }
 
 /// Returns true if the daemon may only be away for a moment.

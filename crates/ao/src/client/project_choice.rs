@@ -119,7 +119,7 @@ impl CurrentProject {
 /// Lists the projects, and how to choose one.
 fn no_project_here(projects: &[Project]) -> CommandError {
     let here = std::env::current_dir().unwrap_or_default();
-    let what = format!("`{}` is not inside a project, so say which one you mean", here.display());
+    let what = format!("`{}` is not inside a project, so name one", here.display());
     let list: Vec<String> =
         projects.iter().map(|project| format!("`{}` ({})", project.id, project.path)).collect();
     let error = CommandError::new(FailureKind::User, what)

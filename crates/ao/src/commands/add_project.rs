@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
 use crate::cli::context::Context;
-use crate::config::edit::{ConfigEdit, tell_daemon};
+use crate::config::edit::{ConfigEdit, reload_daemon};
 use crate::config::{initial_config, settings};
 use crate::error::{CommandError, FailureKind};
 use crate::repository::Repository;
@@ -41,20 +41,20 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let layer = Layer { kind: LayerKind::Project, path: own.clone() };
     let loaded = ao_config::load_files(vec![layer], &settings::places(cx)?)?;
     match known_as(&loaded, &repository) {
-        Some(_) => tell_of_file(&own, args, cx),
+        Some(_) => register_file(&own, args, cx),
         // The file names other projects, and not its own repository.
         None => add(&repository, &ConfigEdit::of_file(&own, cx)?, &loaded, args, cx),
     }
 }
 
 /// Registers the repository's own file with the daemon.
-fn tell_of_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), CommandError> {
+fn register_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.project.is_some() {
         return Err(CommandError::new(
             FailureKind::User,
             format!("the repository has a configuration of its own: `{file}`"),
         )
-        .hint("it says what the project is called; leave out `--project`, or change it there"));
+        .hint("the name of the project is set there; leave out `--project`, or change it there"));
     }
     let added = registered(file, cx).map_err(|err| match err.kind() {
         FailureKind::NoDaemon => CommandError::new(FailureKind::NoDaemon, err.to_plain()).hint(format!(
@@ -98,7 +98,7 @@ fn add(
                 format!("`{}` is the project `{known}` already", repository.root),
             ));
         }
-        return said(
+        return print_result(
             &format!("{} is the project {known} already", repository.root),
             known,
             false,
@@ -112,7 +112,7 @@ fn add(
             FailureKind::User,
             format!("there is a project `{name}` already, in `{}`", other.path),
         )
-        .hint(format!("call this one otherwise: `ao add-project {} --project {name}-2`", args.path)));
+        .hint(format!("choose another name: `ao add-project {} --project {name}-2`", args.path)));
     }
     let path = written_path(&repository.root, change);
     let mut fields = vec![("path", path.as_str()), ("defaultBranch", &repository.default_branch)];
@@ -128,7 +128,7 @@ fn add(
         }
         edit::add_project(&text, name, &fields)
     })?;
-    said(&format!("Added {name} to {}", change.file()), name, true, change, cx)
+    print_result(&format!("Added {name} to {}", change.file()), name, true, change, cx)
 }
 
 /// Returns the name under which the repository is registered already.
@@ -153,7 +153,7 @@ fn written_path(root: &Utf8Path, change: &ConfigEdit) -> String {
     }
 }
 
-fn said(
+fn print_result(
     text: &str,
     name: &str,
     changed: bool,
@@ -163,7 +163,7 @@ fn said(
     if !cx.json() {
         ui::line(text)?;
     }
-    let told = if changed { Some(tell_daemon(change.file(), cx)?) } else { None };
+    let told = if changed { Some(reload_daemon(change.file(), cx)?) } else { None };
     // A daemon that does not read the file yet does not serve its projects.
     let unread = match &told {
         Some(told) => told.is_unread(),

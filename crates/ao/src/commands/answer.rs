@@ -2,7 +2,7 @@
 
 use ao_api::Session;
 
-use super::told_state;
+use super::print_state;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             Some(number) => number,
             None => open_question(&find_session(&client, &args.session).await?, cx)?,
         };
-        told_state(&client.answer(&args.session, question, &args.answer).await?, cx)
+        print_state(&client.answer(&args.session, question, &args.answer).await?, cx)
     })
 }
 
@@ -51,13 +51,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 fn open_question(session: &Session, cx: &Context) -> Result<u32, CommandError> {
     let name = &session.name;
     let (Some(question), Some(number)) = (&session.status.question, session.status.question_number) else {
-        return Err(CommandError::new(FailureKind::User, format!("the session `{name}` asks nothing"))
-            .hint(format!("`ao explain {name}` says what it does")));
+        return Err(CommandError::new(
+            FailureKind::User,
+            format!("the session `{name}` has no open question"),
+        )
+        .hint(format!("`ao explain {name}` shows what it is doing")));
     };
     let age = jiff::Timestamp::now().as_second() - session.status.since.as_second();
     if number > 1 && age < UNREAD_SECONDS {
         let changed = format!(
-            "the question of `{name}` has changed this very moment; it asks now, as question {number}: {}",
+            "the question of `{name}` has just changed; it now asks, as question {number}: {}",
             plain(question)
         );
         return Err(CommandError::new(FailureKind::User, changed)

@@ -70,8 +70,8 @@ async fn call(
 fn method(typed: &str) -> Result<Method, String> {
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
     match known.contains(&typed.to_ascii_uppercase().as_str()) {
-        true => typed.to_ascii_uppercase().parse().map_err(|_| format!("`{typed}` is no method")),
-        false => Err(format!("`{typed}` is no method; there are {}", known.join(", "))),
+        true => typed.to_ascii_uppercase().parse().map_err(|_| format!("`{typed}` is not a method")),
+        false => Err(format!("`{typed}` is not a method; use one of {}", known.join(", "))),
     }
 }
 
@@ -102,7 +102,7 @@ fn body(data: &str) -> Result<Vec<u8>, CommandError> {
     };
     // Checked here, so that the error can refer to what was typed.
     serde_json::from_slice::<serde::de::IgnoredAny>(&bytes)
-        .map_err(|err| CommandError::new(FailureKind::User, format!("the body is no JSON: {err}")))?;
+        .map_err(|err| CommandError::new(FailureKind::User, format!("the body is not valid JSON: {err}")))?;
     Ok(bytes)
 }
 

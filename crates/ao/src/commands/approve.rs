@@ -76,7 +76,7 @@ async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, Comm
             told = true;
             let id = show::plain(&pull.id);
             ui::note(format_args!(
-                "{id} is approved, and its checks run; Ctrl-C leaves, and the approval holds"
+                "{id} is approved, and its checks are running; Ctrl-C stops waiting, and the approval stays"
             ));
         }
         sleep(LOOK).await;

@@ -1,15 +1,15 @@
 //! `ao attach`: a session's terminal in the user's own.
 
-mod keys;
-mod own;
-mod picture;
-mod room;
-mod wire;
+mod connection;
+mod detach_keys;
+mod own_terminal;
+mod screen;
+mod view;
 
 use std::io::IsTerminal;
 
-use self::keys::DetachKeys;
-use self::room::{AttachedView, LeaveReason};
+use self::detach_keys::DetachKeys;
+use self::view::{AttachedView, LeaveReason};
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
@@ -39,8 +39,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(CommandError::new(FailureKind::User, "`ao attach` needs a terminal, and this is none")
-            .hint(format!("`ao logs -f {}` follows what the agent puts out", args.session)));
+        return Err(CommandError::new(FailureKind::User, "`ao attach` needs a terminal")
+            .hint(format!("`ao logs -f {}` follows the agent's output", args.session)));
     }
     let client = cx.client()?;
     let (name, left) = cx.wait_for(async {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })?;
     // Printed after the terminal is restored, where it stays visible.
     let said = match left {
-        LeaveReason::Detached => format!("detached from `{name}`; its agent goes on"),
+        LeaveReason::Detached => format!("detached from `{name}`; its agent keeps running"),
         LeaveReason::Ended(Some(code)) => format!("the program of `{name}` has ended with code {code}"),
         LeaveReason::Ended(None) => format!("the program of `{name}` has ended"),
         LeaveReason::Closed => format!("the terminal of `{name}` is no longer shown"),

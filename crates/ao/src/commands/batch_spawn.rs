@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             };
             match client.spawn(&wish).await {
                 Ok(spawned) if cx.json() => ui::json(&spawned)?,
-                Ok(spawned) => ui::line(format_args!("{issue} → {}", spawn::told(&spawned)))?,
+                Ok(spawned) => ui::line(format_args!("{issue} → {}", spawn::describe(&spawned)))?,
                 Err(ClientError::Refused(problem)) => {
                     failed += 1;
                     unknown += u32::from(problem.status == 404);
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                         ui::json(&problem)?;
                     } else {
                         let style = ui::ERROR;
-                        ui::line(format_args!("{issue} → {style}failed{style:#}: {}", told(&problem)))?;
+                        ui::line(format_args!("{issue} → {style}failed{style:#}: {}", describe(&problem)))?;
                     }
                 }
                 // The others would fail too.
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 /// Describes a refusal in one line.
-fn told(problem: &ao_api::Problem) -> String {
+fn describe(problem: &ao_api::Problem) -> String {
     let mut told = problem.title.clone();
     for more in problem.detail.iter().chain(&problem.hints) {
         told.push_str("; ");

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
     if conflicts.branches.is_empty() {
         ui::note(
-            "there is nothing to compare: no live session and no open pull request; `ao spawn` begins one",
+            "there is nothing to compare: no live session and no open pull request; `ao spawn` starts one",
         );
         return Ok(());
     }

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                 text: err.to_plain(),
                 hints: err.hints().to_vec(),
             };
-            let _ = say(&word);
+            let _ = print_report(&word);
             Err(err)
         }
         ended => ended,
@@ -125,7 +125,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
         // Another task still holds the store. It ends with the process, and the log is safe at any time.
         Err(daemon) => daemon.store.close().await.map_err(CommandError::from),
     };
-    tracing::info!("the daemon has ended; agents go on");
+    tracing::info!("the daemon has stopped; agents keep running");
     served.and(stopped)
 }
 
@@ -149,9 +149,9 @@ async fn lock_when_free(data_dir: &Utf8Path) -> Result<DirLock, CommandError> {
                 // A daemon that answers is not shutting down.
                 let answers = tokio::net::UnixStream::connect(&socket).await.is_ok();
                 if answers || tokio::time::Instant::now() >= until {
-                    let what = format!("a daemon ({holder}) is at work in `{path}` already");
+                    let what = format!("a daemon ({holder}) already uses `{path}`");
                     return Err(CommandError::new(FailureKind::User, what)
-                        .hint("`ao status` talks to it, and `ao stop` ends it; agents go on"));
+                        .hint("`ao status` shows it, and `ao stop` stops it; agents keep running"));
                 }
             }
             Err(err) => return Err(err.into()),
@@ -164,7 +164,7 @@ async fn directory_gone(lock: &DirLock) {
     while lock.is_in_place() {
         tokio::time::sleep(LOOKS).await;
     }
-    tracing::error!("the data directory was removed, so the daemon ends; agents go on");
+    tracing::error!("the data directory was removed, so the daemon stops; agents keep running");
 }
 
 #[expect(clippy::too_many_arguments, reason = "one step of `live`, which owns all of these")]
@@ -202,31 +202,31 @@ async fn serve_until_stopped(
     tracing::info!(url, pid = std::process::id(), "the daemon is ready");
     if args.background {
         // The parent may be gone, which is no reason to exit.
-        let _ = say(&StartReport::Ready);
+        let _ = print_report(&StartReport::Ready);
         close_stdout();
     } else {
         let at = url.map(|url| format!(" at {url}")).unwrap_or_default();
-        ui::note(format_args!("the daemon is ready{at}; Ctrl-C ends it, and agents go on"));
+        ui::note(format_args!("the daemon is ready{at}; Ctrl-C stops it, and agents keep running"));
     }
     tokio::select! {
         () = stop.cancelled() => {}
-        () = told_to_end() => stop.cancel(),
+        () = stop_requested() => stop.cancel(),
         () = directory_gone(lock) => stop.cancel(),
         err = daemon.damaged() => {
-            tracing::error!(err = err.to_plain(), "the daemon ends, so that nothing more is written to a damaged log");
+            tracing::error!(err = err.to_plain(), "the daemon stops, so that nothing more is written to a damaged log");
             stop.cancel();
             running.finished().await;
             return Err(err);
         }
         () = follow_edits(&host) => {}
-        () = tell_of_the_day(&host, daemon, clock_of_day) => stop.cancelled().await,
+        () = send_digests(&host, daemon, clock_of_day) => stop.cancelled().await,
     }
     running.finished().await;
     Ok(())
 }
 
 /// Sends the daily digest at the time of `digest.at`, if it is set.
-async fn tell_of_the_day(host: &TheHost, daemon: &Daemon, clock: Arc<dyn Clock>) {
+async fn send_digests(host: &TheHost, daemon: &Daemon, clock: Arc<dyn Clock>) {
     let when = || {
         let configs = host.in_force();
         let digest = configs.main.config.digest.as_ref()?;
@@ -243,7 +243,7 @@ async fn follow_edits(host: &TheHost) {
         let mut watcher = match Watcher::new(&files) {
             Ok(watcher) => watcher,
             Err(err) => {
-                tracing::warn!(%err, "edits of the configuration are not seen by themselves; a reload reads them");
+                tracing::warn!(%err, "edits of the configuration are not noticed; reload to apply them");
                 return std::future::pending().await;
             }
         };
@@ -262,13 +262,13 @@ async fn follow_edits(host: &TheHost) {
 async fn reload(host: &TheHost) {
     match host.reload().await {
         Ok(reloaded) if reloaded.changes.is_empty() => {}
-        Ok(reloaded) => tracing::info!(changes = ?reloaded.changes, "the configuration was read again"),
-        Err(problem) => tracing::warn!(%problem, detail = problem.detail, "an edit is not in force"),
+        Ok(reloaded) => tracing::info!(changes = ?reloaded.changes, "the configuration was reloaded"),
+        Err(problem) => tracing::warn!(%problem, detail = problem.detail, "an edit was not applied"),
     }
 }
 
 /// Waits for SIGTERM, SIGINT or SIGHUP. The last one comes when a terminal closes.
-async fn told_to_end() {
+async fn stop_requested() {
     let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
     let Ok(mut signals) = kinds.map(signal).into_iter().collect::<io::Result<Vec<_>>>() else {
         return std::future::pending().await;
@@ -312,7 +312,7 @@ fn owner() -> String {
     named.filter(|name| !name.is_empty()).unwrap_or_else(|| "you".into())
 }
 
-fn say(word: &StartReport) -> io::Result<()> {
+fn print_report(word: &StartReport) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", serde_json::to_string(word)?)?;
     out.flush()
@@ -329,12 +329,12 @@ impl From<ServerError> for CommandError {
     fn from(err: ServerError) -> CommandError {
         match err {
             ServerError::PortInUse { .. } => CommandError::new(FailureKind::PortInUse, err).hint(
-                "`ao start --port 0` takes any free one; `ao config set port 3001` another one for good",
+                "`ao start --port 0` picks a free one; `ao config set port 3001` sets another one permanently",
             ),
             ServerError::Remote { .. } => CommandError::new(FailureKind::Config, err)
                 .hint("`ao config set server.allowRemote true` allows it; callers then need the token"),
             ServerError::SocketInUse { .. } => CommandError::new(FailureKind::User, err)
-                .hint("`ao status` talks to it, and `ao stop` ends it"),
+                .hint("`ao status` shows it, and `ao stop` stops it"),
             err => CommandError::environment(err),
         }
     }

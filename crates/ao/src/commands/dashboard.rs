@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let url = client.daemon().await?.url.ok_or_else(|| {
-            CommandError::new(FailureKind::Config, "the daemon that runs has no address for browsers").hint(
+            CommandError::new(FailureKind::Config, "the running daemon has no address for browsers").hint(
                 "look at `port` and `dashboard.enabled` with `ao config show`, then `ao stop && ao start`",
             )
         })?;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             ui::note(format_args!("no browser was opened: {err}"));
         }
         ui::line(address)?;
-        ui::note("it signs one browser in, within a minute");
+        ui::note("it is valid for one sign-in within a minute");
         Ok(())
     })
 }

@@ -2,7 +2,7 @@
 
 use ao_api::NewEvent;
 
-use super::reactions::{data, told};
+use super::reactions::{data, render_steps};
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_about;
@@ -71,9 +71,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let subject = plain(&taken.subject);
     let over = if args.clear { "is over" } else { "is told" };
     ui::line(format_args!("{} on {subject} {over}", taken.event))?;
-    ui::text(told(&taken.steps, Canvas::here()))?;
+    ui::text(render_steps(&taken.steps, Canvas::here()))?;
     if taken.steps.is_empty() && !args.clear {
-        ui::note("it was told before in the same words, so nothing more is done about it");
+        ui::note("the same event was reported before, so nothing more is done");
     }
     Ok(())
 }

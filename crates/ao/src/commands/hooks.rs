@@ -129,10 +129,10 @@ fn logs(args: &HookLogsArgs, cx: &Context) -> Result<(), CommandError> {
     if logs.logs.is_empty() {
         return Ok(ui::line("no hook has run yet")?);
     }
-    Ok(ui::text(told(&logs.logs, Canvas::here()).draw(Canvas::here().width))?)
+    Ok(ui::text(log_table(&logs.logs, Canvas::here()).draw(Canvas::here().width))?)
 }
 
-fn told(logs: &[HookLog], canvas: Canvas) -> TextTable {
+fn log_table(logs: &[HookLog], canvas: Canvas) -> TextTable {
     let mut table = TextTable::new(&[
         TableColumn::new("LOG"),
         TableColumn::new("HOOK"),

@@ -64,7 +64,7 @@ pub(crate) mod wait;
 pub(crate) mod why;
 
 /// Prints the state of a session after a command.
-fn told_state(session: &Session, cx: &Context) -> Result<(), CommandError> {
+fn print_state(session: &Session, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(session)?);
     }

@@ -81,7 +81,7 @@ fn test(args: &NotifyTestArgs, cx: &Context) -> Result<(), CommandError> {
     let failed = tests.iter().filter(|test| !test.delivered).count();
     match (tests.len(), failed) {
         (0, _) => {
-            Err(CommandError::new(FailureKind::User, "no channel is configured, so nobody would be told")
+            Err(CommandError::new(FailureKind::User, "no channel is configured, so notices go nowhere")
                 .hint("`ao config-help` shows how to add one under `notifiers`"))
         }
         (_, 0) => Ok(()),

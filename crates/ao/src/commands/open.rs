@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         }
         ui::line(&page)?;
         ui::note(format_args!(
-            "it signs one browser in, within a minute; `ao attach {name}` shows its terminal here"
+            "it is valid for one sign-in within a minute; `ao attach {name}` shows its terminal here"
         ));
         Ok(())
     })

@@ -1,6 +1,6 @@
 //! `ao pause`: holds a session back until it is resumed.
 
-use super::told_state;
+use super::print_state;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         for session in &args.sessions {
-            told_state(&client.pause(session).await?, cx)?;
+            print_state(&client.pause(session).await?, cx)?;
         }
         Ok(())
     })

@@ -57,16 +57,16 @@ struct PluginRow {
 /// Lists the built-in plugins. A slot without any has none here.
 fn built_in() -> Vec<PluginRow> {
     const FIXED: [(&str, &str, &str); 11] = [
-        ("runtime", "process", "a process of its own, held by a small program that outlives the daemon"),
+        ("runtime", "process", "its own process, held by a small program that outlives the daemon"),
         ("runtime", "tmux", "a pane of a private tmux server; needs tmux"),
         ("workspace", "worktree", "a git worktree inside the repository"),
-        ("workspace", "clone", "a clone of its own"),
-        ("notifier", "desktop", "a notice of the desktop"),
-        ("notifier", "slack", "a message by an incoming webhook of Slack"),
-        ("notifier", "discord", "a message by a webhook of Discord"),
-        ("notifier", "telegram", "a message by a bot of Telegram"),
-        ("notifier", "webhook", "JSON to an address of yours"),
-        ("notifier", "composio", "a tool of a service that is connected at Composio"),
+        ("workspace", "clone", "its own clone"),
+        ("notifier", "desktop", "a desktop notification"),
+        ("notifier", "slack", "a message through a Slack webhook"),
+        ("notifier", "discord", "a message through a Discord webhook"),
+        ("notifier", "telegram", "a message through a Telegram bot"),
+        ("notifier", "webhook", "JSON to a URL of yours"),
+        ("notifier", "composio", "a tool of a service connected to Composio"),
         ("notifier", "openclaw", "a hook of an OpenClaw gateway"),
     ];
     let fixed = FIXED.map(|(slot, name, about)| PluginRow { slot, name: name.into(), about: about.into() });
@@ -89,17 +89,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Command::Search { word } => {
             let found = found(word);
             if found.is_empty() {
-                return Err(CommandError::new(
-                    FailureKind::User,
-                    format!("no plugin has `{word}` in its words"),
-                )
-                .hint("`ao plugin list` shows all"));
+                return Err(CommandError::new(FailureKind::User, format!("no plugin matches `{word}`"))
+                    .hint("`ao plugin list` shows all"));
             }
             list(&found, cx)
         }
         Command::Install { plugin } => Err(not_yet(format!("`{plugin}` cannot be installed"))),
-        Command::Create { name } => Err(not_yet(format!("`{name}` cannot be begun"))),
-        Command::Test { plugin } => Err(not_yet(format!("`{plugin}` cannot be tried"))),
+        Command::Create { name } => Err(not_yet(format!("`{name}` cannot be created"))),
+        Command::Test { plugin } => Err(not_yet(format!("`{plugin}` cannot be tested"))),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::config::edit::{ConfigEdit, tell_daemon};
+use crate::config::edit::{ConfigEdit, reload_daemon};
 use crate::config::settings;
 use crate::error::{CommandError, FailureKind};
 use crate::ui;
@@ -36,14 +36,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let sessions = ui::count(project.live_sessions.into(), "session");
         return Err(CommandError::new(
             FailureKind::User,
-            format!("`{name}` has {sessions} that did not end yet"),
+            format!("`{name}` has {sessions} that have not ended yet"),
         )
         .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
     }
     // A configuration file in the repository is only forgotten, because it belongs to the repository; also one that
     // no longer exists and that only the daemon remembers.
     if known.is_some() && forget(name, cx)? {
-        return told(name, None, cx);
+        return print_removal(name, None, cx);
     }
     let file = match running.and_then(|project| project.config.as_ref()) {
         Some(file) => Utf8PathBuf::from(file),
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     };
     let change = ConfigEdit::of_file(&file, cx)?;
     change.make(|text| edit::remove_project(text, name))?;
-    told(name, Some(&file), cx)
+    print_removal(name, Some(&file), cx)
 }
 
 /// Returns the projects of the daemon, if one runs.
@@ -115,10 +115,10 @@ fn file_with(name: &str, known: &[Project], cx: &Context) -> Result<Utf8PathBuf,
     })
 }
 
-fn told(name: &str, file: Option<&Utf8Path>, cx: &Context) -> Result<(), CommandError> {
+fn print_removal(name: &str, file: Option<&Utf8Path>, cx: &Context) -> Result<(), CommandError> {
     if !cx.json() {
         match file {
-            Some(file) => ui::line(format_args!("Took {name} out of {file}"))?,
+            Some(file) => ui::line(format_args!("Removed {name} from {file}"))?,
             None => {
                 ui::line(format_args!("The daemon no longer manages {name}; its configuration file stays"))?;
             }
@@ -126,7 +126,7 @@ fn told(name: &str, file: Option<&Utf8Path>, cx: &Context) -> Result<(), Command
         ui::note("the repository, its branches and its workspaces stay where they are");
     }
     let daemon = match file {
-        Some(file) => Some(tell_daemon(file, cx)?),
+        Some(file) => Some(reload_daemon(file, cx)?),
         None => None,
     };
     if cx.json() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ao_api::Resume;
 
-use super::told_state;
+use super::print_state;
 use crate::cli::context::Context;
 use crate::cli::{completers, duration_arg};
 use crate::error::CommandError;
@@ -49,12 +49,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         turns: args.turns,
         seconds: args.time.map(|time| time.as_secs()),
     };
-    cx.wait_for(async { told_state(&client.resume(&args.session, &limits).await?, cx) })
+    cx.wait_for(async { print_state(&client.resume(&args.session, &limits).await?, cx) })
 }
 
 fn dollars(typed: &str) -> Result<f64, String> {
     match typed.trim_start_matches('$').parse::<f64>() {
         Ok(usd) if usd.is_finite() && usd > 0.0 => Ok(usd),
-        _ => Err(format!("`{typed}` is no amount of dollars; write it as 5 or 2.50")),
+        _ => Err(format!("`{typed}` is not an amount in dollars; write it as 5 or 2.50")),
     }
 }

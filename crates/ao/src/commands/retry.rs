@@ -1,6 +1,6 @@
 //! `ao retry`: retries a failed set-up or start.
 
-use super::told_state;
+use super::print_state;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
@@ -19,5 +19,5 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    cx.wait_for(async { told_state(&client.retry(&args.session).await?, cx) })
+    cx.wait_for(async { print_state(&client.retry(&args.session).await?, cx) })
 }

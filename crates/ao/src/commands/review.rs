@@ -39,6 +39,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let (title, name) = (ui::TITLE, show::plain(&answer.value.session.name));
     let does = if answer.value.created { "reviews" } else { "reviews already" };
     ui::line(format_args!("{title}{name}{title:#} {does} {}", args.which.name()))?;
-    ui::note(format_args!("`ao attach {name}` looks over its shoulder; its findings become threads"));
+    ui::note(format_args!("`ao attach {name}` shows its terminal; its findings become review threads"));
     Ok(())
 }

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if open.is_empty() {
         let pulls = ui::count(looked_at.pulls as u64, "open pull request");
         let sessions = ui::count(looked_at.sessions as u64, "session");
-        return Ok(ui::line(format_args!("nothing is open in the reviews of {pulls} and {sessions}"))?);
+        return Ok(ui::line(format_args!("there are no open reviews in {pulls} and {sessions}"))?);
     }
     Ok(ui::text(table(&open, Canvas::here()).draw(ui::width()))?)
 }
@@ -123,7 +123,7 @@ async fn pulls(args: &Args, client: &Client) -> Vec<Pull> {
             // Also for programs: an empty list would read as "no open reviews".
             let why = CommandError::from(err).to_plain();
             ui::note(format_args!(
-                "pull requests cannot be listed, so only what sessions were told is known: {why}"
+                "pull requests cannot be listed, so only the messages of sessions are known: {why}"
             ));
             vec![]
         }
@@ -184,7 +184,7 @@ fn table(open: &[OpenItems], canvas: Canvas) -> TextTable {
                 TableCell::new(session.pulls.join(" ")),
                 TableCell::new(&incident.kind),
                 TableCell::new(show::age(incident.opened_at, canvas.now)),
-                told(incident),
+                delivery_cell(incident),
                 TableCell::new(detail),
             ]);
         }
@@ -199,7 +199,7 @@ fn name(open: &OpenItems) -> TableCell {
     }
 }
 
-fn told(incident: &Incident) -> TableCell {
+fn delivery_cell(incident: &Incident) -> TableCell {
     match (incident.asked.as_str(), incident.acted) {
         ("nobody", 0) => TableCell::styled("nobody yet", ui::BUSY),
         ("nobody", acted) => TableCell::styled(format!("{acted}×, given up"), ui::ERROR),

@@ -59,11 +59,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::json(&sent)?;
     }
     let MessageSent { session_name: name, message, .. } = &sent;
-    let reason = message.reason.as_deref().unwrap_or("the daemon does not say why");
+    let reason = message.reason.as_deref().unwrap_or("the daemon gives no reason");
     match message.state {
         MessageState::Accepted if cx.json() => Ok(()),
         MessageState::Accepted => {
-            Ok(ui::line(format_args!("{name} has taken it (message {})", message.number))?)
+            Ok(ui::line(format_args!("{name} has accepted it (message {})", message.number))?)
         }
         MessageState::Queued | MessageState::Written if args.no_wait => match cx.json() {
             true => Ok(()),
@@ -82,15 +82,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                 .hint(format!("`ao attach {name}` shows what the agent's terminal looks like")))
         }
         MessageState::Queued => Err(late(format!("still queued for `{name}`: {reason}"))),
-        MessageState::Written => Err(late(format!(
-            "it was written to `{name}`, and nothing shows yet that the agent has taken it: {reason}"
-        ))),
+        MessageState::Written => {
+            Err(late(format!("it was written to `{name}`, but the agent has not accepted it yet: {reason}")))
+        }
     }
 }
 
 fn late(error: String) -> CommandError {
-    CommandError::new(FailureKind::TimedOut, error)
-        .hint("it stays in the outbox and goes on its way by itself")
+    CommandError::new(FailureKind::TimedOut, error).hint("it stays in the outbox and will be delivered")
 }
 
 /// Sends the message and waits for the result. It has a key, so it can be sent again: after a broken connection, and

@@ -74,7 +74,7 @@ impl ServiceManager {
     fn here() -> Result<ServiceManager, CommandError> {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty()).map(Utf8PathBuf::from);
         let home = set("HOME").ok_or_else(|| {
-            CommandError::new(FailureKind::Config, "it is not known where services are kept: HOME is not set")
+            CommandError::new(FailureKind::Config, "the folder of services is unknown: HOME is not set")
         })?;
         if cfg!(target_os = "macos") {
             let file = home.join(format!("Library/LaunchAgents/{}.plist", launchd::LABEL));
@@ -119,8 +119,7 @@ impl ServiceManager {
 
 async fn install(manager: &ServiceManager, force: bool, cx: &Context) -> Result<(), CommandError> {
     let program = std::env::current_exe().ok().and_then(|program| Utf8PathBuf::from_path_buf(program).ok());
-    let program =
-        program.ok_or_else(|| CommandError::environment("it is not known where this program is"))?;
+    let program = program.ok_or_else(|| CommandError::environment("the path of this program is unknown"))?;
     let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into());
     let service = ServiceDefinition { program, data_dir: cx.data_dir()?, path };
     let text = manager.text(&service);
@@ -128,9 +127,9 @@ async fn install(manager: &ServiceManager, force: bool, cx: &Context) -> Result<
     if !force && there.as_ref().is_some_and(|there| !there.contains(MARK)) {
         return Err(CommandError::new(
             FailureKind::User,
-            format!("`{}` was written by somebody else", manager.file),
+            format!("`{}` was not written by ao", manager.file),
         )
-        .hint("look at it, and write over it with `ao service install --force`"));
+        .hint("look at it, and overwrite it with `ao service install --force`"));
     }
     let changed = there.as_ref() != Some(&text);
     if changed {
@@ -145,7 +144,7 @@ async fn install(manager: &ServiceManager, force: bool, cx: &Context) -> Result<
     let asked = manager.answers().await;
     if asked {
         for command in &commands {
-            let failed = |err: CommandError| err.hint(format!("`{}` was written all the same", manager.file));
+            let failed = |err: CommandError| err.hint(format!("`{}` was written anyway", manager.file));
             call(command).await.map_err(failed)?;
         }
     }
@@ -158,22 +157,22 @@ async fn install(manager: &ServiceManager, force: bool, cx: &Context) -> Result<
     let wrote = if changed { "Wrote" } else { "Kept" };
     ui::line(format_args!("{wrote} {}", manager.file))?;
     if !asked {
-        ui::note("there is no service manager to talk to from here; once you are logged in, run");
+        ui::note("no service manager can be reached from here; once you are logged in, run");
         for command in &commands {
             ui::line(format_args!("  {}", command.join(" ")))?;
         }
     } else if running {
-        ui::line("The service starts the daemon with your next login")?;
+        ui::line("The service starts the daemon at your next login")?;
         ui::note(
             "a daemon runs already; to hand over to the service now: `ao stop && systemctl --user start ao`",
         );
     } else {
-        ui::line("The daemon runs, and starts with your login")?;
+        ui::line("The daemon runs, and starts at login")?;
     }
     if !manager.mac {
-        ui::note("to let it run while you are logged out: `loginctl enable-linger`");
+        ui::note("to keep it running while you are logged out: `loginctl enable-linger`");
         ui::note(
-            "tokens that the daemon needs go to ~/.config/ao/environment, one NAME=value a line, with mode 600",
+            "tokens that the daemon needs go to ~/.config/ao/environment, one NAME=value per line, with mode 600",
         );
     }
     Ok(())
@@ -184,9 +183,9 @@ async fn uninstall(manager: &ServiceManager, cx: &Context) -> Result<(), Command
     if there && std::fs::read_to_string(&manager.file).is_ok_and(|text| !text.contains(MARK)) {
         return Err(CommandError::new(
             FailureKind::User,
-            format!("`{}` was written by somebody else", manager.file),
+            format!("`{}` was not written by ao", manager.file),
         )
-        .hint("look at it, and remove it by hand"));
+        .hint("look at it, and remove it manually"));
     }
     if there && manager.answers().await {
         // It may have been stopped or disabled by hand already.
@@ -205,7 +204,7 @@ async fn uninstall(manager: &ServiceManager, cx: &Context) -> Result<(), Command
         ui::json(&json!({ "file": manager.file, "changed": there }))?;
     } else if there {
         ui::line(format_args!("Removed {}", manager.file))?;
-        ui::note("agents that run go on; `ao start` finds them again");
+        ui::note("agents keep running; `ao start` finds them again");
     } else {
         ui::line("The service is not installed")?;
     }
@@ -239,7 +238,7 @@ async fn status(manager: &ServiceManager, cx: &Context) -> Result<(), CommandErr
     ui::line(format_args!("enabled  {}", word(enabled)))?;
     ui::line(format_args!("running  {}", word(running)))?;
     if !running && !manager.mac {
-        ui::note("`journalctl --user -u ao` tells what it said last");
+        ui::note("`journalctl --user -u ao` shows its last messages");
     }
     Ok(())
 }

@@ -58,18 +58,18 @@ pub(super) async fn one(client: &Client, wish: &NewSession, cx: &Context) -> Res
         let named = ItemName { name: &name, project: Some(&spawned.session.project_id) };
         if client.pull(named).await.is_err() {
             ui::note(format_args!(
-                "the project's forge does not know pull request {pull}: only its commits are there, from its remote"
+                "the project's forge does not know pull request {pull}: only its commits were fetched from the remote"
             ));
         }
     }
     if cx.json() {
         return Ok(ui::json(&spawned)?);
     }
-    Ok(ui::line(told(&spawned))?)
+    Ok(ui::line(describe(&spawned))?)
 }
 
 /// Describes the outcome of a request in one line.
-pub(super) fn told(spawned: &Spawned) -> String {
+pub(super) fn describe(spawned: &Spawned) -> String {
     let session = &spawned.session;
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);
     if spawned.created {
@@ -77,6 +77,6 @@ pub(super) fn told(spawned: &Spawned) -> String {
     }
     match &session.issue {
         Some(issue) => format!("issue {issue} has a session already: {title}{name}{title:#}, {state}"),
-        None => format!("there is such a session already: {title}{name}{title:#}, {state}"),
+        None => format!("the session exists already: {title}{name}{title:#}, {state}"),
     }
 }

@@ -11,7 +11,7 @@ use crate::client::daemon_process::{self, DaemonOrigin, RunningDaemon};
 use crate::client::project_choice::project_of_issue;
 use crate::config::check_offer;
 use crate::config::initial_config::{InitialChoices, InitialConfig, existing};
-use crate::config::untrusted_config::strange;
+use crate::config::untrusted_config::risky_keys;
 use crate::error::{CommandError, FailureKind};
 use crate::findings::ConfigFinding;
 use crate::git::clone;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         let started = start(args, cx).await?;
         let opened = !args.no_open && !cx.json() && open_browser(&started).await;
-        tell(&started, opened, cx)
+        print_result(&started, opened, cx)
     })
 }
 
@@ -121,7 +121,7 @@ async fn start(args: &Args, cx: &Context) -> Result<StartResult, CommandError> {
     started_again(&joined.client, &projects, &mut notes).await?;
     if args.port.is_some_and(|port| port != 0) && joined.how == DaemonOrigin::Ran {
         let url = joined.daemon.url.as_deref().unwrap_or("its socket only");
-        notes.push(format!("the daemon runs already and stays at {url}; `ao stop` first to change its port"));
+        notes.push(format!("the daemon already runs at {url}; to change its port, run `ao stop` first"));
     }
     let mut started = StartResult {
         joined,
@@ -161,7 +161,7 @@ async fn started_again(
         }
         let project = client.start_work(&project.id).await?;
         if project.auto_assign {
-            notes.push(format!("automatic assignment is on again for {}", project.id));
+            notes.push(format!("automatic assignment is enabled again for {}", project.id));
         }
     }
     Ok(())
@@ -189,18 +189,18 @@ async fn project_of(issue: &str, started: &StartResult) -> Result<Option<String>
 /// Refuses a configuration file from a cloned repository that does more than describe its project, because the user
 /// has not read it yet.
 fn is_plain(file: &Utf8Path) -> Result<(), CommandError> {
-    let said = strange(file)?;
+    let said = risky_keys(file)?;
     if said.is_empty() {
         return Ok(());
     }
     let folder = file.parent().unwrap_or(file);
     let what = format!(
-        "the repository brings a configuration that does more than name its project, so nothing was started: `{file}`\n  {}",
+        "the repository's configuration does more than describe its project, so nothing was started: `{file}`\n  {}",
         said.join("\n  ")
     );
     Err(CommandError::new(FailureKind::User, what)
-        .hint(format!("look at it, and go on with `ao start {folder}`"))
-        .hint("if you know the repository, `--trust` takes its configuration as it is"))
+        .hint(format!("read it, then run `ao start {folder}`"))
+        .hint("if you trust the repository, `--trust` accepts its configuration"))
 }
 
 enum StartTarget {
@@ -281,7 +281,7 @@ async fn configure(
         // Another `ao start` was faster, and its file is as good.
         Err(err) => return existing(&repository.root).filter(|file| file.is_file()).ok_or(err),
     };
-    notes.push(format!("wrote {file}; it is yours to change and to commit"));
+    notes.push(format!("wrote {file}; change and commit it as you like"));
     notes.extend(initial.notes);
     Ok(file)
 }
@@ -320,7 +320,7 @@ async fn open_browser(started: &StartResult) -> bool {
     }
 }
 
-fn tell(started: &StartResult, opened: bool, cx: &Context) -> Result<(), CommandError> {
+fn print_result(started: &StartResult, opened: bool, cx: &Context) -> Result<(), CommandError> {
     let StartResult { joined, projects, config, findings, notes, orchestrator, sessions, .. } = started;
     let daemon = &joined.daemon;
     if cx.json() {
@@ -346,7 +346,7 @@ fn tell(started: &StartResult, opened: bool, cx: &Context) -> Result<(), Command
     let how = match joined.how {
         DaemonOrigin::Ran => "The daemon runs",
         DaemonOrigin::Started => "The daemon has started",
-        DaemonOrigin::Replaced => "The daemon has been replaced by this build; its agents went on",
+        DaemonOrigin::Replaced => "The daemon was replaced by this build; its agents kept running",
     };
     ui::line(format_args!("{how} (pid {}).", daemon.pid))?;
     if let Some(url) = &daemon.url {

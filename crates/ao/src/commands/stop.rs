@@ -28,7 +28,7 @@ const AT_ONCE: usize = 16;
 /// can still start sessions yourself with `ao spawn`, `ao new` or `ao session restore`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ao stop                            the daemon; agents go on
+  ao stop                            stop the daemon; agents keep running
   ao stop my-app-3 my-app-4          two sessions
   ao stop --project my-app --all     all sessions of a project
   ao stop --all && ao stop           everything")]
@@ -93,7 +93,7 @@ async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), Co
     }
     for project in quiet.iter().filter(|_| !cx.json()) {
         let id = &project.id;
-        ui::note(format!("automatic assignment is off for {id}; `ao start` turns it on again"));
+        ui::note(format!("automatic assignment is off for {id}; `ao start` enables it again"));
     }
     Ok(())
 }
@@ -133,7 +133,7 @@ async fn several(
     while let Some(ended) = ends.next().await {
         match ended {
             Ok(session) if cx.json() => ui::json(&session)?,
-            Ok(session) => ui::line(told(&session))?,
+            Ok(session) => ui::line(describe(&session))?,
             Err(err) => failures.add(err)?,
         }
     }
@@ -227,17 +227,17 @@ async fn finish(client: &Client, stopping: &PendingStop, until: Instant) -> Resu
     };
     timeout_at(until, waited).await.unwrap_or_else(|_| {
         Err(CommandError::new(FailureKind::TimedOut, format!("`{named}` has not ended in time"))
-            .hint(format!("it is still being stopped; `ao explain {named}` says what it waits for")))
+            .hint(format!("it is still being stopped; `ao explain {named}` shows what it waits for")))
     })
 }
 
-fn told(session: &Session) -> String {
+fn describe(session: &Session) -> String {
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);
     match &session.workspace {
         Some(tree) if tree.state == DELETED => {
             format!(
-                "{title}{name}{title:#}: {state}; its folder {} was deleted, and what was committed is on the branch {}; \
-                 `ao session restore {name}` makes the folder again",
+                "{title}{name}{title:#}: {state}; its folder {} was deleted; its commits are on the branch {}; \
+                 `ao session restore {name}` recreates the folder",
                 tree.path, session.branch
             )
         }
@@ -266,10 +266,10 @@ async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&stopping)?);
     }
-    Ok(ui::line(told_of_daemon(&stopping))?)
+    Ok(ui::line(describe_daemon(&stopping))?)
 }
 
-fn told_of_daemon(stopping: &ao_api::Stopping) -> String {
+fn describe_daemon(stopping: &ao_api::Stopping) -> String {
     let mut told = format!("stopped the daemon (pid {})", stopping.pid);
     if !stopping.running.is_empty() {
         let go = if stopping.running.len() == 1 { "goes" } else { "go" };
@@ -296,13 +296,13 @@ mod tests {
 
     #[test]
     fn whoever_stops_the_daemon_hears_what_goes_on() {
-        let told = |running: &[&str], queued: &[&str]| {
+        let stopped = |running: &[&str], queued: &[&str]| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-            told_of_daemon(&ao_api::Stopping { pid: 123, running: owned(running), queued: owned(queued) })
+            describe_daemon(&ao_api::Stopping { pid: 123, running: owned(running), queued: owned(queued) })
         };
-        assert_eq!(told(&[], &[]), "stopped the daemon (pid 123)");
+        assert_eq!(stopped(&[], &[]), "stopped the daemon (pid 123)");
         assert_eq!(
-            told(&["app-1", "app-2"], &["app-3"]),
+            stopped(&["app-1", "app-2"], &["app-3"]),
             "stopped the daemon (pid 123); 2 agents go on: app-1, app-2; 1 queued session waits for the next start; \
              `ao start` finds them again"
         );

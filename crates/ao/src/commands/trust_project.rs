@@ -30,10 +30,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::json(&confirmed)?);
     }
     if confirmed.changes.is_empty() {
-        return Ok(ui::line(format_args!(
-            "Nothing in {} waits for your word; it is trusted as it is",
-            args.project
-        ))?);
+        return Ok(ui::line(format_args!("Nothing in {} waits for your confirmation", args.project))?);
     }
     for change in &confirmed.changes {
         // The next step has been taken.

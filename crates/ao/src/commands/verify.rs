@@ -21,7 +21,7 @@ use crate::{show, ui};
 #[command(after_help = "Examples:
   ao verify
   ao verify my-app-3
-  ao doctor    looks at the machine rather than at the sessions")]
+  ao doctor    checks the machine instead of the sessions")]
 pub(crate) struct Args {
     /// Only this session
     #[arg(add = completers::sessions())]
@@ -58,12 +58,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let sessions = ui::count(report.sessions as u64, "session");
     match report.differences.len() {
         0 if cx.json() => Ok(()),
-        0 => Ok(ui::line(format_args!("all is as it should be: the daemon and {sessions}"))?),
+        0 => Ok(ui::line(format_args!("no differences: the daemon and {sessions} were checked"))?),
         found => {
             let error =
-                format!("{} from what ao believes of {sessions}", ui::count(found as u64, "difference"));
+                format!("{} from the recorded state of {sessions}", ui::count(found as u64, "difference"));
             Err(CommandError::new(FailureKind::User, error)
-                .hint("`ao explain SESSION` shows the evidence; `ao doctor` looks at the machine"))
+                .hint("`ao explain SESSION` shows the evidence; `ao doctor` checks the machine"))
         }
     }
 }
@@ -73,11 +73,11 @@ async fn compare(args: &Args, client: &Client) -> Result<VerifyReport, CommandEr
     let daemon = client.daemon().await?;
     if daemon.build != daemon_process::build() {
         let what =
-            "is of another build than this program; `ao start` replaces it, and agents go on meanwhile";
+            "is another build than this program; `ao start` replaces it, and agents keep running meanwhile";
         report.differences.push(StateDifference { session: None, what: what.into() });
     }
     if let Some(problem) = daemon.config_problem {
-        let what = format!("goes on with an older configuration: {problem}");
+        let what = format!("uses an older configuration: {problem}");
         report.differences.push(StateDifference { session: None, what });
     }
     let sessions = match &args.session {
@@ -107,15 +107,15 @@ fn runs(state: &str) -> bool {
 fn folders(session: &Session, is_there: impl Fn(&str) -> bool) -> Vec<String> {
     let Some(tree) = &session.workspace else {
         let lacks = runs(&session.status.state);
-        return lacks.then(|| "it runs, and has no workspace".to_owned()).into_iter().collect();
+        return lacks.then(|| "it runs without a workspace".to_owned()).into_iter().collect();
     };
     let path = &tree.path;
     let what = match (tree.state.as_str(), is_there(path)) {
         ("ready" | "kept", false) => format!("its workspace `{path}` is not there"),
-        ("removed", true) => format!("its workspace `{path}` is said to be removed and is there"),
-        ("doubtful", _) => format!("nobody knows what became of its workspace `{path}`"),
+        ("removed", true) => format!("its workspace `{path}` is recorded as removed, but exists"),
+        ("doubtful", _) => format!("the state of its workspace is unknown: `{path}`"),
         _ if show::is_over(&session.status.state) || !runs(&session.status.state) => return vec![],
-        ("removing" | "removed", _) => format!("it runs, and its workspace is {}", tree.state),
+        ("removing" | "removed", _) => format!("it runs, but its workspace is {}", tree.state),
         _ => return vec![],
     };
     vec![what]
@@ -137,17 +137,14 @@ fn process(explanation: &Explanation) -> Option<String> {
         Some(signal) if signal.reading == "exited" && status.state == "idle" => None,
         Some(signal) if matches!(signal.reading.as_str(), "exited" | "unreadable") => {
             let age = show::span(signal.age_seconds);
-            Some(format!(
-                "said to be {}, and its process was seen {} {age} ago",
-                status.state, signal.reading
-            ))
+            Some(format!("recorded as {}, but its process was {} {age} ago", status.state, signal.reading))
         }
         Some(signal) if signal.reading == "unheld" => Some(format!(
-            "said to be {}, and the process that held its agent is gone; the agent is ended and begun again",
+            "recorded as {}, but the shim of its agent is gone; the agent is restarted",
             status.state
         )),
-        _ if status.state == "unknown" => Some(format!("nobody knows what it does: {}", status.reason)),
-        _ if explanation.signals.is_empty() => Some("nothing was ever seen of its process".to_owned()),
+        _ if status.state == "unknown" => Some(format!("its state is unknown: {}", status.reason)),
+        _ if explanation.signals.is_empty() => Some("its process was never seen".to_owned()),
         _ => None,
     }
 }

@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let error = format!("`{}` is {}, so {} cannot come", reached.name, reached.status.state, wanted(args));
     let error = CommandError::new(FailureKind::User, error);
     Err(match reached.status.state.as_str() {
-        "capped" => error.hint(format!("`ao resume {}` says which limit it needs", reached.name)),
+        "capped" => error.hint(format!("`ao resume {}` shows which limit it needs", reached.name)),
         _ => error,
     })
 }
@@ -124,10 +124,10 @@ fn too_late(args: &Args, last: Option<&Session>) -> CommandError {
     let error = match last {
         Some(session) => {
             let why = show::why(&session.name, &session.status, Canvas::here());
-            format!("{} did not come in time; {why}", wanted(args))
+            format!("{} was not reached in time; {why}", wanted(args))
         }
-        None => format!("{} did not come in time; the daemon did not answer either", wanted(args)),
+        None => format!("{} was not reached in time; the daemon did not answer either", wanted(args)),
     };
     CommandError::new(FailureKind::TimedOut, error)
-        .hint(format!("`ao explain {}` says what it waits for", args.session))
+        .hint(format!("`ao explain {}` shows what it waits for", args.session))
 }

@@ -48,7 +48,7 @@ impl ConfigEdit {
         let file = places.user_file().ok_or_else(|| {
             CommandError::new(
                 FailureKind::Config,
-                "it is not known where your own configuration is: HOME is not set",
+                "the folder of your configuration is unknown: HOME is not set",
             )
         })?;
         if !layers.iter().any(|layer| layer.path == file) {
@@ -109,7 +109,7 @@ impl ConfigEdit {
             Ok(()) => Ok(true),
             Err(err) => {
                 Err(CommandError::environment(format!("`{}` could not be written: {err}", self.file))
-                    .hint("look at who owns it, and whether the disk is full; the file was not changed"))
+                    .hint("check its owner and free disk space; the file was not changed"))
             }
         }
     }
@@ -152,13 +152,13 @@ pub(crate) struct ReloadReport {
 }
 
 /// Asks the running daemon, if there is one, to reload its configuration.
-pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<ReloadReport, CommandError> {
+pub(crate) fn reload_daemon(file: &Utf8Path, cx: &Context) -> Result<ReloadReport, CommandError> {
     let client = cx.client()?;
     let answer = cx.wait_for(async {
         match client.post::<Reloaded>("/api/daemon/reload", &serde_json::json!({})).await {
             Ok(reloaded) => Ok(Some(reloaded)),
             Err(err) if err.is_absence() => Ok(None),
-            Err(err) => Err(CommandError::from(err).hint("the file was changed all the same")),
+            Err(err) => Err(CommandError::from(err).hint("the file was changed anyway")),
         }
     })?;
     let user_file = settings::places(cx)?.user_file();
@@ -177,17 +177,17 @@ impl ReloadReport {
     /// Prints the response for people.
     pub(crate) fn show(&self) -> io::Result<()> {
         match &self.reloaded {
-            None => ui::note("no daemon runs; it counts from the next `ao start`"),
+            None => ui::note("no daemon runs; it applies from the next `ao start`"),
             Some(_) if !self.used => {
-                ui::note("the daemon that runs does not read this file; `ao start` in its folder adds it");
+                ui::note("the running daemon does not read this file; `ao start` in its folder adds it");
             }
             Some(reloaded) => {
-                ui::line("The daemon has taken it up")?;
+                ui::line("The daemon has applied it")?;
                 for change in &reloaded.changes {
                     ui::line(format_args!("  {change}"))?;
                 }
                 for setting in &reloaded.needs_restart {
-                    ui::note(format_args!("{setting} counts from its next start: `ao stop && ao start`"));
+                    ui::note(format_args!("{setting} applies from its next start: `ao stop && ao start`"));
                 }
             }
         }

@@ -61,10 +61,7 @@ impl InitialConfig {
             Some(wanted) => known("runtime", wanted, names::RUNTIMES)?,
             None if program::find("tmux").is_some() => "tmux".to_owned(),
             None => {
-                notes.push(
-                    "tmux is not installed, so agents run in terminals of ao's own; that needs nothing else"
-                        .into(),
-                );
+                notes.push("tmux is not installed, so agents run in ao's built-in terminals".into());
                 "process".to_owned()
             }
         };
@@ -92,8 +89,7 @@ impl InitialConfig {
             Ok(()) => vec!["desktop".to_owned()],
             Err(_) => {
                 notes.push(
-                    "there is no desktop here to show notices on, so `notifiers` is empty; `ao config-help notifiers` tells \
-                     of other channels"
+                    "there is no desktop for notices, so `notifiers` is empty; `ao config-help notifiers` describes other channels"
                         .into(),
                 );
                 vec![]
@@ -105,7 +101,7 @@ impl InitialConfig {
                 FailureKind::Config,
                 format!("`{project}` cannot be the name of a project"),
             )
-            .hint("a name has letters, digits, `-`, `_` and `.` only, and begins with a letter or digit"));
+            .hint("a name has letters, digits, `-`, `_` and `.` only, and starts with a letter or digit"));
         }
         Ok(InitialConfig {
             project,
@@ -175,7 +171,7 @@ impl InitialConfig {
             // Another process was faster.
             Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Err(already(&file)),
             Err(err) => Err(CommandError::environment(format!("`{file}` could not be written: {err}"))
-                .hint("look at who owns the folder, and whether the disk is full; nothing was changed")),
+                .hint("check the folder's owner and free disk space; nothing was changed")),
         }
     }
 }
@@ -207,7 +203,7 @@ pub(crate) fn write_whole(file: &Utf8Path, text: &str, replace: bool) -> io::Res
 
 fn already(file: &Utf8Path) -> CommandError {
     CommandError::new(FailureKind::User, format!("there is a configuration already: `{file}`"))
-        .hint("change it with `ao config set`, or write a new one over it with `ao init --force`")
+        .hint("change it with `ao config set`, or overwrite it with `ao init --force`")
 }
 
 /// Returns a known name, or an error with the most similar one.

@@ -14,9 +14,9 @@ pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
         if !file.starts_with("~/") && !places.cwd.join(file).is_file() {
             return Err(CommandError::new(
                 FailureKind::Config,
-                format!("the configuration file `{file}` is not there"),
+                format!("the configuration file `{file}` does not exist"),
             )
-            .hint("name one that exists with `--config` or AO_CONFIG, or write one with `ao init`"));
+            .hint("choose another one with `--config` or AO_CONFIG, or write one with `ao init`"));
         }
     }
     Ok(places)

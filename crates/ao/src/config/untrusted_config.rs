@@ -14,7 +14,7 @@ use crate::host::configs;
 
 /// Lists the keys of a file that do more than name the project, its place and the built-in agent, runtime and
 /// tracker, with what they run, if known.
-pub(crate) fn strange(file: &Utf8Path) -> Result<Vec<String>, CommandError> {
+pub(crate) fn risky_keys(file: &Utf8Path) -> Result<Vec<String>, CommandError> {
     let places = configs::places(Some(file))?;
     let mut layers = vec![Layer { kind: LayerKind::Project, path: file.to_owned() }];
     // The local override file can come with a repository too.
@@ -34,7 +34,7 @@ fn beyond(config: &Config, folder: &Utf8Path) -> Vec<String> {
         match key.as_str() {
             "projects" => {}
             "tools" => said.extend(config.tools.iter().map(|(name, manifest)| {
-                told(&format!("tools.{name}"), manifest.get("program").unwrap_or(&Value::Null))
+                describe_key(&format!("tools.{name}"), manifest.get("program").unwrap_or(&Value::Null))
             })),
             "defaults" => {
                 let inside = differing(value, &harmless_top["defaults"]);
@@ -48,7 +48,7 @@ fn beyond(config: &Config, folder: &Utf8Path) -> Vec<String> {
         for (key, value) in differing(&whole(project), &plain) {
             let path = format!("projects.{name}.{key}");
             said.push(match key.as_str() {
-                "postCreate" | "teardown" => told(&path, value),
+                "postCreate" | "teardown" => describe_key(&path, value),
                 _ => format!("`{path}`"),
             });
         }
@@ -117,7 +117,7 @@ fn differing<'a>(one: &'a Value, other: &'a Value) -> impl Iterator<Item = (&'a 
 }
 
 /// Renders a key with what it runs, in one line.
-fn told(path: &str, value: &Value) -> String {
+fn describe_key(path: &str, value: &Value) -> String {
     const FITS: usize = 100;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let text = ao_core::text::sanitise(&text).replace('\n', " ");
@@ -129,11 +129,11 @@ fn told(path: &str, value: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> Vec<String> {
+    fn keys_of(text: &str) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let file = Utf8Path::from_path(folder.path()).unwrap().join("agent-orchestrator.yaml");
         std::fs::write(&file, text).unwrap();
-        strange(&file).unwrap()
+        risky_keys(&file).unwrap()
     }
 
     #[test]
@@ -152,12 +152,12 @@ mod tests {
             checks: vec![],
             runs_checks: false,
         };
-        assert_eq!(said(&ao_config::init::template(&init)), <[String; 0]>::default());
+        assert_eq!(keys_of(&ao_config::init::template(&init)), <[String; 0]>::default());
     }
 
     #[test]
     fn whatever_runs_reaches_or_decides_more_is_told() {
-        let project = |more: &str| said(&format!("projects:\n  app:\n    path: .\n{more}"));
+        let project = |more: &str| keys_of(&format!("projects:\n  app:\n    path: .\n{more}"));
         for (more, key) in [
             ("    postCreate: ['curl x | sh']\n", "`projects.app.postCreate`: [\"curl x | sh\"]"),
             ("    env: { pass: [GITHUB_TOKEN] }\n", "`projects.app.env`"),
@@ -176,6 +176,6 @@ mod tests {
         ] {
             assert_eq!(project(more), [key], "{more}");
         }
-        assert_eq!(said("projects: { app: { path: .. } }\n"), ["`projects.app.path`"]);
+        assert_eq!(keys_of("projects: { app: { path: .. } }\n"), ["`projects.app.path`"]);
     }
 }

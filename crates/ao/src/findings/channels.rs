@@ -33,8 +33,8 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
                 if let Err(why) = &facts.desktop {
                     let what =
                         format!("the notifier `{name}` shows nothing: there is no desktop here ({why})");
-                    let hint = "take it out, or use `slack`, `discord`, `telegram` or `webhook`; \
-                        `ao config set defaults.notifiers '[]'` tells on no channel";
+                    let hint = "remove it, or use `slack`, `discord`, `telegram` or `webhook`; \
+                        `ao config set defaults.notifiers '[]'` sends no notices";
                     findings.push(ConfigFinding::warning("notifier", tell(what, Some(hint.to_owned()))));
                 }
             }
@@ -44,10 +44,9 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
             Err(ChannelFault::Channel(err)) => {
                 let hint = match &err {
                     ChannelError::Missing { key, .. } => format!(
-                        "`ao config set notifiers.{name} '{{ plugin: {plugin}, {key}: … }}'`; without it, take it out of `notifiers`"
+                        "`ao config set notifiers.{name} '{{ plugin: {plugin}, {key}: … }}'`; or remove it from `notifiers`"
                     ),
-                    _ => "`ao notify test` tries it afterwards; without it, take it out of `notifiers`"
-                        .to_owned(),
+                    _ => "`ao notify test` tests it afterwards; or remove it from `notifiers`".to_owned(),
                 };
                 let problem = tell(format!("the notifier `{name}` cannot send: {err}"), Some(hint));
                 findings.push(match err {

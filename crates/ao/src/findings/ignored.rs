@@ -25,12 +25,10 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
     let Some(main) = &facts.main else { return vec![] };
     let first = main.main_file().map(ToString::to_string).unwrap_or_default();
     let what = |key: &str| {
-        format!("`{key}` has no effect here: `{first}` was registered first, and holds for all projects")
+        format!("`{key}` has no effect here: `{first}` was registered first and applies to all projects")
     };
     let hint = |key: &str| {
-        Some(format!(
-            "set `{key}` there, or in your own file (`ao config set --user …`), and take it out here"
-        ))
+        Some(format!("set `{key}` there, or in your own file (`ao config set --user …`), and remove it here"))
     };
     let (here, there) = (whole(&loaded.config), whole(&main.config));
     let mut found: Vec<Problem> = FOR_ALL

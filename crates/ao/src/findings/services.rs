@@ -60,9 +60,9 @@ fn finding(
     key: &str,
 ) -> ConfigFinding {
     let (means, way_out) = match (slot, forge) {
-        ("tracker", true) => ("`ao spawn ISSUE` refuses, and no issue is picked up", "keep issues here"),
+        ("tracker", true) => ("`ao spawn ISSUE` refuses, and no issue is assigned", "keep issues here"),
         ("tracker", false) => (
-            "`ao spawn ISSUE` refuses, no issue is picked up, and there are no pull requests and checks",
+            "`ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks",
             "keep issues here",
         ),
         _ => ("there are no pull requests and checks", "keep pull requests in the repository itself"),
@@ -70,7 +70,7 @@ fn finding(
     let what = format!("{}: {means}; sessions by title (`ao new`) work", not_available(slot, name));
     let mut hint = format!("{way_out}: `ao config set {key} local`");
     if (slot, name) == ("tracker", "github") {
-        hint += "; `ao issue import` takes over what `gh issue list --json` writes";
+        hint += "; `ao issue import` imports the output of `gh issue list --json`";
     }
     ConfigFinding::warning(slot, loaded.problem_at(path, what, Some(hint)))
 }

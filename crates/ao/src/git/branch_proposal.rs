@@ -39,9 +39,10 @@ impl BranchProposal {
             None => current(folder).await?,
         };
         let Some(tip) = tip(folder, &head).await? else {
-            let error = format!("there is no branch `{head}` in `{folder}`, and none at a remote");
-            return Err(CommandError::new(FailureKind::User, error)
-                .hint("`git branch --all` lists those that there are"));
+            let error = format!("there is no branch `{head}` in `{folder}`, or at a remote");
+            return Err(
+                CommandError::new(FailureKind::User, error).hint("`git branch --all` lists all branches")
+            );
         };
         let mut bases = Vec::new();
         for base in base
@@ -89,9 +90,9 @@ async fn current(folder: &Utf8Path) -> Result<String, CommandError> {
     match head.said.trim_end().strip_prefix("refs/heads/") {
         Some(branch) => Ok(branch.to_owned()),
         None => {
-            let error = format!("`{folder}` is at a commit and on no branch, so there is none to propose");
+            let error = format!("`{folder}` has a detached HEAD, so there is no branch to merge");
             Err(CommandError::new(FailureKind::User, error)
-                .hint("make one of it: `git switch -c my-change`; or name one with `--head`"))
+                .hint("create one with `git switch -c my-change`, or name one with `--head`"))
         }
     }
 }
@@ -128,7 +129,7 @@ async fn commits(
     args.push("--");
     let log = git(folder, &args).await?;
     if !log.succeeded {
-        let error = format!("git cannot tell what is on `{tip}`: {}", log.complaint);
+        let error = format!("git cannot read `{tip}`: {}", log.complaint);
         return Err(CommandError::environment(error));
     }
     let commit = |text: &str| {

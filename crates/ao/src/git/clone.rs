@@ -33,7 +33,7 @@ pub struct ClonedRepository {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CloneError {
-    #[error("`{folder}` is there already, and is not a clone of {url}")]
+    #[error("`{folder}` already exists, and is not a clone of {url}")]
     Occupied { folder: Utf8PathBuf, url: GitUrl },
     #[error("{url} could not be cloned: {said}")]
     Refused { url: GitUrl, said: String },
@@ -52,7 +52,7 @@ pub enum CloneError {
         err: io::Error,
     },
     /// Nothing is left behind.
-    #[error("the clone was given up; nothing is left of it")]
+    #[error("the clone was cancelled; nothing was left behind")]
     Interrupted(u8),
 }
 
@@ -142,8 +142,8 @@ async fn fetch(url: &GitUrl, to: &Utf8Path) -> Result<(), CloneError> {
         return Ok(());
     }
     let said = match said.is_empty() {
-        true if watched => "git says why above".to_owned(),
-        true => "git does not say why".to_owned(),
+        true if watched => "see git's message above".to_owned(),
+        true => "git gave no reason".to_owned(),
         false => said,
     };
     Err(CloneError::Refused { url: url.clone(), said })

@@ -15,7 +15,7 @@ pub struct GitUrl {
 
 /// The URL contains a secret. It is not repeated here, because errors are shown and logged.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this address of a repository has a password or token in it")]
+#[error("this URL contains a password or token")]
 pub struct HasSecret;
 
 /// Prefixes that only git URLs have; anything else may be a path.
@@ -172,7 +172,7 @@ mod tests {
             "https://example.invalid/owner/app?private_token=hunter2",
             "ssh://me:hunter2@example.invalid/owner/app",
         ] {
-            assert_eq!(read(text), "this address of a repository has a password or token in it", "{text}");
+            assert_eq!(read(text), "this URL contains a password or token", "{text}");
         }
     }
 

@@ -43,13 +43,13 @@ pub(super) async fn inhibit(bus: &Bus, reason: &str) -> Result<LogindInhibitor, 
             Bus::System => Builder::system(),
             Bus::At(address) => Builder::address(address.as_str()),
         };
-        let connection = builder.build().await.map_err(away("the system's bus cannot be reached"))?;
+        let connection = builder.build().await.map_err(away("the system bus cannot be reached"))?;
         match ask(&connection, "sleep:idle", reason).await {
             // A user over ssh may prevent idle sleep, but not the sleep that a local user requests.
             Err(zbus::Error::FDO(err)) if is_refusal(&err) => ask(&connection, "idle", reason).await,
             answer => answer,
         }
-        .map_err(away("logind did not agree to it"))
+        .map_err(away("logind refused"))
     };
     let late =
         |_| PowerError { what: "logind is slow", why: format!("no answer in {ANSWER:?}"), for_good: false };

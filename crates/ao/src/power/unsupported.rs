@@ -13,6 +13,6 @@ impl NoInhibitor {
 }
 
 pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<NoInhibitor, PowerError> {
-    let why = "it knows no way to ask this system".to_owned();
+    let why = "this system is not supported".to_owned();
     Err(PowerError { what: "this build of ao is of no help", why, for_good: true })
 }

@@ -43,5 +43,5 @@ async fn ask(words: &[&str]) -> Result<String, CommandError> {
     }
     let said = program::text(&output.stderr);
     Err(CommandError::environment(format!("`{}` failed: {said}", words.join(" ")))
-        .hint("`ao service status` tells how the service stands"))
+        .hint("`ao service status` shows its state"))
 }

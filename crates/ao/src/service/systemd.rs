@@ -18,11 +18,11 @@ pub fn unit(service: &ServiceDefinition) -> String {
 [Unit]
 Description=ao, which runs AI coding agents and keeps track of them
 
-[ServiceDefinition]
+[Service]
 Type=exec
 ExecStart={program} daemon --data-dir {data_dir}
 Environment={path}
-# Tokens for the daemon, one NAME=value a line. Only you should be able to read that file.
+# Tokens for the daemon, one NAME=value per line. Only you should be able to read that file.
 EnvironmentFile=-%E/ao/environment
 Restart=on-failure
 RestartSec=2
@@ -77,11 +77,11 @@ mod tests {
         [Unit]
         Description=ao, which runs AI coding agents and keeps track of them
 
-        [ServiceDefinition]
+        [Service]
         Type=exec
         ExecStart="/srv/me/.cargo/bin/ao" daemon --data-dir "/srv/me/.local/share/ao"
         Environment="PATH=/srv/me/.npm/bin:/usr/bin:/bin"
-        # Tokens for the daemon, one NAME=value a line. Only you should be able to read that file.
+        # Tokens for the daemon, one NAME=value per line. Only you should be able to read that file.
         EnvironmentFile=-%E/ao/environment
         Restart=on-failure
         RestartSec=2

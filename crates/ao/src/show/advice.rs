@@ -10,8 +10,7 @@ use crate::ui;
 /// Renders a list of advice: what, why, and the command.
 pub fn advice(list: &AdviceList, _: Canvas) -> String {
     if list.advice.is_empty() {
-        return "Nothing needs you now. `ao status` shows who works on what, `ao plan` what comes next.\n"
-            .into();
+        return "Nothing needs you now. `ao status` shows all sessions, `ao plan` what comes next.\n".into();
     }
     let (title, faint, hint) = (ui::TITLE, ui::FAINT, ui::HINT);
     let mut drawn = String::new();

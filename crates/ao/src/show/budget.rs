@@ -52,7 +52,7 @@ pub(super) fn line(budget: &Budget) -> String {
     let told = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     match (&budget.capped, budget.marked) {
         (Some(_), _) => format!("{told}; spent"),
-        (None, true) => format!("{told}; nearly spent"),
+        (None, true) => format!("{told}; nearly used up"),
         (None, false) => told,
     }
 }
@@ -83,15 +83,15 @@ fn counters(budget: &Budget) -> [TableCell; 4] {
 }
 
 fn cost(budget: &Budget) -> String {
-    told(budget, budget.spend.usd.map(|usd| format!("${usd:.2}")))
+    reported_usage(budget, budget.spend.usd.map(|usd| format!("${usd:.2}")))
 }
 
 fn tokens(budget: &Budget) -> String {
-    told(budget, budget.spend.tokens.map(|tokens| tokens.to_string()))
+    reported_usage(budget, budget.spend.tokens.map(|tokens| tokens.to_string()))
 }
 
 /// Describes the reported usage. Without a turn there is nothing to report; usage without a report is unknown.
-fn told(budget: &Budget, spent: Option<String>) -> String {
+fn reported_usage(budget: &Budget, spent: Option<String>) -> String {
     match spent {
         Some(spent) if budget.partly_unknown => format!("at least {spent}"),
         Some(spent) => spent,
@@ -122,8 +122,11 @@ mod tests {
     /// acceptance: B3
     #[test]
     fn what_is_not_known_of_a_budget_is_called_so() {
-        assert_eq!(line(&budget(None, 3, true)), "unknown of $2.00, 3 of 9 turns; nearly spent");
-        assert_eq!(line(&budget(Some(1.2), 3, true)), "at least $1.20 of $2.00, 3 of 9 turns; nearly spent");
+        assert_eq!(line(&budget(None, 3, true)), "unknown of $2.00, 3 of 9 turns; nearly used up");
+        assert_eq!(
+            line(&budget(Some(1.2), 3, true)),
+            "at least $1.20 of $2.00, 3 of 9 turns; nearly used up"
+        );
         let spent = Budget { capped: Some("spent".into()), ..budget(Some(1.2), 3, false) };
         assert_eq!(line(&spent), "$1.20 of $2.00, 3 of 9 turns; spent");
         let drawn =

@@ -90,7 +90,7 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> TextTable 
         "problems",
         match session.incidents {
             0 => String::new(),
-            open => format!("{open} open; `ao explain {}` tells them", session.name),
+            open => format!("{open} open; `ao explain {}` lists them", session.name),
         },
     );
     fact("used", spend(&session.spend));
@@ -168,7 +168,7 @@ fn workspace(tree: &Tree) -> String {
     match tree.state.as_str() {
         "ready" => tree.path.clone(),
         crate::client::DELETED => {
-            format!("{} was deleted; the session goes on in a new one from its branch", tree.path)
+            format!("{} was deleted; the session continues in a new one from its branch", tree.path)
         }
         state => format!("{} ({state})", tree.path),
     }

@@ -50,11 +50,10 @@ pub fn discard(name: &str, found: &Cleanup) -> String {
         let size = words::size(tree.bytes);
         let (files, commits) = (work.files_in_all, work.commits_in_all);
         if files + commits == 0 {
-            let _ =
-                writeln!(drawn, "{name} has no work that is not kept elsewhere ({size} in {})", tree.path);
+            let _ = writeln!(drawn, "{name} has no unsaved work ({size} in {})", tree.path);
             continue;
         }
-        let _ = writeln!(drawn, "{name} has work that is nowhere else, {size} in {}:", tree.path);
+        let _ = writeln!(drawn, "{name} has unsaved work, {size} in {}:", tree.path);
         listed(&mut drawn, "uncommitted file", &work.files, files);
         listed(&mut drawn, "unpushed commit", &work.commits, commits);
     }
@@ -89,7 +88,7 @@ fn decision(decision: Decision, dry_run: bool) -> (&'static str, anstyle::Style)
 fn reasons(tree: &TreeReport) -> Vec<String> {
     let mut reasons = tree.reasons.clone();
     if tree.session_id.is_none() {
-        reasons.insert(0, "not ours by any record, so it is never touched".into());
+        reasons.insert(0, "not created by ao, so it is never touched".into());
     }
     reasons
 }

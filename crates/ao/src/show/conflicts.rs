@@ -36,7 +36,7 @@ pub fn conflicts(told: &Conflicts, canvas: Canvas) -> String {
         }
         let free = told.branches.len() - clashing.len();
         if free > 0 {
-            let _ = writeln!(drawn, "\n{free} more merge with everybody.");
+            let _ = writeln!(drawn, "\n{free} more merge with all others.");
         }
         let title = ui::TITLE;
         for clash in &told.clashes {

@@ -19,7 +19,7 @@ pub fn event(
 ) -> String {
     let at = event.at.to_zoned(zone.clone()).strftime("%m-%d %H:%M:%S").to_string();
     let who = plain(&named(&concerned(event), names));
-    let said = match event_words::told(&event.kind, &event.data) {
+    let said = match event_words::describe(&event.kind, &event.data) {
         Some(said) => plain(&named(&said, names)),
         // An event of a newer daemon.
         None => event.kind.replace(['.', '_'], " "),
@@ -35,7 +35,7 @@ pub fn event(
 
 /// Returns true if the event contains ids of sessions without a known name.
 pub fn nameless(event: &Event, names: &BTreeMap<String, String>) -> bool {
-    let said = event_words::told(&event.kind, &event.data).unwrap_or_default();
+    let said = event_words::describe(&event.kind, &event.data).unwrap_or_default();
     ids(&format!("{} {said}", event.concerns)).any(|id| !names.contains_key(id))
 }
 

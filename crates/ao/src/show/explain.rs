@@ -22,27 +22,24 @@ pub fn explanation(explanation: &Explanation, canvas: Canvas) -> String {
             let _ = write!(drawn, "\n{style}{title}{style:#}\n{}", table.draw(canvas.width));
         }
     };
-    section("What was seen", signals(explanation));
+    section("Signals", signals(explanation));
     let deciding = explanation.rules.iter().any(|rule| rule.won);
-    let title = if deciding { "How it is read" } else { "How it would be read" };
+    let title = if deciding { "Rules" } else { "Rules, if it ran" };
     section(title, rules(explanation));
     if !deciding {
         let mut phase = table();
-        phase.line(TableCell::new(format!(
-            "while it is `{}`, that alone; no evidence counts",
-            explanation.phase
-        )));
+        phase.line(TableCell::new(format!("`{}` overrides all evidence", explanation.phase)));
         section("What decides", phase);
     }
     section("Queue", queue(explanation));
     section("Held back", holds(explanation, canvas));
     section("Open problems", incidents(explanation, canvas));
-    section("Messages that wait", messages(&explanation.messages, canvas));
+    section("Pending messages", messages(&explanation.messages, canvas));
     let mut next = table();
     for command in &explanation.next {
         next.line(TableCell::new(command));
     }
-    section("What you can do", next);
+    section("Next steps", next);
     drawn
 }
 
@@ -81,7 +78,7 @@ fn signals(explanation: &Explanation) -> TextTable {
         ]);
     }
     if table.is_empty() {
-        table.line(TableCell::styled("nothing was seen of the agent yet", ui::FAINT));
+        table.line(TableCell::styled("no signals of the agent yet", ui::FAINT));
     }
     table
 }

@@ -232,7 +232,8 @@ fn rows(
         }
     }
     if fold {
-        let each = "→ for each: ao pr diff PR  then  ao approve PR; `ao advise` has them by what they block";
+        let each =
+            "→ for each: ao pr diff PR  then  ao approve PR; `ao advise` ranks them by what they block";
         table.line(TableCell::styled(each, ui::FAINT));
     }
     if members.len() > most {
@@ -339,7 +340,7 @@ pub(super) fn next(session: &Session) -> Option<String> {
         "setup_failed" => format!("ao logs {name} --setup  then  ao retry {name}"),
         "exited" if session.can_restore => format!("ao session restore {name}  or  ao stop {name}"),
         "exited" => format!("ao logs {name}  then  ao stop {name}"),
-        "capped" => format!("ao resume {name}  says which limit it needs"),
+        "capped" => format!("ao resume {name}  shows which limit it needs"),
         _ => String::new(),
     };
     match session.work.stage.as_str() {

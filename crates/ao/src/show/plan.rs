@@ -12,8 +12,7 @@ use crate::ui;
 /// Renders the rounds, then what waits.
 pub fn plan(plan: &Plan, canvas: Canvas) -> String {
     if plan.running.is_empty() && plan.next.is_empty() && plan.waiting.is_empty() {
-        return "Nothing runs and nothing waits. `ao spawn ISSUE` starts an agent; with `autoAssign: true` a project picks up \
-                its issues by itself.\n"
+        return "Nothing runs and nothing waits. `ao spawn ISSUE` starts an agent; with `autoAssign: true` a project assigns its issues automatically.\n"
             .into();
     }
     let title = ui::TITLE;

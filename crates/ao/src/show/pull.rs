@@ -129,7 +129,7 @@ fn head(detail: &PullDetail, canvas: Canvas) -> String {
         let good = ui::GOOD;
         match &detail.blockers[..] {
             [] => {
-                let _ = writeln!(drawn, "  {good}nothing stands in the way of a merge{good:#}");
+                let _ = writeln!(drawn, "  {good}ready to merge{good:#}");
             }
             blockers => {
                 let style = ui::BUSY;
@@ -160,7 +160,7 @@ fn stack(drawn: &mut String, detail: &PullDetail) {
         let _ = writeln!(drawn, "  stands on {}", words::plain(below));
     }
     for above in &detail.stacked {
-        let _ = writeln!(drawn, "  {} stands on it", words::plain(above));
+        let _ = writeln!(drawn, "  {} is stacked on it", words::plain(above));
     }
 }
 
@@ -285,12 +285,12 @@ pub(super) fn thread(thread: &Thread, indent: usize, canvas: Canvas) -> String {
         drawn.push_str(&prose(context, &before, indent + 4, canvas.width));
     }
     for comment in &thread.comments {
-        drawn.push_str(&said(comment, indent + 2, canvas));
+        drawn.push_str(&render_comment(comment, indent + 2, canvas));
     }
     drawn
 }
 
-fn said(comment: &Comment, indent: usize, canvas: Canvas) -> String {
+fn render_comment(comment: &Comment, indent: usize, canvas: Canvas) -> String {
     let faint = ui::FAINT;
     let (id, who) = (words::plain(&comment.id), author(&comment.author));
     let when = ago(comment.at, canvas) + &edited(comment.edited_at, canvas);

@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 pub enum DesktopError {
     #[error("there is no desktop to show it on")]
     None,
-    #[error("the desktop could not be asked")]
+    #[error("the desktop could not be reached")]
     NotAsked(#[source] ProgramError),
     #[error("`{program}` could not open it")]
     Refused { program: &'static str },

@@ -97,7 +97,7 @@ fn address(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Url>, Str
         },
     };
     let url = Url::parse(address.trim()).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
-    url.map(Some).ok_or_else(|| format!("{name} is no address that begins with http:// or https://"))
+    url.map(Some).ok_or_else(|| format!("{name} is not a URL that starts with http:// or https://"))
 }
 
 fn open(url: Url) -> Result<SdkTracerProvider, String> {
@@ -108,7 +108,7 @@ fn open(url: Url) -> Result<SdkTracerProvider, String> {
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(url)
         .build()
-        .map_err(|_| format!("{target} cannot be used; look at the variables OTEL_EXPORTER_OTLP_*"))?;
+        .map_err(|_| format!("{target} cannot be used; check the variables OTEL_EXPORTER_OTLP_*"))?;
     let name = std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "ao".into());
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let resource = Resource::builder().with_service_name(name).with_attribute(version).build();
@@ -134,7 +134,7 @@ fn client(url: &Url) -> Result<blocking::Client, String> {
     match built {
         Ok(Ok(client)) => Ok(client),
         Ok(Err(err)) => Err(format!("there is no HTTP client: {}", err.without_url())),
-        Err(_) => Err("the HTTP client could not be made".into()),
+        Err(_) => Err("the HTTP client could not be created".into()),
     }
 }
 
@@ -165,7 +165,7 @@ impl<E: SpanExporter> SpanExporter for MaskingExporter<E> {
         if let Err(err) = &sent
             && !self.told.swap(true, Ordering::Relaxed)
         {
-            tracing::warn!(collector = self.target, %err, "spans do not reach their collector; this is said only once");
+            tracing::warn!(collector = self.target, %err, "spans do not reach their collector; this is logged only once");
         }
         sent
     }

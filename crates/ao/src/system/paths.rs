@@ -24,11 +24,8 @@ pub(crate) fn data_dir(given: Option<&Utf8Path>) -> Result<Utf8PathBuf, CommandE
     }
     match set("HOME") {
         Some(home) => Ok(Utf8PathBuf::from(home).join(".local/share/ao")),
-        None => Err(CommandError::new(
-            FailureKind::Config,
-            "it is not known where ao keeps its data: HOME is not set",
-        )
-        .hint("set AO_DATA_DIR, or give `--data-dir`")),
+        None => Err(CommandError::new(FailureKind::Config, "the data directory is unknown: HOME is not set")
+            .hint("set AO_DATA_DIR, or pass `--data-dir`")),
     }
 }
 
@@ -36,11 +33,11 @@ pub(crate) fn data_dir(given: Option<&Utf8Path>) -> Result<Utf8PathBuf, CommandE
 pub(crate) fn here() -> Result<Utf8PathBuf, CommandError> {
     let here = std::env::current_dir().map_err(|err| {
         CommandError::environment(format!("the current folder cannot be used: {err}"))
-            .hint("go to one that exists")
+            .hint("use one that exists")
     })?;
     Utf8PathBuf::from_path_buf(here).map_err(|here| {
         CommandError::environment(format!("the name of the folder `{}` is not UTF-8 text", here.display()))
-            .hint("give it another name")
+            .hint("rename it")
     })
 }
 
@@ -54,10 +51,9 @@ pub(crate) fn way_in(data_dir: &Utf8Path) -> Result<Utf8PathBuf, CommandError> {
     let folder = socket.parent().filter(|folder| *folder != data_dir);
     match folder {
         Some(folder) if folder.symlink_metadata().is_ok() && !is_private(folder) => {
-            let what = format!("the daemon's socket would be in `{folder}`, which is not yours alone");
+            let what = format!("the daemon's socket would be in `{folder}`, which other users can access");
             Err(CommandError::environment(what).hint(format!(
-                "look at who made it and remove it, or `chmod 700 {folder}` if it is yours; or choose a data folder with a \
-                 shorter path"
+                "check its owner and remove it, or `chmod 700 {folder}` if it is yours; or choose a data directory with a shorter path"
             )))
         }
         _ => Ok(socket),

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::json(&listed)?);
     }
     if listed.flakes.is_empty() {
-        ui::note("no failure of a check has gone away by itself yet");
+        ui::note("no flaky failures yet");
         return Ok(());
     }
     Ok(ui::text(table(&listed).draw(Canvas::here().width))?)

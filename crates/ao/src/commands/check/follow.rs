@@ -185,7 +185,7 @@ pub(crate) fn verdict(runs: &[CheckRun]) -> Result<(), CommandError> {
         let error = CommandError::new(FailureKind::ChecksFailed, error);
         let first = runs.iter().find(|run| is_bad(&run.state));
         return Err(match first {
-            Some(run) => error.hint(format!("`ao check logs {}` shows all that it said", run.id)),
+            Some(run) => error.hint(format!("`ao check logs {}` shows its whole output", run.id)),
             None => error,
         });
     }
@@ -202,7 +202,7 @@ pub(crate) struct RunWatch(BTreeMap<String, String>);
 
 impl RunWatch {
     /// Prints runs whose state has changed to stderr.
-    pub(crate) fn tell(&mut self, runs: &[CheckRun]) {
+    pub(crate) fn print_changes(&mut self, runs: &[CheckRun]) {
         for run in runs {
             let before = self.0.insert(run.id.clone(), run.state.clone());
             if before.as_ref() != Some(&run.state) {

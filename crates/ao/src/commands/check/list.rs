@@ -53,11 +53,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match (none, checks.proposed.is_empty()) {
         (false, _) => {}
         (true, false) => ui::note(format_args!(
-            "no checks are configured for `{project}`; these could be, with the lines above. They are never run unasked"
+            "no checks are configured for `{project}`; paste the lines above to configure these. They never run by themselves"
         )),
         (true, true) => ui::note(format_args!(
-            "no checks are configured for `{project}`, and nothing in it suggests any; \
-             `ao config-help` tells how to write `checks:`"
+            "no checks are configured for `{project}`, and nothing in it suggests any; `ao config-help checks` shows how to configure them"
         )),
     }
     if !runs.is_empty() {

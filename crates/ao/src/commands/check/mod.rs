@@ -91,11 +91,12 @@ impl RunArg {
             others.iter().map(|run| format!("`{}`", show::plain(&run.check))).collect();
         names.sort();
         names.dedup();
-        let error = format!("there is no run `{}`, and no check of that name has run here", self.run);
+        let error =
+            format!("there is no run `{}`, and no check of that name has run in this project", self.run);
         let error = CommandError::new(FailureKind::Unknown, error);
         Err(match names.is_empty() {
             true => error.hint("`ao check run` runs the checks of a project"),
-            false => error.hint(format!("these have run: {}", names.join(", "))),
+            false => error.hint(format!("checks that have run: {}", names.join(", "))),
         })
     }
 }

@@ -77,7 +77,7 @@ pub(super) async fn followed(
             FailureKind::User,
             "there is nothing to run: the project has no such checks",
         )
-        .hint("`ao check list` shows what is configured, and what could be"));
+        .hint("`ao check list` lists configured and proposed checks"));
     }
     if no_follow {
         return match cx.json() {

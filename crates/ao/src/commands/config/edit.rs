@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::config::edit::{ConfigEdit, tell_daemon};
+use crate::config::edit::{ConfigEdit, reload_daemon};
 use crate::error::CommandError;
 use crate::ui;
 
@@ -53,21 +53,21 @@ pub(super) fn set(args: &SetArgs, cx: &Context) -> Result<(), CommandError> {
         true => format!("Set {key} to {value} in {}", change.file()),
         false => format!("{key} is {value} already in {}", change.file()),
     };
-    tell(&said, changed, &change, cx)
+    print_result(&said, changed, &change, cx)
 }
 
 pub(super) fn unset(args: &UnsetArgs, cx: &Context) -> Result<(), CommandError> {
     let UnsetArgs { key, user } = args;
     let change = if *user { ConfigEdit::of_user_file(cx)? } else { ConfigEdit::of_main_file(cx)? };
     change.make(|text| edit::unset(text, key))?;
-    tell(&format!("Took {key} out of {}", change.file()), true, &change, cx)
+    print_result(&format!("Removed {key} from {}", change.file()), true, &change, cx)
 }
 
-fn tell(said: &str, changed: bool, change: &ConfigEdit, cx: &Context) -> Result<(), CommandError> {
+fn print_result(said: &str, changed: bool, change: &ConfigEdit, cx: &Context) -> Result<(), CommandError> {
     if !cx.json() {
         ui::line(said)?;
     }
-    let told = if changed { Some(tell_daemon(change.file(), cx)?) } else { None };
+    let told = if changed { Some(reload_daemon(change.file(), cx)?) } else { None };
     if cx.json() {
         let daemon = told.as_ref().and_then(|told| told.reloaded.as_ref());
         ui::json(&json!({ "file": change.file(), "changed": changed, "daemon": daemon }))?;

@@ -4,12 +4,12 @@
 //! terminals, checks and merges, driven by the user's commands. The agents are scripts unless one is named. The event
 //! log proves that each issue went as planned, and the demo fails otherwise.
 
-mod ending;
+mod environment;
 mod git;
 mod history;
+mod run;
 mod sample;
-mod stage;
-mod story;
+mod summary;
 mod view;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -17,8 +17,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
+use self::environment::DemoEnvironment;
 pub(crate) use self::sample::DemoIssue;
-use self::stage::DemoEnvironment;
 
 /// Watch six issues being worked on and merged at once, in a sample repository
 ///
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
         .map_err(CommandError::environment)?;
     let outcome = runtime.block_on(async {
         let told = tokio::select! {
-            told = story::tell(&stage, args) => told,
+            told = run::run(&stage, args) => told,
             signal = interrupted() => Err(CommandError::new(FailureKind::Interrupted(signal), "interrupted")),
         };
         let stays =

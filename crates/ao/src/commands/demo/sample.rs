@@ -54,7 +54,7 @@ impl DemoIssue {
             DemoIssue::Red => "a red check, repaired by its agent",
             DemoIssue::Review => "a review comment, answered",
             DemoIssue::Conflict => "a conflict, rebased by its agent",
-            DemoIssue::Flaky => "a flaky check, run again without waking anybody",
+            DemoIssue::Flaky => "a flaky check, run again without disturbing an agent",
             DemoIssue::Protected => "a protected path, which waits for you",
         }
     }
@@ -137,7 +137,7 @@ const FILES: [(&str, &str); 10] = [
     (".ao/policy.yaml", POLICY),
     (
         "check.sh",
-        "#!/bin/sh\n# Runs every test; one of a program that is not there yet passes.\nbad=0\n\
+        "#!/bin/sh\n# Runs every test; one of a program that does not exist yet passes.\nbad=0\n\
          for test in tests/*.sh; do\n  if said=$(sh \"$test\" 2>&1); then\n    echo \"ok - $test\"\n  else\n    \
          echo \"not ok - $test\"\n    echo \"  $said\"\n    bad=1\n  fi\ndone\nexit $bad\n",
     ),

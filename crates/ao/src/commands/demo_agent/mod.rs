@@ -43,20 +43,20 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     let mut script = DemoScript::new(Duration::from_millis(args.pause_ms));
     let mut taken = BTreeSet::new();
     let mut told = io::stdin().lock().lines();
-    say(&json!({ "ao": "started" }))?;
-    say(&json!({ "ao": "idle" }))?;
+    send_line(&json!({ "ao": "started" }))?;
+    send_line(&json!({ "ao": "idle" }))?;
     while let Some(line) = next(&mut told)? {
         if line["ao"] != "message" {
             continue;
         }
         let (delivery, text) = (line["delivery"].as_u64().unwrap_or_default(), &line["text"]);
-        say(&json!({ "ao": "taken", "delivery": delivery, "text": text }))?;
+        send_line(&json!({ "ao": "taken", "delivery": delivery, "text": text }))?;
         // A message repeated after a crash of the daemon is accepted but not acted on twice.
         if taken.insert(delivery) {
             script.turn(text.as_str().unwrap_or_default())?;
-            say(&json!({ "ao": "spent", "turns": taken.len() }))?;
+            send_line(&json!({ "ao": "spent", "turns": taken.len() }))?;
         }
-        say(&json!({ "ao": "idle" }))?;
+        send_line(&json!({ "ao": "idle" }))?;
     }
     Ok(())
 }
@@ -82,7 +82,7 @@ fn next(told: &mut impl Iterator<Item = io::Result<String>>) -> Result<Option<Va
 }
 
 /// Writes a message of the line protocol.
-fn say(line: &Value) -> Result<(), CommandError> {
+fn send_line(line: &Value) -> Result<(), CommandError> {
     show(&line.to_string())
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{about, say, show};
+use super::{about, send_line, show};
 use crate::commands::demo::DemoIssue;
 use crate::error::CommandError;
 
@@ -122,7 +122,7 @@ impl DemoScript {
     }
 
     fn work(&self, doing: &str) -> Result<(), CommandError> {
-        say(&json!({ "ao": "working", "doing": doing }))?;
+        send_line(&json!({ "ao": "working", "doing": doing }))?;
         thread::sleep(self.pause);
         Ok(())
     }
@@ -131,7 +131,7 @@ impl DemoScript {
     fn run(&self, program: &str, args: &[&str]) -> Result<(), CommandError> {
         let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
         show(&format!("● {name} {}", args.join(" ")))?;
-        said(program, args).map(drop)
+        output_of(program, args).map(drop)
     }
 }
 
@@ -159,11 +159,11 @@ fn append(file: &str, line: &str) -> Result<(), CommandError> {
 }
 
 fn git(args: &[&str]) -> Result<String, CommandError> {
-    said("git", args)
+    output_of("git", args)
 }
 
 /// Returns the output of a program, kept from the terminal: its lines could be taken for ours.
-fn said(program: &str, args: &[&str]) -> Result<String, CommandError> {
+fn output_of(program: &str, args: &[&str]) -> Result<String, CommandError> {
     let output = Command::new(program).args(args).stdin(Stdio::null()).output();
     let output = output.map_err(about("start a program"))?;
     if output.status.success() {

@@ -17,22 +17,22 @@ pub(super) async fn file(
 ) -> Vec<DoctorFinding> {
     match loaded {
         Err(err) => vec![
-            DoctorFinding::problem("config", "the configuration is wrong")
+            DoctorFinding::problem("config", "the configuration is invalid")
                 .means(err.to_plain().replace('\n', "\n                    "))
-                .fix("mend the line, then `ao config check`"),
+                .fix("fix the line, then run `ao config check`"),
         ],
         Ok(loaded) if loaded.layers.is_empty() => vec![absent().await],
         Ok(loaded) => {
             let files: Vec<&str> = loaded.layers.iter().map(|layer| layer.path.as_str()).collect();
             let mut findings = vec![DoctorFinding::ok("config", files.join(", "))];
-            findings.extend(found.iter().filter(|found| found.id != PROGRAM).map(told));
+            findings.extend(found.iter().filter(|found| found.id != PROGRAM).map(convert));
             findings
         }
     }
 }
 
 /// Converts a finding that `ao config check` and `ao start` report as well.
-fn told(found: &ConfigFinding) -> DoctorFinding {
+fn convert(found: &ConfigFinding) -> DoctorFinding {
     let problem = &found.problem;
     let place = problem.place.map(|(line, _)| format!(":{line}")).unwrap_or_default();
     let what = format!("{}{place}: {}", problem.file, problem.what);
@@ -54,9 +54,9 @@ async fn absent() -> DoctorFinding {
     let Some(repository) = here else {
         return DoctorFinding::warning(
             "config",
-            "there is no configuration file here, and this is no repository",
+            "there is no configuration file here, and this is not a repository",
         )
-        .fix("go to a repository, then `ao init`; or `ao start <path or address>`");
+        .fix("run `ao init` in a repository, or `ao start <path or address>`");
     };
     let initial =
         InitialConfig::choose(&repository, &InitialChoices::default()).await.map_err(|err| err.to_plain());
@@ -96,8 +96,11 @@ async fn policy(name: &str, repository: &Repository, branch: &str) -> Option<Doc
         Ok(Some(_)) => DoctorFinding::ok("policy", format!("{name} has one on {branch}")),
         Err(why) => {
             DoctorFinding::problem("policy", format!("the policy of {name} on {branch} cannot be read"))
-                .means(format!("nothing is merged by it: {}", why.replace('\n', "\n                    ")))
-                .fix("mend .ao/policy.yaml on the base branch; `ao policy check` shows the place")
+                .means(format!(
+                    "nothing is merged until it is fixed: {}",
+                    why.replace('\n', "\n                    ")
+                ))
+                .fix("fix .ao/policy.yaml on the base branch; `ao policy check` shows the line")
         }
     })
 }

@@ -29,10 +29,10 @@ pub(super) async fn running(
             findings.extend(repositories(&client).await);
             return Ok(findings);
         }
-        Err(err) if err.is_absence() => nobody(&socket),
+        Err(err) if err.is_absence() => not_running(&socket),
         Err(ClientError::Refused(problem)) => vec![
             DoctorFinding::problem("daemon", format!("the daemon refuses to answer: {}", problem.title))
-                .means("an agent has only its own rights; outside of one, the daemon does not know you"),
+                .means("inside an agent, only its own rights apply; otherwise the daemon does not know you"),
         ],
         Err(err @ ClientError::Hung { .. }) => {
             let err = CommandError::from(err);
@@ -64,13 +64,13 @@ fn described(daemon: &Daemon, loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
     findings.push(if daemon.version != ours {
         DoctorFinding::problem(
             "daemon",
-            format!("the daemon that runs is of version {}, this is {ours}", daemon.version),
+            format!("the running daemon is version {}, this is {ours}", daemon.version),
         )
-        .means("they may not understand each other; agents go on while the daemon is replaced")
+        .means("they may be incompatible; agents keep running while the daemon is replaced")
         .fix("ao start")
     } else if daemon.build != daemon_process::build() {
         DoctorFinding::warning("daemon", format!("{runs}; it is another build than this one"))
-            .means("agents go on while the daemon is replaced")
+            .means("agents keep running while the daemon is replaced")
             .fix("ao start")
     } else {
         DoctorFinding::ok("daemon", runs)
@@ -79,10 +79,10 @@ fn described(daemon: &Daemon, loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
         findings.push(
             DoctorFinding::problem(
                 "config",
-                "the daemon could not take up the last change of its configuration",
+                "the daemon could not apply the last change of its configuration",
             )
             .means(problem.replace('\n', "\n                    "))
-            .fix("mend it, then `ao config check`; what was in force before stays so meanwhile"),
+            .fix("fix it, then run `ao config check`; the previous configuration stays in force"),
         );
     }
     let wanted = loaded.map(|loaded| loaded.config.port);
@@ -106,7 +106,7 @@ async fn issues(client: &Client) -> Vec<DoctorFinding> {
     let Ok(listed) = client.issues(&query).await else { return vec![] };
     let wrong = |warning: String| {
         DoctorFinding::warning("issues", show::plain(&warning))
-            .means("such an issue is left out, or not as it was meant, until the file is mended")
+            .means("the issue is left out or incomplete until the file is fixed")
     };
     listed.warnings.into_iter().map(wrong).collect()
 }
@@ -124,7 +124,7 @@ async fn repositories(client: &Client) -> Vec<DoctorFinding> {
         }
         findings.extend(trust.waiting.iter().map(|what| {
             DoctorFinding::problem("repository", format!("{id}: {}", show::plain(what)))
-                .means("nothing is merged until you have looked at it")
+                .means("nothing is merged until you confirm it")
                 .fix(format!("ao trust-project {id}"))
         }));
     }
@@ -132,7 +132,7 @@ async fn repositories(client: &Client) -> Vec<DoctorFinding> {
 }
 
 /// Reports that no daemon runs, which is no fault. A socket without a listener is a leftover.
-fn nobody(socket: &Utf8Path) -> Vec<DoctorFinding> {
+fn not_running(socket: &Utf8Path) -> Vec<DoctorFinding> {
     let is_socket = socket.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
     if !is_socket {
         return vec![DoctorFinding::ok("daemon", "none runs; `ao start` starts one")];
@@ -140,7 +140,7 @@ fn nobody(socket: &Utf8Path) -> Vec<DoctorFinding> {
     let stale = socket.to_owned();
     vec![
         DoctorFinding::warning("daemon", format!("none runs, but an earlier one left its socket: {socket}"))
-            .means("it ended without clearing up; `ao start` takes the socket over")
+            .means("it did not clean up; `ao start` takes the socket over")
             .fix(format!("rm {socket}"))
             .mended_by(move || {
                 // A daemon may have started to listen meanwhile.
@@ -164,7 +164,7 @@ fn left_alone(data_dir: &Utf8Path) -> Option<DoctorFinding> {
     (alone > 0).then(|| {
         let agents = ui::count(alone as u64, "agent");
         DoctorFinding::warning("agents", format!("{agents} of an earlier daemon still run"))
-            .means("they go on by themselves, but nobody sees what they ask or how they end")
+            .means("they keep running, but their questions and exits go unnoticed")
             .fix("ao start")
     })
 }
@@ -188,9 +188,9 @@ fn port(loaded: Option<&Loaded>) -> DoctorFinding {
         Ok(_) => DoctorFinding::ok("port", format!("{port} is free for the dashboard")),
         Err(err) => {
             DoctorFinding::problem("port", format!("port {port} cannot be used for the dashboard: {err}"))
-                .means("the daemon does not start while somebody else listens there")
+                .means("the daemon does not start while the port is in use")
                 .fix(format!(
-                    "ao config set port {}; or end who listens: `ss -ltnp 'sport = :{port}'`",
+                    "ao config set port {}; or stop the other program: `ss -ltnp 'sport = :{port}'`",
                     port.wrapping_add(1).max(1024)
                 ))
         }

@@ -28,7 +28,7 @@ fn files(highest: u64) -> DoctorFinding {
         return DoctorFinding::ok("files", "enough files can be open at a time");
     }
     DoctorFinding::warning("files", format!("only {highest} files can be open at a time"))
-        .means("with some dozens of agents the daemon runs out of them")
+        .means("the daemon runs out of them with a few dozen agents")
         .fix(format!("ulimit -Hn {FILES}; or `* hard nofile {FILES}` in /etc/security/limits.conf"))
 }
 
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn limits_that_are_too_low_come_with_the_command_that_raises_them() {
-        assert_snapshot!(files(1024).json(), @r#"{"fix":"ulimit -Hn 4096; or `* hard nofile 4096` in /etc/security/limits.conf","fixed":null,"id":"files","level":"warning","means":"with some dozens of agents the daemon runs out of them","what":"only 1024 files can be open at a time"}"#);
+        assert_snapshot!(files(1024).json(), @r#"{"fix":"ulimit -Hn 4096; or `* hard nofile 4096` in /etc/security/limits.conf","fixed":null,"id":"files","level":"warning","means":"the daemon runs out of them with a few dozen agents","what":"only 1024 files can be open at a time"}"#);
         assert_snapshot!(watching(8192, 512).json()["fix"], @r#""printf 'fs.inotify.max_user_watches=524288\\n' | sudo tee /etc/sysctl.d/60-ao.conf && sudo sysctl --system""#);
         assert_eq!(files(FILES).json()["level"], "ok");
         assert_eq!(watching(WATCHES, INSTANCES).json()["level"], "ok");

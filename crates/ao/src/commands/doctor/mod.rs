@@ -4,9 +4,9 @@
 
 mod config;
 mod daemon;
+mod data_dir;
 mod finding;
 mod limits;
-mod place;
 mod programs;
 
 use ao_config::Loaded;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     );
     let mendable = findings.iter().any(DoctorFinding::can_be_mended);
     Err(match mendable && !args.fix {
-        true => error.hint("`ao doctor --fix` mends what it can without harm"),
+        true => error.hint("`ao doctor --fix` fixes what is safe to fix"),
         false => error,
     })
 }
@@ -82,7 +82,7 @@ async fn look(cx: &Context) -> Result<Vec<DoctorFinding>, CommandError> {
     findings.extend(config::projects(known).await);
     findings.extend(programs::runtimes(known).await);
     findings.extend(programs::agents(known));
-    findings.extend(place::data_dir(&data_dir));
+    findings.extend(data_dir::data_dir(&data_dir));
     findings.extend(daemon::running(&data_dir, known, cx).await?);
     findings.extend(limits::all());
     Ok(findings)

@@ -34,8 +34,7 @@ pub(super) async fn git() -> Vec<DoctorFinding> {
         Some(_) => {
             DoctorFinding::problem("git", format!("{said} is too old; 2.36 or newer is needed")).fix(install)
         }
-        None => DoctorFinding::warning("git", format!("git does not say which version it is: `{said}`"))
-            .fix(install),
+        None => DoctorFinding::warning("git", format!("cannot parse git's version: `{said}`")).fix(install),
     };
     vec![found, identity().await]
 }
@@ -55,12 +54,12 @@ async fn identity() -> DoctorFinding {
         }
     }
     match missing.is_empty() {
-        true => DoctorFinding::ok("identity", "git knows your name and your address"),
+        true => DoctorFinding::ok("identity", "git knows your name and email"),
         false => DoctorFinding::warning(
             "identity",
             format!("git does not know your {}", missing.join(" and ")),
         )
-        .means("agents commit in their own name, but your own commits and merges need yours")
+        .means("agents commit under their own names, but your commits and merges need yours")
         .fix("git config --global user.name 'Your Name' && git config --global user.email you@example.com"),
     }
 }
@@ -95,7 +94,7 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
         (false, false) if loaded.is_none() => findings.push(
             DoctorFinding::warning("runtime", "tmux is not installed")
                 .means(
-                    "it is not needed: agents run in terminals of ao's own, and outlive the daemon there too",
+                    "it is not needed: agents run in ao's built-in terminals, and outlive the daemon there too",
                 )
                 .fix(install("tmux")),
         ),
@@ -105,7 +104,7 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
         (false, true) => {}
     }
     if wanted.contains("process") || wanted.is_empty() {
-        findings.push(DoctorFinding::ok("runtime", "agents can run in terminals of ao's own"));
+        findings.push(DoctorFinding::ok("runtime", "agents can run in ao's built-in terminals"));
     }
     findings
 }

@@ -46,7 +46,7 @@ fn refuse_bad_name(file: &Utf8Path) -> Result<(), CommandError> {
     }
     // Not `exists`, which follows a link and finds nothing behind a dangling one.
     if file.symlink_metadata().is_ok() {
-        return wrong(format!("`{file}` is already there and is left as it is"))
+        return wrong(format!("`{file}` already exists and was not changed"))
             .map_err(|err| err.hint("choose another name for the backup"));
     }
     let parent = file.parent().filter(|parent| !parent.as_str().is_empty()).unwrap_or(Utf8Path::new("."));

@@ -33,5 +33,5 @@ pub(super) fn run(_args: &Args, cx: &Context) -> Result<(), CommandError> {
     let faults = ui::count(report.problems.len() as u64, "fault");
     Err(CommandError::environment(format!("the event log in `{dir}` has {faults}"))
         .hint("`ao events export` saves what can be read")
-        .hint("`ao events backup --help` says how to restore a backup"))
+        .hint("`ao events backup --help` describes how to restore a backup"))
 }

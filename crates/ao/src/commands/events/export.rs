@@ -31,8 +31,8 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from > to
     {
-        let error = format!("there is nothing from {from} to {to}: events are numbered upwards");
-        return Err(CommandError::new(FailureKind::User, error).hint("exchange the two numbers"));
+        let error = format!("the range {from} to {to} is empty: the first number is higher than the last");
+        return Err(CommandError::new(FailureKind::User, error).hint("swap the two numbers"));
     }
     let dir = cx.data_dir()?;
     let store = super::open(&dir)?;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             "{} could not be read and are left out",
             ui::count(exported.unreadable_records, "document")
         ))
-        .hint("keep the file; `ao events check` says more about what is wrong with it")),
+        .hint("keep the file; `ao events check` shows what is wrong with it")),
         None if exported.events == 0 => {
             let range = if args.from.or(args.to).is_some() { "in this range" } else { "yet" };
             ui::note(format_args!("the event log in `{dir}` has no events {range}"));
@@ -57,6 +57,6 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             exported.unreadable,
             ui::count(exported.unreadable + exported.events, "event")
         ))
-        .hint("keep the file; `ao events check` says more about what is wrong with it")),
+        .hint("keep the file; `ao events check` shows what is wrong with it")),
     }
 }

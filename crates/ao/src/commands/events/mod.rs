@@ -59,7 +59,7 @@ fn open(data_dir: &Utf8Path) -> Result<Store, CommandError> {
     match File::open(data_dir.join("ao.db")).map_err(|err| err.kind()) {
         Err(ErrorKind::NotFound) => {
             Err(CommandError::new(FailureKind::User, format!("there is no event log in `{data_dir}`"))
-                .hint(format!("{named}; ao makes the log when it first runs")))
+                .hint(format!("{named}; ao creates the log when it first runs")))
         }
         Err(ErrorKind::NotADirectory) => {
             Err(CommandError::new(FailureKind::User, format!("`{data_dir}` is not a directory")).hint(named))

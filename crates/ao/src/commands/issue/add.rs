@@ -2,7 +2,7 @@
 
 use ao_api::NewIssue;
 
-use super::told;
+use super::print_issue;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::cli::text_input::BodyArgs;
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.title.trim().is_empty() {
-        return Err(CommandError::new(FailureKind::User, "an issue needs a title, so nothing was made"));
+        return Err(CommandError::new(FailureKind::User, "an issue needs a title, so nothing was created"));
     }
     let body = args.body.read()?.unwrap_or_default();
     let client = cx.client()?;
@@ -58,6 +58,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             closed: false,
         };
         let added = CallRetry::default().call(async || client.add_issue(&new).reply().await).await?;
-        told(&added, "is written down", cx)
+        print_issue(&added, "is created", cx)
     })
 }

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let comment = NewIssueComment { body: text_input::something(&args.text)?, key: Some(retry::key()) };
+    let comment = NewIssueComment { body: text_input::require_text(&args.text)?, key: Some(retry::key()) };
     let client = cx.client()?;
     let answer = cx.wait_for(async {
         let project = args.which.project(&client).await?;
@@ -33,6 +33,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })?;
     match cx.json() {
         true => Ok(ui::raw(answer.json())?),
-        false => Ok(ui::line(format_args!("said on issue {}", args.which.issue))?),
+        false => Ok(ui::line(format_args!("commented on issue {}", args.which.issue))?),
     }
 }

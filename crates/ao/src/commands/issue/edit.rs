@@ -2,7 +2,7 @@
 
 use ao_api::IssueEdit;
 
-use super::{IssueArg, told};
+use super::{IssueArg, print_issue};
 use crate::cli::context::Context;
 use crate::cli::text_input::{BodyArgs, TitledText};
 use crate::cli::{completers, text_input};
@@ -18,7 +18,7 @@ use crate::ui;
   ao issue edit 42
   ao issue edit 42 --title \"Login forgets the user\" --priority 3
   ao issue edit 42 --blocked-by 9 --not-blocked-by 12
-  ao issue edit 42 --assignee ''   takes it from whoever has it")]
+  ao issue edit 42 --assignee ''   removes the assignee")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: IssueArg,
@@ -55,10 +55,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ..IssueEdit::default()
     };
     let by_hand = edit == IssueEdit::default();
-    if by_hand && !text_input::somebody_is_here() {
-        return Err(CommandError::new(FailureKind::User, "it was not said what to change").hint(
-            "name it with an option, such as `--title` or `--priority`; on a terminal, an editor is opened",
-        ));
+    if by_hand && !text_input::is_interactive() {
+        return Err(CommandError::new(FailureKind::User, "nothing to change was given")
+            .hint("pass an option such as `--title` or `--priority`; on a terminal, an editor is opened"));
     }
     let client = cx.client()?;
     cx.wait_for(async {
@@ -75,6 +74,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             edit.title = (form.title != issue.title).then_some(form.title);
             edit.body = (form.body != issue.body.trim_end()).then_some(form.body);
         }
-        told(&client.edit_issue(named, &edit).reply().await?, "is changed", cx)
+        print_issue(&client.edit_issue(named, &edit).reply().await?, "is changed", cx)
     })
 }

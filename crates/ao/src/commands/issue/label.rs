@@ -2,7 +2,7 @@
 
 use ao_api::IssueEdit;
 
-use super::{IssueArg, told};
+use super::{IssueArg, print_issue};
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
 
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             true => "has no labels now".to_owned(),
             false => format!("has the labels {}", crate::show::plain(&issue.value.labels.join(", "))),
         };
-        told(&issue, &labels, cx)
+        print_issue(&issue, &labels, cx)
     })
 }
 
@@ -54,9 +54,9 @@ fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
     for change in typed {
         // clap takes everything after a label for a label too.
         if change.starts_with("--") || change == "-p" || change == "-h" {
-            let error = format!("`{change}` stands behind a label, where it would be taken for one");
+            let error = format!("`{change}` follows a label, so it would be read as one");
             return Err(CommandError::new(FailureKind::Config, error)
-                .hint("put options before the labels; `--remove` takes off labels with any name"));
+                .hint("put options before the labels; `--remove` removes labels with any name"));
         }
         let (labels, label) = match (change.strip_prefix('+'), change.strip_prefix('-')) {
             (Some(label), _) => (&mut edit.add_labels, label),
@@ -64,7 +64,7 @@ fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
             _ => (&mut edit.add_labels, change.as_str()),
         };
         if label.is_empty() {
-            let error = format!("`{change}` is no label");
+            let error = format!("`{change}` is not a label");
             return Err(CommandError::new(FailureKind::User, error).hint("write `+bug` or `-bug`"));
         }
         labels.push(label.to_owned());

@@ -18,7 +18,7 @@ const ALL: usize = 10_000;
 #[command(after_help = "Examples:
   ao issue list
   ao issue list --label bug --state all
-  ao issue list --free --json | jq -r '.issues[].key'   what nobody works on yet")]
+  ao issue list --free --json | jq -r '.issues[].key'   issues without a session")]
 pub(crate) struct Args {
     /// Only issues in this state
     #[arg(long, short, default_value = "open", value_parser = ["open", "closed", "all"])]
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
     match (issues.is_empty(), closed) {
         (false, _) => {}
-        (true, 0) => ui::note("there is no such issue; `ao issue add \"…\"` writes one down"),
+        (true, 0) => ui::note("there is no such issue; `ao issue add \"…\"` creates one"),
         (true, 1) => ui::note("the only such issue is closed; `ao issue list --state closed` shows it"),
         (true, closed) => ui::note(format!(
             "all {closed} such issues are closed; `ao issue list --state closed` shows them"

@@ -86,7 +86,7 @@ impl IssueArg {
 }
 
 /// Prints an issue after a change.
-fn told(issue: &ApiReply<Issue>, done: &str, cx: &Context) -> Result<(), CommandError> {
+fn print_issue(issue: &ApiReply<Issue>, done: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::raw(issue.json())?);
     }

@@ -2,7 +2,7 @@
 
 use ao_api::{IssueEdit, NewIssueComment};
 
-use super::{IssueArg, told};
+use super::{IssueArg, print_issue};
 use crate::cli::context::Context;
 use crate::cli::text_input;
 use crate::error::CommandError;
@@ -42,7 +42,7 @@ pub(crate) fn reopen(args: &IssueReopenArgs, cx: &Context) -> Result<(), Command
 }
 
 fn set(which: &IssueArg, comment: Option<&str>, state: &str, cx: &Context) -> Result<(), CommandError> {
-    let comment = comment.map(text_input::something).transpose()?;
+    let comment = comment.map(text_input::require_text).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {
         let project = which.project(&client).await?;
@@ -51,6 +51,6 @@ fn set(which: &IssueArg, comment: Option<&str>, state: &str, cx: &Context) -> Re
             client.comment_on_issue(named, &NewIssueComment { body, key: None }).await?;
         }
         let edit = IssueEdit { state: Some(state.to_owned()), ..IssueEdit::default() };
-        told(&client.edit_issue(named, &edit).reply().await?, &format!("is {state}"), cx)
+        print_issue(&client.edit_issue(named, &edit).reply().await?, &format!("is {state}"), cx)
     })
 }

@@ -33,26 +33,25 @@ pub(super) fn unmet(expected: &CaseExpected, verdict: &Verdict) -> Vec<String> {
     if let Some(wanted) = expected.verdict.map(|verdict| verdict == CaseVerdict::Allowed)
         && wanted != verdict.allows()
     {
-        unmet.push(format!("expected it to be {}, and it is {}", word(wanted), word(verdict.allows())));
+        unmet.push(format!("expected it to be {}, but it is {}", word(wanted), word(verdict.allows())));
     }
     if let Some(wanted) = &expected.against {
         let against: Vec<&str> = verdict.against().map(|rule| rule.rule.name()).collect();
         let known = |rule: &str| verdict.rules.iter().any(|verdict| verdict.rule.name() == rule);
         for rule in wanted.iter().filter(|rule| !against.contains(&rule.as_str())) {
-            let what = if known(rule) { "and it holds" } else { "and there is no such rule" };
-            unmet.push(format!("expected `{rule}` to be against it, {what}"));
+            let what = if known(rule) { "but it holds" } else { "but there is no such rule" };
+            unmet.push(format!("expected `{rule}` to fail, {what}"));
         }
         let mut others: Vec<&str> =
             against.into_iter().filter(|rule| !wanted.iter().any(|wanted| wanted == rule)).collect();
         others.dedup();
-        unmet
-            .extend(others.into_iter().map(|rule| format!("`{rule}` is against it, which was not expected")));
+        unmet.extend(others.into_iter().map(|rule| format!("`{rule}` fails, which was not expected")));
     }
     if let Some(wanted) = expected.auto_merge
         && wanted != verdict.merges_unasked()
     {
         let not = if wanted { "is not" } else { "is" };
-        unmet.push(format!("it {not} merged unasked, which was not expected"));
+        unmet.push(format!("it {not} merged automatically, which was not expected"));
     }
     unmet
 }

@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::line(format_args!("{good}ok{good:#}  {file}"))?;
     }
     if said.is_empty() {
-        ui::line("it says nothing, so the default counts: one approval, and nothing is merged unasked")?;
+        ui::line("it is empty, so the default applies: one approval, and no automatic merge")?;
     } else {
         ui::line(format_args!("it says: {}", said.join(", ")))?;
     }

@@ -29,21 +29,21 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&verdict)?);
     }
-    Ok(ui::text(told(&verdict))?)
+    Ok(ui::text(render(&verdict))?)
 }
 
-fn told(verdict: &PolicyVerdict) -> String {
+fn render(verdict: &PolicyVerdict) -> String {
     let (good, bad, faint) = (ui::GOOD, ui::ERROR, ui::FAINT);
     let mut text = String::new();
     let head: String = verdict.head.chars().take(12).collect();
     let sum = match (verdict.allowed, verdict.auto_merge) {
-        (true, true) => format!("{good}allowed{good:#}, and merged unasked"),
-        (true, false) => format!("{good}allowed{good:#}, for somebody to merge: merging unasked is off"),
+        (true, true) => format!("{good}allowed{good:#}, and merged automatically"),
+        (true, false) => format!("{good}allowed{good:#}, to be merged by a person: automatic merge is off"),
         (false, _) => format!("{bad}not allowed{bad:#}"),
     };
     let _ = writeln!(text, "{} at {}: {sum}", plain(&verdict.pull), plain(&head));
     if !verdict.written {
-        let _ = writeln!(text, "{faint}nobody has written a policy; this is by the default one{faint:#}");
+        let _ = writeln!(text, "{faint}there is no policy; this is the default one{faint:#}");
     }
     let width = verdict.rules.iter().map(|rule| rule.rule.len()).max().unwrap_or_default();
     for rule in &verdict.rules {

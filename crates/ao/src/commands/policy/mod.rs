@@ -60,7 +60,7 @@ fn file(typed: Option<&Utf8Path>, cx: &Context) -> Result<Utf8PathBuf, CommandEr
         return Ok(path);
     }
     let error = CommandError::new(FailureKind::Unknown, format!("there is no `{path}`"));
-    Err(error.hint("write one: `approvals: 1` is enough to begin with; docs/policy.md has every key"))
+    Err(error.hint("write one: `approvals: 1` is enough to start with; docs/policy.md has every key"))
 }
 
 /// Returns the file with the test cases of a policy.

@@ -45,18 +45,18 @@ fn head(shown: &PolicyShown) -> Result<(), CommandError> {
     if let Some(broken) = &shown.broken {
         let bad = ui::ERROR;
         ui::line(format_args!(
-            "{bad}the policy at {} cannot be read{bad:#}; nothing is merged by it",
+            "{bad}the policy at {} cannot be read{bad:#}; nothing is merged until it is fixed",
             plain(&commit)
         ))?;
         for line in broken.lines() {
             ui::line(format_args!("  {}", plain(line)))?;
         }
-        ui::line("mend it on the base branch; `ao policy check` shows the place")?;
+        ui::line("fix it on the base branch; `ao policy check` shows the line")?;
     } else if shown.written {
         ui::line(format_args!("the policy of {} at {}", plain(&shown.project_id), plain(&commit)))?;
     } else {
         ui::line(format_args!(
-            "nobody has written a policy for {}; the default counts. Begin with `.ao/policy.yaml`: docs/policy.md",
+            "there is no policy for {}; the default applies. Start with `.ao/policy.yaml`: docs/policy.md",
             plain(&shown.project_id)
         ))?;
     }

@@ -59,27 +59,27 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     verdict(runs)?;
     if is_over(&detail) {
         if runs.is_empty() {
-            ui::note("nothing is checked; `ao check list` shows what could be");
+            ui::note("there are no checks; `ao check list` proposes some");
         }
         return Ok(());
     }
     if is_blocked(&detail) {
         let what = format!("the checks cannot run: it conflicts with `{}`", detail.pull.base_branch);
-        let way = format!("solve the conflict first; `ao pr show {}` names the files", detail.pull.number);
+        let way = format!("resolve the conflict first; `ao pr show {}` names the files", detail.pull.number);
         return Err(CommandError::new(FailureKind::ChecksPending, what).hint(way));
     }
-    Err(CommandError::new(FailureKind::ChecksPending, "the checks have not begun yet")
+    Err(CommandError::new(FailureKind::ChecksPending, "the checks have not started yet")
         .hint("`--watch` waits for them"))
 }
 
 /// Waits until all runs have ended, and prints each change to stderr.
 async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, CommandError> {
     let id = first.pull.id.clone();
-    let mut told = RunWatch::default();
+    let mut watch = RunWatch::default();
     let mut news = EventWatch::open(client, None).await?;
     let mut detail = first;
     loop {
-        told.tell(&detail.check_runs);
+        watch.print_changes(&detail.check_runs);
         if is_over(&detail) || is_blocked(&detail) {
             return Ok(detail);
         }

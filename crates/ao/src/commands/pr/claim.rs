@@ -35,16 +35,13 @@ pub(crate) struct ReleaseArgs {
 pub(crate) fn claim(args: &ClaimArgs, cx: &Context) -> Result<(), CommandError> {
     let own = || std::env::var("AO_SESSION").ok().filter(|session| !session.is_empty());
     let Some(session) = args.session.clone().or_else(own) else {
-        return Err(CommandError::new(
-            FailureKind::User,
-            "it was not said which session is to answer for it",
-        )
-        .hint("`ao pr claim PR SESSION`; `ao list` shows those that there are"));
+        return Err(CommandError::new(FailureKind::User, "no session was named")
+            .hint("`ao pr claim PR SESSION`; `ao list` shows all sessions"));
     };
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        give(&client, args.which.named(project.as_deref()), Some(&session), cx).await
+        set_owner(&client, args.which.named(project.as_deref()), Some(&session), cx).await
     })
 }
 
@@ -52,12 +49,12 @@ pub(crate) fn release(args: &ReleaseArgs, cx: &Context) -> Result<(), CommandErr
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        give(&client, args.which.named(project.as_deref()), None, cx).await
+        set_owner(&client, args.which.named(project.as_deref()), None, cx).await
     })
 }
 
 /// Sets the owner of a pull request and prints the outcome.
-pub(crate) async fn give(
+pub(crate) async fn set_owner(
     client: &Client,
     pull: ItemName<'_>,
     session: Option<&str>,
@@ -70,8 +67,8 @@ pub(crate) async fn give(
     let (title, id) = (ui::TITLE, show::plain(&answer.value.pull.id));
     // The daemon's name for it, which may be longer than what was typed.
     Ok(ui::line(match (&answer.value.pull.session, session) {
-        (Some(session), Some(_)) => format!("{} answers for {title}{id}{title:#} now", show::plain(session)),
-        (None, Some(typed)) => format!("{} answers for {title}{id}{title:#} now", show::plain(typed)),
-        (_, None) => format!("no session answers for {title}{id}{title:#} now"),
+        (Some(session), Some(_)) => format!("{} owns {title}{id}{title:#} now", show::plain(session)),
+        (None, Some(typed)) => format!("{} owns {title}{id}{title:#} now", show::plain(typed)),
+        (_, None) => format!("no session owns {title}{id}{title:#} now"),
     })?)
 }

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let (new, proposal) = proposed(args, &client, body).await?;
         if proposal.uncommitted > 0 {
             let files = ui::count(proposal.uncommitted as u64, "file");
-            ui::note(format_args!("{files} with changes that are not committed, and so not part of it"));
+            ui::note(format_args!("{files} with uncommitted changes, which are not included"));
         }
         if args.dry_run {
             return dry(&new, &proposal, cx);
@@ -77,10 +77,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         match pull.checks.as_str() {
             _ if pull.state == "merged" => {
                 ui::note(format_args!(
-                    "{head} → {base}; this very change was merged, so nothing new is proposed"
+                    "{head} → {base}; this change was merged already, so nothing was opened"
                 ));
             }
-            "none" => ui::note(format_args!("{head} → {base}; `ao pr show {id}` tells where it stands")),
+            "none" => ui::note(format_args!("{head} → {base}; `ao pr show {id}` shows its state")),
             _ => ui::note(format_args!("{head} → {base}; `ao pr checks {id} --watch` waits for its checks")),
         }
         Ok(())
@@ -93,9 +93,8 @@ async fn proposed(
     client: &Client,
     body: Option<String>,
 ) -> Result<(NewPull, BranchProposal), CommandError> {
-    let folder = std::env::current_dir().map_err(|err| {
-        CommandError::environment(format!("the folder that this was started in cannot be read: {err}"))
-    })?;
+    let folder = std::env::current_dir()
+        .map_err(|err| CommandError::environment(format!("the current folder cannot be read: {err}")))?;
     let folder = Utf8PathBuf::from_path_buf(folder).map_err(|folder| {
         CommandError::new(FailureKind::User, format!("`{}` is not UTF-8", folder.display()))
     })?;
@@ -115,16 +114,15 @@ async fn proposed(
     let proposal = BranchProposal::at(&folder, args.head.as_deref(), base).await?;
     let head = &proposal.head;
     if base == Some(head.as_str()) {
-        let error =
-            format!("`{head}` is the branch that changes are proposed for, so it cannot be proposed itself");
+        let error = format!("`{head}` is the base branch, so it cannot be merged into itself");
         return Err(CommandError::new(FailureKind::User, error)
-            .hint("put the work on a branch of its own: `git switch -c my-change`"));
+            .hint("move the work to its own branch: `git switch -c my-change`"));
     }
     if proposal.commits.as_ref().is_some_and(Vec::is_empty) {
         let base = base.unwrap_or_default();
-        let error = format!("there is nothing to propose: `{head}` has no commit that `{base}` has not");
+        let error = format!("there is nothing to merge: `{head}` has no commits that `{base}` lacks");
         let hint = match proposal.uncommitted {
-            0 => "commit something first, or name another base with `--base`",
+            0 => "commit something first, or choose another base with `--base`",
             _ => "commit what you have changed: `git commit -a`",
         };
         return Err(CommandError::new(FailureKind::User, error).hint(hint));

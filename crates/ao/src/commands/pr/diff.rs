@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let for_person = std::io::stdout().is_terminal();
     let as_patch = (args.patch || !for_person) && !args.stat && !args.name_only && !args.comments;
     if diff.cut && (for_person || !as_patch) {
-        ui::note("the diff is longer than what is shown");
+        ui::note("the diff is too long, and only its beginning is shown");
     }
     if as_patch {
         return plain(diff, for_person, args);
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let files = match parse(&diff.diff, diff.cut) {
         Ok(files) => files,
         Err(err) => {
-            ui::note(format_args!("{err}; it is shown as it is"));
+            ui::note(format_args!("{err}; it is shown unchanged"));
             return plain(diff, for_person, args);
         }
     };

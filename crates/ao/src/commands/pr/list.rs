@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::json(&Pulls { pulls, total })?);
     }
     match (pulls.len() as u64, total) {
-        (0, _) => ui::note("there is no such pull request; `ao pr create` proposes the branch you are on"),
+        (0, _) => ui::note("there is no such pull request; `ao pr create` opens one for the current branch"),
         (shown, Some(total)) if total > shown => {
             ui::note(format_args!("{shown} of {total} are shown; `--limit` shows more"));
         }

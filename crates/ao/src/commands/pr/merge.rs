@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_secs(2);
   ao pr merge 7 --squash --delete-branch
   ao pr merge 7 --head 4f1c2d3 --rebase
   ao pr merge 7 --queue    when its turn comes
-  ao pr merge 7 --anyway   although a check failed or somebody asked for changes")]
+  ao pr merge 7 --anyway   although a check failed or changes were requested")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: PullArg,
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         };
         let answer = tokio::select! {
             done = client.merge_pull(&pull.id, &wish).reply() => done.map_err(|err| refused(err, &pull.id))?,
-            never = told_meanwhile(&client, &pull.id) => match never {},
+            never = print_progress(&client, &pull.id) => match never {},
         };
         if cx.json() {
             return Ok(ui::raw(answer.json())?);
@@ -136,15 +136,15 @@ impl Args {
 }
 
 /// Prints the progress of the checks to stderr, as long as the merge takes.
-async fn told_meanwhile(client: &Client, id: &str) -> std::convert::Infallible {
-    let mut told = RunWatch::default();
+async fn print_progress(client: &Client, id: &str) -> std::convert::Infallible {
+    let mut watch = RunWatch::default();
     // A merge that is done at once has no progress.
     sleep(LOOK).await;
-    ui::note(format_args!("what would land is being tested; Ctrl-C leaves, and the daemon goes on"));
+    ui::note(format_args!("the result is being tested; Ctrl-C stops waiting, and the daemon continues"));
     loop {
         // The merge itself reports problems with the pull request.
         if let Ok(detail) = client.pull(id).await {
-            told.tell(&detail.check_runs);
+            watch.print_changes(&detail.check_runs);
         }
         sleep(LOOK).await;
     }
@@ -156,9 +156,9 @@ pub(in crate::commands) fn refused(err: ClientError, id: &str) -> CommandError {
         matches!(&err, ClientError::Refused(problem) if matches!(problem.status, 409 | 412 | 422 | 423));
     let error = CommandError::from(err);
     match in_the_way {
-        true if error.hints().is_empty() => error
-            .of_kind(FailureKind::NotMerged)
-            .hint(format!("`ao pr show {id}` shows what stands in the way")),
+        true if error.hints().is_empty() => {
+            error.of_kind(FailureKind::NotMerged).hint(format!("`ao pr show {id}` shows what prevents it"))
+        }
         true => error.of_kind(FailureKind::NotMerged),
         false => error,
     }

@@ -2,15 +2,15 @@
 
 mod checks;
 pub(super) mod claim;
+mod comments;
 mod create;
 mod diff;
 mod list;
+mod location;
 mod merge;
-mod place;
 mod review;
 mod show;
 mod state;
-mod talk;
 
 use ao_api::client::{Client, ItemName};
 
@@ -50,9 +50,9 @@ enum Command {
     Review(review::Args),
     Approve(review::ApproveArgs),
     RequestChanges(review::RequestArgs),
-    Comment(talk::CommentArgs),
-    Reply(talk::ReplyArgs),
-    Resolve(talk::ResolveArgs),
+    Comment(comments::CommentArgs),
+    Reply(comments::ReplyArgs),
+    Resolve(comments::ResolveArgs),
     Ready(state::ReadyArgs),
     Merge(merge::Args),
     Close(state::PullCloseArgs),
@@ -72,9 +72,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Command::Review(args) => review::run(args, cx),
         Command::Approve(args) => review::approve(args, cx),
         Command::RequestChanges(args) => review::request_changes(args, cx),
-        Command::Comment(args) => talk::comment(args, cx),
-        Command::Reply(args) => talk::reply(args, cx),
-        Command::Resolve(args) => talk::resolve(args, cx),
+        Command::Comment(args) => comments::comment(args, cx),
+        Command::Reply(args) => comments::reply(args, cx),
+        Command::Resolve(args) => comments::resolve(args, cx),
         Command::Ready(args) => state::ready(args, cx),
         Command::Merge(args) => merge::run(args, cx),
         Command::Close(args) => state::close(args, cx),

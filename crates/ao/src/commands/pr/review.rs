@@ -8,7 +8,7 @@ use ao_api::{NewReview, NewReviewComment};
 use camino::Utf8PathBuf;
 
 use super::PullArg;
-use super::place::FileLocation;
+use super::location::FileLocation;
 use crate::cli::context::Context;
 use crate::cli::text_input::{self, BodyArgs};
 use crate::client::retry::{self, CallRetry};
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if let Some(file) = &args.file {
         let text = text_input::file_or_stdin(file)?;
         let found: Vec<NewReviewComment> = serde_json::from_str(&text).map_err(|err| {
-            CommandError::new(FailureKind::User, format!("`{file}` is no list of findings: {err}"))
+            CommandError::new(FailureKind::User, format!("`{file}` is not a list of comments: {err}"))
                 .hint("write it as [{\"path\": \"src/main.rs\", \"line\": 12, \"body\": \"…\"}]")
         })?;
         comments.extend(found);
@@ -93,36 +93,37 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         _ => "comment",
     };
     let review = NewReview { verdict: verdict.into(), body, comments, ..NewReview::default() };
-    give(&args.which, args.head.as_deref(), review, cx)
+    submit(&args.which, args.head.as_deref(), review, cx)
 }
 
 pub(crate) fn approve(args: &ApproveArgs, cx: &Context) -> Result<(), CommandError> {
     let body = args.body.read()?.unwrap_or_default();
     let review = NewReview { verdict: "approve".into(), body, ..NewReview::default() };
-    give(&args.which, args.head.as_deref(), review, cx)
+    submit(&args.which, args.head.as_deref(), review, cx)
 }
 
 pub(crate) fn request_changes(args: &RequestArgs, cx: &Context) -> Result<(), CommandError> {
     let body = args.body.read()?.unwrap_or_default();
     let review = NewReview { verdict: "request_changes".into(), body, ..NewReview::default() };
-    give(&args.which, args.head.as_deref(), review, cx)
+    submit(&args.which, args.head.as_deref(), review, cx)
 }
 
-fn give(
+fn submit(
     which: &PullArg,
     head: Option<&str>,
     mut review: NewReview,
     cx: &Context,
 ) -> Result<(), CommandError> {
     if review.verdict != "approve" && review.body.trim().is_empty() && review.comments.is_empty() {
-        let error = "the review says nothing, so it was not given";
-        return Err(CommandError::new(FailureKind::User, error)
-            .hint("say what is to change with `-b`, or in `ao pr review` at lines with `--at` or `--file`"));
+        let error = "the review is empty, so it was not submitted";
+        return Err(CommandError::new(FailureKind::User, error).hint(
+            "describe the changes with `-b`, or comment on lines with `ao pr review --at` or `--file`",
+        ));
     }
     if review.comments.iter().any(|comment| comment.path.is_empty() || comment.body.trim().is_empty()) {
         return Err(CommandError::new(
             FailureKind::User,
-            "a finding has no path or no text, so nothing was said",
+            "a comment has no path or no text, so nothing was submitted",
         ));
     }
     let client = cx.client()?;
@@ -169,7 +170,7 @@ fn at_places(typed: &[String]) -> Result<Vec<NewReviewComment>, CommandError> {
     };
     match typed.len() % 2 {
         0 => Ok(typed.chunks(2).map(comment).collect()),
-        _ => Err(CommandError::new(FailureKind::User, "`--at` needs a place and a text")),
+        _ => Err(CommandError::new(FailureKind::User, "`--at` needs a file with a line, and a text")),
     }
 }
 

@@ -76,11 +76,11 @@ pub(crate) fn ready(args: &ReadyArgs, cx: &Context) -> Result<(), CommandError> 
     let edit = PullEdit { draft: Some(args.undo), ..PullEdit::default() };
     let done = if args.undo { "is a draft" } else { "is ready to be merged" };
     let client = cx.client()?;
-    cx.wait_for(async { told(&changed(&client, &args.which, &edit).await?, done, cx) })
+    cx.wait_for(async { print_pull(&changed(&client, &args.which, &edit).await?, done, cx) })
 }
 
 pub(crate) fn close(args: &PullCloseArgs, cx: &Context) -> Result<(), CommandError> {
-    let comment = args.comment.as_deref().map(text_input::something).transpose()?;
+    let comment = args.comment.as_deref().map(text_input::require_text).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {
         if let Some(body) = comment {
@@ -89,14 +89,14 @@ pub(crate) fn close(args: &PullCloseArgs, cx: &Context) -> Result<(), CommandErr
             client.comment_on_pull(args.which.named(project.as_deref()), &comment).await?;
         }
         let edit = PullEdit { state: Some("closed".into()), ..PullEdit::default() };
-        told(&changed(&client, &args.which, &edit).await?, "is closed", cx)
+        print_pull(&changed(&client, &args.which, &edit).await?, "is closed", cx)
     })
 }
 
 pub(crate) fn reopen(args: &PullReopenArgs, cx: &Context) -> Result<(), CommandError> {
     let edit = PullEdit { state: Some("open".into()), ..PullEdit::default() };
     let client = cx.client()?;
-    cx.wait_for(async { told(&changed(&client, &args.which, &edit).await?, "is open", cx) })
+    cx.wait_for(async { print_pull(&changed(&client, &args.which, &edit).await?, "is open", cx) })
 }
 
 pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
@@ -115,10 +115,9 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
         ..PullEdit::default()
     };
     let by_hand = edit == PullEdit::default();
-    if by_hand && !text_input::somebody_is_here() {
-        return Err(CommandError::new(FailureKind::User, "it was not said what to change").hint(
-            "name it with an option, such as `--title` or `--base`; on a terminal, an editor is opened",
-        ));
+    if by_hand && !text_input::is_interactive() {
+        return Err(CommandError::new(FailureKind::User, "nothing to change was given")
+            .hint("pass an option such as `--title` or `--base`; on a terminal, an editor is opened"));
     }
     let client = cx.client()?;
     cx.wait_for(async {
@@ -133,7 +132,7 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
             edit.title = (form.title != detail.pull.title).then_some(form.title);
             edit.body = (form.body != detail.body.trim_end()).then_some(form.body);
         }
-        told(&changed(&client, &args.which, &edit).await?, "is changed", cx)
+        print_pull(&changed(&client, &args.which, &edit).await?, "is changed", cx)
     })
 }
 
@@ -147,7 +146,7 @@ async fn changed(
 }
 
 /// Prints a pull request after a change.
-fn told(pull: &ApiReply<PullDetail>, done: &str, cx: &Context) -> Result<(), CommandError> {
+fn print_pull(pull: &ApiReply<PullDetail>, done: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::raw(pull.json())?);
     }

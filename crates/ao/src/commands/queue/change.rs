@@ -73,7 +73,7 @@ pub(super) fn add(args: &AddArgs, cx: &Context) -> Result<(), CommandError> {
         let project = args.which.project(&client).await?;
         enqueue(&client, args.which.typed(), project, None, args.priority).await
     })?;
-    told(&queue, cx, || {
+    print_queue(&queue, cx, || {
         let place = queue.value.entries.len();
         format!("{} is queued; {place} in the queue of {}", args.which.name(), queue.value.project_id)
     })
@@ -101,7 +101,7 @@ pub(super) fn remove(args: &RemoveArgs, cx: &Context) -> Result<(), CommandError
         let project = args.which.project(&client).await?;
         Ok(client.dequeue(args.which.named(project.as_deref())).reply().await?)
     })?;
-    told(&queue, cx, || format!("{} is no longer in the queue", args.which.name()))
+    print_queue(&queue, cx, || format!("{} is no longer in the queue", args.which.name()))
 }
 
 pub(super) fn priority(args: &PriorityArgs, cx: &Context) -> Result<(), CommandError> {
@@ -111,7 +111,7 @@ pub(super) fn priority(args: &PriorityArgs, cx: &Context) -> Result<(), CommandE
         let project = which.project(&client).await?;
         Ok(client.prioritize(which.named(project.as_deref()), args.priority).reply().await?)
     })?;
-    told(&queue, cx, || format!("{} has the priority {} now", which.name(), args.priority))
+    print_queue(&queue, cx, || format!("{} has the priority {} now", which.name(), args.priority))
 }
 
 pub(super) fn pause(args: &PauseArgs, cx: &Context) -> Result<(), CommandError> {
@@ -120,8 +120,8 @@ pub(super) fn pause(args: &PauseArgs, cx: &Context) -> Result<(), CommandError> 
         let project = project_id(&client, args.project.as_deref()).await?;
         Ok(client.pause_queue(&QueuePause { project, why: args.why.clone() }).reply().await?)
     })?;
-    told(&queue, cx, || {
-        format!("nothing new is started in {} until `ao queue resume`", queue.value.project_id)
+    print_queue(&queue, cx, || {
+        format!("the queue of {} is paused until `ao queue resume`", queue.value.project_id)
     })
 }
 
@@ -131,10 +131,10 @@ pub(super) fn resume(args: &ResumeArgs, cx: &Context) -> Result<(), CommandError
         let project = project_id(&client, args.project.as_deref()).await?;
         Ok(client.resume_queue(&QueuePause { project, why: None }).reply().await?)
     })?;
-    told(&queue, cx, || format!("the queue of {} goes on", queue.value.project_id))
+    print_queue(&queue, cx, || format!("the queue of {} is resumed", queue.value.project_id))
 }
 
-fn told(
+fn print_queue(
     queue: &ApiReply<MergeQueue>,
     cx: &Context,
     words: impl FnOnce() -> String,

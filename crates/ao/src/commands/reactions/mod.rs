@@ -46,7 +46,7 @@ pub(super) fn data(typed: &[String]) -> Result<serde_json::Map<String, serde_jso
     for one in typed {
         if one.trim_start().starts_with('{') {
             let read: serde_json::Map<_, _> = serde_json::from_str(one).map_err(|err| {
-                CommandError::new(FailureKind::Config, format!("`--data` is no JSON object: {err}"))
+                CommandError::new(FailureKind::Config, format!("`--data` is not a JSON object: {err}"))
             })?;
             data.extend(read);
         } else if let Some((key, value)) = one.split_once('=').filter(|(key, _)| !key.is_empty()) {
@@ -64,15 +64,15 @@ pub(super) fn data(typed: &[String]) -> Result<serde_json::Map<String, serde_jso
 }
 
 /// Renders steps for people: one line each, with messages below.
-pub(super) fn told(steps: &[ReactionStep], canvas: Canvas) -> String {
+pub(super) fn render_steps(steps: &[ReactionStep], canvas: Canvas) -> String {
     let mut lines = String::new();
     for step in steps {
-        lines.push_str(&told_step(step, canvas));
+        lines.push_str(&render_step(step, canvas));
     }
     lines
 }
 
-pub(super) fn told_step(step: &ReactionStep, canvas: Canvas) -> String {
+pub(super) fn render_step(step: &ReactionStep, canvas: Canvas) -> String {
     let to = step.to.as_deref().map(plain).unwrap_or_default();
     let when = match step.at {
         Some(at) => {
@@ -86,7 +86,7 @@ pub(super) fn told_step(step: &ReactionStep, canvas: Canvas) -> String {
         "act" if to.is_empty() => format!("  {}{when}\n", plain(said)),
         "act" => format!("  {} for {to}{when}\n", plain(said)),
         "tell" => format!("  tells {to}:\n{}", quoted()),
-        "notify" => format!("  tells a person by the {to}:\n{}", quoted()),
+        "notify" => format!("  notifies a person through the {to}:\n{}", quoted()),
         "escalate" if step.at.is_some() => format!("  {to} {}{when}\n", plain(said)),
         "escalate" => format!("  asks the {to}: {}\n", plain(said)),
         "wait" => format!("  {}: {}{when}\n", to, plain(said)),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ao_api::{ReactionTest, ReactionTested};
 use serde_json::Value;
 
-use super::{data, told, told_step};
+use super::{data, render_step, render_steps};
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_about;
@@ -78,13 +78,13 @@ fn shown(tested: &ReactionTested, canvas: Canvas) -> String {
     let how = if reaction.auto { "by itself" } else { "only if a person says so" };
     let _ = writeln!(text, "  configured: {} {how}", reaction.action);
     for (field, layer) in &reaction.from {
-        let _ = writeln!(text, "  {field} is said by: {layer}");
+        let _ = writeln!(text, "  {field} is set by: {layer}");
     }
     if let Some(condition) = &tested.condition {
         let verdict = match (condition.holds, &condition.why) {
             (Some(true), _) => "holds".to_owned(),
             (Some(false), _) => "does not hold".to_owned(),
-            (None, why) => format!("cannot be judged: {}", plain(why.as_deref().unwrap_or_default())),
+            (None, why) => format!("cannot be evaluated: {}", plain(why.as_deref().unwrap_or_default())),
         };
         let _ = writeln!(text, "condition {verdict}: {}", plain(&condition.expression));
         for (name, value) in used(&condition.expression, &condition.values) {
@@ -95,12 +95,12 @@ fn shown(tested: &ReactionTested, canvas: Canvas) -> String {
         let _ = writeln!(text, "the agent is held: {}", plain(why));
     }
     let _ = writeln!(text, "would happen at once:");
-    text.push_str(&told(&tested.steps, canvas));
+    text.push_str(&render_steps(&tested.steps, canvas));
     if tested.steps.is_empty() {
         text.push_str("  nothing\n");
     }
     if let Some(then) = &tested.then {
-        let _ = write!(text, "and then:\n{}", told_step(then, canvas));
+        let _ = write!(text, "and then:\n{}", render_step(then, canvas));
     }
     text
 }

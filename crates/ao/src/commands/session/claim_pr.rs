@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let name = pull.to_string();
         let named = ItemName { name: &name, project: project.as_deref() };
         if let Some(session) = session {
-            return claim::give(&client, named, Some(session), cx).await;
+            return claim::set_owner(&client, named, Some(session), cx).await;
         }
         // Take the title from the forge. Without a forge that knows it, its commits can still be fetched.
         let known = client.pull(named).reply().await.ok();
@@ -81,7 +81,7 @@ fn number(typed: &str) -> Result<u64, String> {
     let last = typed.trim_end_matches('/').rsplit('/').next().unwrap_or(typed);
     last.trim_start_matches(['#', '!'])
         .parse()
-        .map_err(|_| format!("`{typed}` is no pull request; write it as 7, #7, or its address"))
+        .map_err(|_| format!("`{typed}` is not a pull request; write it as 7, #7, or its address"))
 }
 
 #[cfg(test)]

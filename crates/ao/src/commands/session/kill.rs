@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Ok((ended, cleanup))
     };
     cx.wait_for(stop::each(&args.sessions, "killed", kill, |(ended, cleanup)| {
-        tell(&ended, &cleanup, args, cx)
+        print_result(&ended, &cleanup, args, cx)
     }))
 }
 
@@ -86,32 +86,33 @@ async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) ->
         return Ok(());
     }
     let name = &known.name;
-    if cx.json() || !text_input::somebody_is_here() {
+    if cx.json() || !text_input::is_interactive() {
         let error = format!("the work of `{name}` is not discarded without your confirmation");
         return Err(CommandError::new(FailureKind::User, error)
             .hint(format!("`ao session kill {name} --discard --yes` does not ask"))
-            .hint(format!("`ao session kill {name}` ends it and keeps its work")));
+            .hint(format!("`ao session kill {name}` stops it and keeps its work")));
     }
-    match text_input::says_yes(&format!("Throw the work of {name} away?"))? {
+    match text_input::confirm(&format!("Throw the work of {name} away?"))? {
         true => Ok(()),
         false => Err(CommandError::new(FailureKind::User, "nothing was done")
-            .hint(format!("`ao session kill {name}` ends it and keeps its work"))),
+            .hint(format!("`ao session kill {name}` stops it and keeps its work"))),
     }
 }
 
-fn tell(ended: &Session, cleanup: &Cleanup, args: &Args, cx: &Context) -> Result<(), CommandError> {
+fn print_result(ended: &Session, cleanup: &Cleanup, args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(cleanup)?);
     }
     ui::line(format_args!("{}: {}", ended.name, ended.status.state))?;
     ui::text(match cleanup.trees.is_empty() {
-        true => "its workspace is gone already\n".to_owned(),
+        true => "its workspace is already gone\n".to_owned(),
         false => show::cleanup(cleanup, Canvas::here()),
     })?;
     let kept = cleanup.trees.iter().any(|tree| tree.decision == Decision::Keep);
     if kept && args.discard {
         let error = format!("the workspace of `{}` is still there", ended.name);
-        return Err(CommandError::new(FailureKind::User, error).hint("end what works in it, and try again"));
+        return Err(CommandError::new(FailureKind::User, error)
+            .hint("stop the programs that run in it, and try again"));
     }
     if kept {
         let tree = ended.workspace.as_ref().map_or_else(String::new, |tree| format!(" in {}", tree.path));

@@ -4,7 +4,7 @@ use ao_api::Restore;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::commands::told_state;
+use crate::commands::print_state;
 use crate::error::CommandError;
 
 /// Continue a session that has exited or was stopped, with its conversation and workspace
@@ -28,5 +28,5 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let how = Restore { runtime: args.runtime.clone() };
-    cx.wait_for(async { told_state(&client.restore(&args.session, &how).await?, cx) })
+    cx.wait_for(async { print_state(&client.restore(&args.session, &how).await?, cx) })
 }

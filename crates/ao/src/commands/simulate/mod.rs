@@ -10,11 +10,11 @@
 //! The rules are those of the daemon, because it is the same code; agents, forges and people are simulated. Changes
 //! nothing, sends nothing and needs no daemon.
 
-mod crew;
-mod deed;
-mod recorded;
-mod theatre;
-mod told;
+mod action;
+mod agents;
+mod replay;
+mod report;
+mod simulation;
 mod world;
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use ao_core::Timestamp;
 use camino::Utf8PathBuf;
 
-use self::theatre::Simulation;
+use self::simulation::Simulation;
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
 use crate::host::configs;
@@ -70,17 +70,17 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let loaded = configs::load(file.as_deref())?;
     let deeds = match &args.events {
         Some(path) => {
-            let events = recorded::read(path)?;
+            let events = replay::read(path)?;
             let begins = events.first().map_or(MORNING, |event| event.at);
-            recorded::play(Simulation::new(&loaded.config, begins), events)?
+            replay::play(Simulation::new(&loaded.config, begins), events)?
         }
         None => {
             let theatre = Simulation::new(&loaded.config, MORNING);
             world::play(theatre, &loaded.config, args.seed, args.sessions, args.days)?
         }
     };
-    let channels = told::NoticeChannels::of(&loaded.config);
-    told::tell(&deeds, &channels, args.all, cx)
+    let channels = report::NoticeChannels::of(&loaded.config);
+    report::print(&deeds, &channels, args.all, cx)
 }
 
 fn absolute(path: &camino::Utf8Path) -> Result<Utf8PathBuf, CommandError> {

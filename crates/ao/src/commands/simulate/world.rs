@@ -21,8 +21,8 @@ use ao_core::task::TaskFacts;
 use ao_core::{Event, Input, ProjectId, SessionId, TaskId, Timestamp};
 use serde_json::Value;
 
-use super::deed::SimulatedAction;
-use super::theatre::Simulation;
+use super::action::SimulatedAction;
+use super::simulation::Simulation;
 use crate::error::{CommandError, FailureKind};
 
 const MINUTE: u64 = 60;
@@ -43,7 +43,7 @@ pub(super) fn play(
         .map(|it| SimulatedProject { id: ProjectId::new(it.name), base: it.project.default_branch.clone() })
         .collect();
     if projects.is_empty() {
-        return Err(CommandError::new(FailureKind::Config, "the configuration has no project to play with")
+        return Err(CommandError::new(FailureKind::Config, "the configuration has no project to simulate")
             .hint("name one under `projects:`, or name another file with `--config`"));
     }
     let ends = theatre.now + Duration::from_secs(u64::from(days) * 24 * HOUR);
@@ -289,7 +289,7 @@ impl SimulatedWorld {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::simulate::deed::ActionKind;
+    use crate::commands::simulate::action::ActionKind;
     use crate::commands::simulate::{MORNING, config};
 
     fn deeds(yaml: &str, seed: u64) -> Vec<SimulatedAction> {

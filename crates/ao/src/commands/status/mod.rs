@@ -100,9 +100,7 @@ impl StatusView {
 /// Describes a project without automatic assignment, and how to resume it.
 fn is_stopped(project: &Project) -> String {
     let (id, by) = (&project.id, project.stopped_by.as_deref().unwrap_or_default());
-    format!(
-        "{id}: {by} has stopped all its work, so no issue starts automatically; `ao start` turns that on again\n"
-    )
+    format!("{id}: {by} has stopped the project, so no issue starts automatically; `ao start` resumes it\n")
 }
 
 /// Returns the queue position of a session. It may have left the queue, so errors are ignored.

@@ -116,10 +116,10 @@ impl<'a> DiffPage<'a> {
         if added + removed > 0 {
             let _ = write!(self.text, "  {ADDED}+{added}{ADDED:#} {REMOVED}-{removed}{REMOVED:#}");
         }
-        let told = told(file);
-        if !told.is_empty() {
-            let (faint, told) = (ui::FAINT, told.join(", "));
-            let _ = write!(self.text, "  {faint}{told}{faint:#}");
+        let changes = describe_changes(file);
+        if !changes.is_empty() {
+            let (faint, changes) = (ui::FAINT, changes.join(", "));
+            let _ = write!(self.text, "  {faint}{changes}{faint:#}");
         }
         self.text.push('\n');
         let set = self.set(file);
@@ -237,7 +237,7 @@ impl<'a> DiffPage<'a> {
 }
 
 /// Describes changes of a file other than its lines.
-fn told(file: &FileDiff<'_>) -> Vec<String> {
+fn describe_changes(file: &FileDiff<'_>) -> Vec<String> {
     let mut told = Vec::new();
     match file.change {
         FileChange::Added => told.push("new".to_owned()),

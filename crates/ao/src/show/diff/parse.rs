@@ -85,7 +85,7 @@ pub fn parse(text: &str, cut: bool) -> Result<Vec<FileDiff<'_>>, DiffError> {
         LineReader { rest: text.strip_suffix('\n').unwrap_or(text), number: 0, empty: text.is_empty() };
     let mut files = Vec::new();
     while let Some(line) = lines.next() {
-        let names = line.strip_prefix("diff --git ").ok_or(lines.wrong("a file was to begin here"))?;
+        let names = line.strip_prefix("diff --git ").ok_or(lines.wrong("expected the start of a file"))?;
         files.push(file(names, &mut lines, cut)?);
     }
     Ok(files)
@@ -140,7 +140,7 @@ fn file<'a>(names: &'a str, lines: &mut LineReader<'a>, cut: bool) -> Result<Fil
             continue;
         }
         lines.next();
-        let path = |quoted: &'a str| unquoted(quoted).ok_or(lines.wrong("a path was to stand here"));
+        let path = |quoted: &'a str| unquoted(quoted).ok_or(lines.wrong("expected a path"));
         if let Some(mode) = line.strip_prefix("old mode ") {
             file.old_mode = Some(mode);
         } else if let Some(mode) = line.strip_prefix("new mode ") {
@@ -167,7 +167,7 @@ fn file<'a>(names: &'a str, lines: &mut LineReader<'a>, cut: bool) -> Result<Fil
                 }
             }
         } else if !says_nothing(line) && (!cut || lines.peek().is_some()) {
-            return Err(lines.wrong("it belongs to no part of a file"));
+            return Err(lines.wrong("it is outside of a file"));
         }
     }
     (file.old, file.new) = match (old, new) {
@@ -261,14 +261,14 @@ fn unquoted(path: &str) -> Option<Cow<'_, str>> {
 }
 
 fn hunk<'a>(head: &'a str, lines: &mut LineReader<'a>, cut: bool) -> Result<DiffHunk<'a>, DiffError> {
-    let (old, new, section) = hunk_head(head).ok_or(lines.wrong("it is no head of a hunk"))?;
+    let (old, new, section) = hunk_head(head).ok_or(lines.wrong("it is not a hunk header"))?;
     let mut hunk = DiffHunk { old, new, section, lines: vec![] };
     let (mut old_left, mut new_left) = (old.1, new.1);
     let (mut old_number, mut new_number) = (old.0, new.0);
     loop {
         if let Some(note) = lines.peek().filter(|line| line.starts_with('\\')) {
             lines.next();
-            let last = hunk.lines.last_mut().ok_or(lines.wrong("there is no line that it could be about"))?;
+            let last = hunk.lines.last_mut().ok_or(lines.wrong("there is no line before it"))?;
             // `\ No newline at end of file`, in any language.
             last.no_newline = note.starts_with("\\ ");
             continue;
@@ -285,11 +285,11 @@ fn hunk<'a>(head: &'a str, lines: &mut LineReader<'a>, cut: bool) -> Result<Diff
             Some(b' ') => LineKind::Context,
             // Some mailers strip a lone space.
             None => LineKind::Context,
-            Some(_) => return Err(lines.wrong("it is no line of a hunk")),
+            Some(_) => return Err(lines.wrong("it is not a line of a hunk")),
         };
         let (in_old, in_new) = (kind != LineKind::Added, kind != LineKind::Removed);
         if (in_old && old_left == 0) || (in_new && new_left == 0) {
-            return Err(lines.wrong("the hunk has more lines than its head says"));
+            return Err(lines.wrong("the hunk has more lines than its header"));
         }
         hunk.lines.push(DiffLine {
             kind,

@@ -109,7 +109,7 @@ fn a_pull_request_that_can_be_merged_says_so() {
     let mut clean = pull(7);
     clean.blockers.clear();
     let shown = plain(&show::pull(&clean, PullParts::default(), canvas(90)));
-    assert!(shown.contains("nothing stands in the way of a merge"), "{shown}");
+    assert!(shown.contains("ready to merge"), "{shown}");
     clean.pull.state = "merged".into();
     (clean.merged_as, clean.merged_by) = (Some("feedfacecafe".into()), Some("anna".into()));
     let shown = plain(&show::pull(&clean, PullParts::default(), canvas(90)));
@@ -179,8 +179,8 @@ fn the_branch_one_stands_on_is_proposed() {
     assert_snapshot!(create(&[]), @"
     exit 1
     -- stderr --
-    error: there is nothing to propose: `fix__rm_-rf_$HOME` has no commit that `main` has not
-    hint: commit something first, or name another base with `--base`
+    error: there is nothing to merge: `fix__rm_-rf_$HOME` has no commits that `main` has not
+    hint: commit something first, or choose another base with `--base`
     ");
     std::fs::write(folder.join("a file"), "x").unwrap();
     git(&folder, &["add", "."]);
@@ -191,7 +191,7 @@ fn the_branch_one_stands_on_is_proposed() {
     -- stdout --
     my-app!7: Remember the user
     -- stderr --
-    note: 1 file with changes that are not committed, and so not part of it
+    note: 1 file with uncommitted changes, which are not included
     note: ao/app-1 → main; `ao pr checks my-app!7 --watch` waits for its checks
     ");
     assert_eq!(
@@ -209,20 +209,20 @@ fn the_branch_one_stands_on_is_proposed() {
 
     Because it forgot.
     -- stderr --
-    note: 1 file with changes that are not committed, and so not part of it
+    note: 1 file with uncommitted changes, which are not included
     ");
     assert_snapshot!(create(&["--head", "main"]), @"
     exit 1
     -- stderr --
-    error: `main` is the branch that changes are proposed for, so it cannot be proposed itself
-    hint: put the work on a branch of its own: `git switch -c my-change`
+    error: `main` is the base branch, so it cannot be merged into itself
+    hint: move the work to its own branch: `git switch -c my-change`
     ");
     git(&folder, &["checkout", "-q", "--detach"]);
     assert_snapshot!(create(&[]), @"
     exit 1
     -- stderr --
-    error: `[home]/app` is at a commit and on no branch, so there is none to propose
-    hint: make one of it: `git switch -c my-change`; or name one with `--head`
+    error: `[home]/app` has a detached HEAD, so there is no branch to merge
+    hint: create one with `git switch -c my-change`, or name one with `--head`
     ");
     assert_eq!(daemon.calls("POST").len(), before, "nothing was proposed by these");
 }
@@ -302,8 +302,8 @@ fn a_review_is_pinned_to_the_head_that_was_read() {
     assert_snapshot!(daemon.ao(&["pr", "request-changes", "my-app!7"]), @"
     exit 1
     -- stderr --
-    error: the review says nothing, so it was not given
-    hint: say what is to change with `-b`, or in `ao pr review` at lines with `--at` or `--file`
+    error: the review is empty, so it was not submitted
+    hint: describe the changes with `-b`, or comment on lines with `ao pr review --at` or `--file`
     ");
 }
 
@@ -361,7 +361,7 @@ fn what_is_said_goes_to_its_place() {
     assert_snapshot!(said(&["comment", "7", " "]), @"
     exit 1
     -- stderr --
-    error: the text is empty, so nothing was said
+    error: the text is empty, so nothing was sent
     ");
 }
 
@@ -440,14 +440,14 @@ fn a_pull_request_is_changed_closed_and_given_away() {
     assert_snapshot!(said(&["release", "7"]), @"
     exit 0
     -- stdout --
-    no session answers for my-app!7 now
+    no session owns my-app!7 now
     ");
     assert_eq!(sent("POST"), value!({}));
     assert_snapshot!(said(&["claim", "7"]), @"
     exit 1
     -- stderr --
-    error: it was not said which session is to answer for it
-    hint: `ao pr claim PR SESSION`; `ao list` shows those that there are
+    error: no session was named
+    hint: `ao pr claim PR SESSION`; `ao list` shows all sessions
     ");
 }
 
@@ -461,7 +461,7 @@ fn a_reviewer_is_set_to_work() {
     -- stdout --
     app-review-7 reviews my-app!7
     -- stderr --
-    note: `ao attach app-review-7` looks over its shoulder; its findings become threads
+    note: `ao attach app-review-7` shows its terminal; its findings become review threads
     ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"agent": "codex", "prompt": "errors"}));
 }

@@ -356,15 +356,15 @@ fn where_no_evidence_decides_the_explanation_says_what_does() {
     app-1: queued for 1m: waits for a free slot
 
     What was seen
-      nothing was seen of the agent yet
+      no signals of the agent yet
 
-    How it would be read
+    Rules, if it ran
     RULE         SAYS         MEANS
     exit_seen    exited       its process has ended
     dialog_open  needs_input  a dialog is open
 
     What decides
-      while it is `queued`, that alone; no evidence counts
+      while it is `queued` overrides all evidence
 
     Queue
       2 before it; 5 of 5 agents run
@@ -414,7 +414,7 @@ fn a_clean_up_shows_size_decision_and_reason_of_each_tree() {
       2 commits are nowhere else
       1 file is not tracked
     -        900 B   450 B    keep      /w/my-app/.worktrees/by-hand
-      not ours by any record, so it is never touched
+      not created by ao, so it is never touched
 
     would free 1.4 GB; nothing was changed
     ");
@@ -425,7 +425,7 @@ fn a_clean_up_shows_size_decision_and_reason_of_each_tree() {
       2 commits are nowhere else
       1 file is not tracked
     -        900 B   450 B    kept      /w/my-app/.worktrees/by-hand
-      not ours by any record, so it is never touched
+      not created by ao, so it is never touched
 
     freed 1.4 GB
     ");

@@ -4,7 +4,7 @@ use ao_api::NewComment;
 use ao_api::client::ItemName;
 
 use super::PullArg;
-use super::place::FileLocation;
+use super::location::FileLocation;
 use crate::cli::context::Context;
 use crate::cli::text_input;
 use crate::client::retry::{self, CallRetry};
@@ -72,7 +72,7 @@ pub(crate) struct ResolveArgs {
 }
 
 pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandError> {
-    let body = text_input::something(&args.text)?;
+    let body = text_input::require_text(&args.text)?;
     if let Some(said) = &args.edit {
         return edit(&args.which, said, body, cx);
     }
@@ -93,7 +93,7 @@ pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandErr
         return Ok(ui::raw(answer.json())?);
     }
     let (title, thread) = (ui::TITLE, show::plain(&answer.value.thread));
-    Ok(ui::line(format_args!("said on {} as {title}{thread}{title:#}", args.which.name()))?)
+    Ok(ui::line(format_args!("commented on {} as {title}{thread}{title:#}", args.which.name()))?)
 }
 
 fn edit(which: &PullArg, said: &str, body: String, cx: &Context) -> Result<(), CommandError> {
@@ -106,13 +106,13 @@ fn edit(which: &PullArg, said: &str, body: String, cx: &Context) -> Result<(), C
     })?;
     match cx.json() {
         true => Ok(ui::raw(answer.json())?),
-        false => Ok(ui::line(format_args!("{} on {} says this now", show::plain(said), which.name()))?),
+        false => Ok(ui::line(format_args!("{} on {} was changed", show::plain(said), which.name()))?),
     }
 }
 
 pub(crate) fn reply(args: &ReplyArgs, cx: &Context) -> Result<(), CommandError> {
     let comment = NewComment {
-        body: text_input::something(&args.text)?,
+        body: text_input::require_text(&args.text)?,
         thread: Some(args.thread.clone()),
         key: Some(retry::key()),
         ..NewComment::default()

@@ -59,20 +59,20 @@ fn log(folder: &Utf8Path) -> Option<DoctorFinding> {
     };
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let restore = match ao_store::last_backup(&folder.join("ao.db")) {
-        Some(backup) => format!("restore the last backup without faults, `{backup}`"),
+        Some(backup) => format!("restore the last intact backup, `{backup}`"),
         None => "restore a backup".to_owned(),
     };
     Some(
         DoctorFinding::problem("log", format!("the event log is damaged: {first}{more}"))
-            .means("all that ao remembers is in it, and nothing may be written to it any more")
+            .means("it holds all state of ao, and must not be written to any more")
             .fix(format!("ao events check; then {restore}: ao events backup --help")),
     )
 }
 
 fn absent(folder: &Utf8Path) -> DoctorFinding {
     let make = folder.to_owned();
-    DoctorFinding::warning("data", format!("{folder} is not there yet"))
-        .means("`ao start` makes it")
+    DoctorFinding::warning("data", format!("{folder} does not exist yet"))
+        .means("`ao start` creates it")
         .fix(format!("mkdir -p -m 700 {folder}"))
         .mended_by(move || {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&make);
@@ -87,20 +87,20 @@ fn access(folder: &Utf8Path, found: &fs::Metadata) -> DoctorFinding {
     }
     if tempfile::tempfile_in(folder).is_err() {
         return DoctorFinding::problem("data", format!("{folder} cannot be written to"))
-            .means("nothing can be remembered, so nothing starts")
-            .fix(format!("chmod 700 {folder}; look whether the disk is full or read-only: df {folder}"));
+            .means("nothing can be stored, so nothing starts")
+            .fix(format!("chmod 700 {folder}; check that the disk is not full or read-only: df {folder}"));
     }
     if found.permissions().mode() & 0o077 != 0 {
         let close: Utf8PathBuf = folder.to_owned();
         return DoctorFinding::problem("data", format!("{folder} is open to other users of this machine"))
-            .means("what agents say and do is kept there, and the daemon's socket")
+            .means("it holds the output of agents, and the daemon's socket")
             .fix(format!("chmod 700 {folder}"))
             .mended_by(move || {
                 let closed = fs::set_permissions(&close, Permissions::from_mode(0o700));
                 closed.map(|()| format!("chmod 700 {close}")).map_err(|err| err.to_string())
             });
     }
-    DoctorFinding::ok("data", format!("{folder} is there, and yours alone"))
+    DoctorFinding::ok("data", format!("{folder} exists and is private"))
 }
 
 /// Reports a network disk: it does not keep the guarantees about locks and order that the event log relies on.
@@ -135,11 +135,11 @@ fn room(folder: &Utf8Path) -> Option<DoctorFinding> {
     Some(match free {
         free if free >= ROOM => DoctorFinding::ok("disk", said),
         free if free >= LAST_ROOM => DoctorFinding::warning("disk", said)
-            .means("each session has a checkout of its own, which takes room")
-            .fix("`ao session cleanup --all` removes workspaces that hold nothing of value"),
+            .means("each session has its own checkout, which takes space")
+            .fix("`ao session cleanup --all` removes workspaces without unsaved work"),
         _ => DoctorFinding::problem("disk", said)
-            .means("nothing can be remembered on a full disk, so sessions stop starting")
-            .fix("free some room: `ao session cleanup --all` removes workspaces that hold nothing of value"),
+            .means("nothing can be stored on a full disk, so no sessions start")
+            .fix("free some space: `ao session cleanup --all` removes workspaces without unsaved work"),
     })
 }
 
@@ -186,7 +186,7 @@ fn clock(folder: &Utf8Path) -> Option<DoctorFinding> {
             "clock",
             format!("the event log was written {} minutes from now", ahead.as_secs() / 60),
         )
-        .means("the clock of this machine went back; waits and limits by time will be wrong")
+        .means("the clock of this machine went back; timeouts and limits will be wrong")
         .fix("timedatectl set-ntp true")
     })
 }

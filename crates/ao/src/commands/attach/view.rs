@@ -17,10 +17,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::keys::{DetachKeys, KeyFinder, TypedInput};
-use super::own::OwnTerminal;
-use super::picture::ViewerScreen;
-use super::wire::TerminalConnection;
+use super::connection::TerminalConnection;
+use super::detach_keys::{DetachKeys, KeyFinder, TypedInput};
+use super::own_terminal::OwnTerminal;
+use super::screen::ViewerScreen;
 use crate::error::{CommandError, FailureKind};
 
 /// Interval of redraws while the screen changes.
@@ -189,7 +189,7 @@ impl AttachedView {
                     None => (self.picture.output(&bytes), from + bytes.len() as u64),
                 };
                 self.show(&out)?;
-                self.wire.say(FromViewer::Shown { offset: shown });
+                self.wire.send(FromViewer::Shown { offset: shown });
             }
         }
         Ok(None)
@@ -207,9 +207,9 @@ impl AttachedView {
             } else if self.standing == ControlState::Looks && bytes.contains(&b'q') {
                 return Ok(Some(LeaveReason::Detached));
             } else if self.standing == ControlState::Lost && bytes.contains(&TAKE) {
-                self.wire.say(FromViewer::Control { take: true });
+                self.wire.send(FromViewer::Control { take: true });
                 let (columns, rows) = self.own.size();
-                self.wire.say(FromViewer::Resize { columns, rows });
+                self.wire.send(FromViewer::Resize { columns, rows });
             }
         }
         Ok(None)
@@ -220,7 +220,7 @@ impl AttachedView {
         let out = self.picture.set_window((columns, rows));
         self.show(&out)?;
         if !self.read_only {
-            self.wire.say(FromViewer::Resize { columns, rows });
+            self.wire.send(FromViewer::Resize { columns, rows });
         }
         Ok(None)
     }
@@ -307,7 +307,7 @@ impl AttachedView {
     /// Gives control back. Closing the connection does that too; this is sooner and explicit.
     fn hand_back(&mut self) {
         if self.has_control() {
-            self.wire.say(FromViewer::Control { take: false });
+            self.wire.send(FromViewer::Control { take: false });
         }
     }
 
@@ -353,7 +353,10 @@ fn read_keys() -> mpsc::Receiver<Vec<u8>> {
 
 fn gone(signal: Signal) -> CommandError {
     let number = u8::try_from(signal.as_raw()).unwrap_or_default();
-    CommandError::new(FailureKind::Interrupted(number), "a signal ended the view; the agent goes on")
+    CommandError::new(
+        FailureKind::Interrupted(number),
+        "the view was ended by a signal; the agent keeps running",
+    )
 }
 
 fn terminal_failed(err: &std::io::Error) -> CommandError {

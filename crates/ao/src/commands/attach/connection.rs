@@ -70,7 +70,7 @@ impl TerminalConnection {
         self.waiting.extend(bytes.chunks(PIECE).map(|piece| OutgoingMessage::Type(piece.to_vec())));
     }
 
-    pub(super) fn say(&mut self, word: FromViewer) {
+    pub(super) fn send(&mut self, word: FromViewer) {
         // Only the last report of what was shown matters.
         if let (FromViewer::Shown { .. }, Some(OutgoingMessage::Say(last @ FromViewer::Shown { .. }))) =
             (&word, self.waiting.back_mut())

@@ -97,7 +97,7 @@ pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Simula
 fn ordered(order: &Order) -> Option<(String, String)> {
     Some(match order {
         Order::Spawn { project, title, .. } => (project.to_string(), format!("starts an agent: {title}")),
-        Order::Assign { task, why, .. } => (task.to_string(), format!("begins the task: {why}")),
+        Order::Assign { task, why, .. } => (task.to_string(), format!("starts the task: {why}")),
         Order::Settle { pull, .. } => (pull.to_string(), "closes the issues that it settles".into()),
         Order::Rerun { pull, check, .. } => (pull.to_string(), format!("runs the check `{check}` again")),
         Order::Rebase { pull, .. } => (pull.to_string(), "rebases it".into()),

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::environment::DemoEnvironment;
 use super::failed;
 use super::git::git;
+use super::run::{DemoRun, PersonState};
 use super::sample::DemoIssue;
-use super::stage::DemoEnvironment;
-use super::story::{DemoRun, PersonState};
 use crate::error::CommandError;
 use crate::ui::{self, FAINT, GOOD, TITLE};
 
@@ -15,7 +15,7 @@ pub(super) async fn sum_up(story: &mut DemoRun<'_>, stage: &DemoEnvironment) -> 
         for tale in DemoIssue::ALL {
             happened(story, tale)?;
         }
-        nobody_else_asked(story)?;
+        check_other_notices(story)?;
     }
     main_is_green(stage).await?;
     let took = story.view.elapsed();
@@ -46,12 +46,12 @@ pub(super) async fn sum_up(story: &mut DemoRun<'_>, stage: &DemoEnvironment) -> 
         times(needed(story)),
         match story.person {
             PersonState::Away =>
-                "for the protected path, and nobody was there (`--yes` answers in your place).",
-            _ if needed(story) == 0 => "nothing waited for one.",
+                "for the protected path, but there was no terminal (`--yes` approves in your place).",
+            _ if needed(story) == 0 => "nothing waited for a person.",
             _ if story.history.asked_besides(&ids_of(story, DemoIssue::Protected)).is_empty() => {
                 "for the protected path."
             }
-            _ => "for the protected path, and for what the agents could not do alone.",
+            _ => "for the protected path, and where the agents needed help.",
         }
     );
     let _ = writeln!(
@@ -61,8 +61,8 @@ pub(super) async fn sum_up(story: &mut DemoRun<'_>, stage: &DemoEnvironment) -> 
         ui::count(story.history.events as u64, "event"),
     );
     text.push_str(
-        "\nWhere to look next:\n  ao demo --keep        the same, and all of it stays there to play with\n  \
-         ao init && ao start   in a repository of yours\n  ao help               every command; the README has the documents\n",
+        "\nWhere to look next:\n  ao demo --keep        the same, and keeps everything to explore\n  \
+         ao init && ao start   in your own repository\n  ao help               lists every command; see the README for the documentation\n",
     );
     Ok(ui::text(text)?)
 }
@@ -70,12 +70,12 @@ pub(super) async fn sum_up(story: &mut DemoRun<'_>, stage: &DemoEnvironment) -> 
 /// Counts how often a person was needed according to the log: for the protected change, and for other notices.
 fn needed(story: &DemoRun<'_>) -> usize {
     let ids = ids_of(story, DemoIssue::Protected);
-    let waited = has_word(story) || !story.is_merged(DemoIssue::Protected);
+    let waited = is_approved(story) || !story.is_merged(DemoIssue::Protected);
     story.history.asked_about(&ids).max(usize::from(waited)) + story.history.asked_besides(&ids).len()
 }
 
 /// Returns true if a person approved the protected change while it was open.
-fn has_word(story: &DemoRun<'_>) -> bool {
+fn is_approved(story: &DemoRun<'_>) -> bool {
     let pull = story.part(DemoIssue::Protected).pull.as_ref();
     pull.is_some_and(|pull| story.history.is_approved(&pull.id))
 }
@@ -88,10 +88,10 @@ fn ids_of<'a>(story: &'a DemoRun<'_>, tale: DemoIssue) -> Vec<&'a str> {
 }
 
 /// Checks that everything but the protected change went through without a person.
-fn nobody_else_asked(story: &DemoRun<'_>) -> Result<(), CommandError> {
+fn check_other_notices(story: &DemoRun<'_>) -> Result<(), CommandError> {
     match story.history.asked_besides(&ids_of(story, DemoIssue::Protected)).as_slice() {
         [] => Ok(()),
-        asked => Err(failed(format!("a person was asked who was not needed, about {}", asked.join(", ")))),
+        asked => Err(failed(format!("a person was asked without need, about {}", asked.join(", ")))),
     }
 }
 
@@ -117,12 +117,12 @@ fn happened(story: &DemoRun<'_>, tale: DemoIssue) -> Result<(), CommandError> {
         DemoIssue::Conflict => merged && told("merge-conflicts") == 1 && woken == 1,
         DemoIssue::Flaky => merged && doubted > 0 && told("ci-failed") == 0 && woken == 0,
         // If it landed without approval, the path was not protected.
-        DemoIssue::Protected => (if merged { has_word(story) } else { away }) && woken == 0,
+        DemoIssue::Protected => (if merged { is_approved(story) } else { away }) && woken == 0,
     };
     if is_so {
         return Ok(());
     }
-    let word = match (tale, has_word(story)) {
+    let word = match (tale, is_approved(story)) {
         (DemoIssue::Protected, true) => ", a person has approved it",
         (DemoIssue::Protected, false) => ", no person has approved it",
         _ => "",

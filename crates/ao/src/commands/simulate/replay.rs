@@ -16,8 +16,8 @@ use ao_core::{Event, Input, SessionId, Stamped, State, Timestamp, codec};
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::deed::SimulatedAction;
-use super::theatre::Simulation;
+use super::action::SimulatedAction;
+use super::simulation::Simulation;
 use crate::error::{CommandError, FailureKind};
 
 /// Reads the output of `ao events export` or `ao events --json`.
@@ -35,10 +35,10 @@ pub(super) fn read(path: &Utf8Path) -> Result<Vec<Stamped>, CommandError> {
         }
         let wrong = |why: String| {
             CommandError::new(FailureKind::User, format!("`{path}`, line {number}: {why}"))
-                .hint("it has to be what `ao events export` or `ao events --json` has written")
+                .hint("the file must be the output of `ao events export` or `ao events --json`")
         };
         let record: Value =
-            serde_json::from_str(&line).map_err(|err| wrong(format!("it is no JSON: {err}")))?;
+            serde_json::from_str(&line).map_err(|err| wrong(format!("it is not valid JSON: {err}")))?;
         // Documents beside the log, such as local issues, follow the last event.
         if record.get("shelf").is_some() {
             continue;
@@ -55,12 +55,12 @@ pub(super) fn read(path: &Utf8Path) -> Result<Vec<Stamped>, CommandError> {
 fn event(record: &Value) -> Result<Stamped, String> {
     let text = |names: [&str; 2]| names.into_iter().find_map(|name| record[name].as_str());
     let kind = text(["kind", "kind"]).ok_or("it has no `kind`")?;
-    let scope = text(["scope", "concerns"]).ok_or("it says not whom it concerns")?;
+    let scope = text(["scope", "concerns"]).ok_or("it has no subject")?;
     let body = record.get("body").or_else(|| record.get("data")).ok_or("it has no `body` or `data`")?;
     let version = match record.get("version") {
         None => codec::VERSION,
         Some(version) => {
-            version.as_u64().and_then(|it| u16::try_from(it).ok()).ok_or("its `version` is no number")?
+            version.as_u64().and_then(|it| u16::try_from(it).ok()).ok_or("its `version` is not a number")?
         }
     };
     let at = match &record["at"] {
@@ -68,7 +68,7 @@ fn event(record: &Value) -> Result<Stamped, String> {
         Value::String(time) => time.parse::<jiff::Timestamp>().ok().map(|it| Timestamp(it.as_millisecond())),
         _ => None,
     };
-    let at = at.ok_or("its `at` is no time")?;
+    let at = at.ok_or("its `at` is not a time")?;
     let event = codec::decode(kind, version, scope, &body.to_string()).map_err(|err| err.to_string())?;
     Ok(Stamped { at, event })
 }
@@ -181,7 +181,7 @@ impl RecordReplay {
             }
             SessionEvent::Ended { outcome: Outcome::Stopped { by, why } } => {
                 let (by, why) = (by.clone(), why.clone());
-                self.theatre.tell(played, SessionInput::Stop { by, why });
+                self.theatre.apply(played, SessionInput::Stop { by, why });
             }
             _ => {}
         }
@@ -217,7 +217,7 @@ mod tests {
     use ao_core::{ProjectId, TaskId};
 
     use super::*;
-    use crate::commands::simulate::deed::ActionKind;
+    use crate::commands::simulate::action::ActionKind;
     use crate::commands::simulate::{MORNING, config};
 
     /// A person begins the only issue an hour after it was written, and its agent asks something.

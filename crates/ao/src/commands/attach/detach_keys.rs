@@ -39,8 +39,9 @@ impl FromStr for DetachKeys {
 }
 
 fn key(word: &str) -> Result<EncodedKey, String> {
-    let wrong =
-        || format!("`{word}` is no key; write `a` or `ctrl-a`, parted by commas, as in `ctrl-p,ctrl-q`");
+    let wrong = || {
+        format!("`{word}` is not a key; write `a` or `ctrl-a`, separated by commas, as in `ctrl-p,ctrl-q`")
+    };
     let (control, char) = match word.strip_prefix("ctrl-") {
         Some(rest) => (true, rest),
         None => (false, word),

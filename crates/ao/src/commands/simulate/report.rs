@@ -6,8 +6,8 @@ use ao_config::shape::{Config, Priority};
 use ao_core::Timestamp;
 use serde_json::json;
 
+use super::action::{ActionKind, SimulatedAction};
 use super::counted;
-use super::deed::{ActionKind, SimulatedAction};
 use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui::{FAINT, TITLE};
@@ -55,7 +55,7 @@ impl<'a> NoticeChannels<'a> {
     }
 }
 
-pub(super) fn tell(
+pub(super) fn print(
     deeds: &[SimulatedAction],
     channels: &NoticeChannels<'_>,
     all: bool,
@@ -108,7 +108,7 @@ pub(super) fn tell(
     }
     let mut text = format!("{TITLE}What it would do{TITLE:#}\n");
     if deeds.is_empty() {
-        text.push_str("  nothing: no event in there asks for anything\n");
+        text.push_str("  nothing: no event triggers a reaction\n");
     }
     for ((event, action), times) in &reactions {
         let _ = writeln!(text, "  {event:<20} {action:<16} {}", often(*times));
@@ -117,9 +117,9 @@ pub(super) fn tell(
         let _ = writeln!(text, "  {event:<20} {:<16} {}", format!("asks: {to}"), often(*times));
     }
     for (what, times) in [
-        ("failures that are doubted first", doubts),
+        ("failures that may be flaky", doubts),
         ("messages to agents", messages),
-        ("things run, rebased or answered", errands),
+        ("jobs", errands),
         ("merges", merges),
         ("sessions that wait for a slot", waits),
         ("notices to people", people),
@@ -157,9 +157,9 @@ pub(super) fn tell(
 fn words(deed: &SimulatedAction, channels: &NoticeChannels<'_>) -> String {
     match &deed.what {
         ActionKind::Reaction { event, action, why } => format!("{event}: {action} ({why})"),
-        ActionKind::Doubt { event } => format!("{event}: nobody is woken until it is sure"),
-        ActionKind::Escalation { event, to, why } => format!("{event}: the {to} is asked ({why})"),
-        ActionKind::Message { text } => format!("its agent is told: {}", short(text)),
+        ActionKind::Doubt { event } => format!("{event}: no reaction until it is confirmed"),
+        ActionKind::Escalation { event, to, why } => format!("{event}: escalated to the {to} ({why})"),
+        ActionKind::Message { text } => format!("message to its agent: {}", short(text)),
         ActionKind::Notice { level, text, .. } => {
             let by = channels.of_deed(deed);
             let by = if by.is_empty() { "nobody".to_owned() } else { by.join(", ") };

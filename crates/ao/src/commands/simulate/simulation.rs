@@ -15,8 +15,8 @@ use ao_core::{
     step, wants,
 };
 
-use super::crew::ProjectAgents;
-use super::deed::{ActionKind, SimulatedAction, deed};
+use super::action::{ActionKind, SimulatedAction, deed};
+use super::agents::ProjectAgents;
 use crate::error::{CommandError, FailureKind};
 
 /// More effects than this in one moment are a loop.
@@ -76,7 +76,7 @@ impl Simulation {
         let _ = self.one(input);
         for _ in 0..self.at_once {
             match self.wish() {
-                None => return self.tell_who_waits(),
+                None => return self.record_waiting(),
                 Some(EffectOutcome::Comes(input)) => {
                     let _ = self.one(input);
                 }
@@ -98,18 +98,20 @@ impl Simulation {
         let last = self
             .deeds
             .last()
-            .map_or_else(String::new, |deed| format!("; the last deed was about {}", deed.about));
-        let what = format!("what is wanted has no end: more than {most} steps in the moment {}{last}", at.0);
-        Err(CommandError::new(FailureKind::Bug, what).hint(
-            "this is a fault of ao; please report it with the configuration and the record or the seed",
-        ))
+            .map_or_else(String::new, |deed| format!("; the last action was about {}", deed.about));
+        let what = format!(
+            "the configuration causes an endless loop: more than {most} steps in the moment {}{last}",
+            at.0
+        );
+        Err(CommandError::new(FailureKind::Bug, what)
+            .hint("this is a bug in ao; please report it with the configuration and the record or the seed"))
     }
 
     /// Starts a session for a task, if possible.
     fn begin(&mut self, errand: ErrandId, tries: u32, request: Box<SpawnRequest>) {
         let said = match self.one(Input::Spawn(request)) {
             Ok(()) => "an agent was started".to_owned(),
-            Err(Refusal::TaskTaken { .. }) => "somebody works on it already".to_owned(),
+            Err(Refusal::TaskTaken { .. }) => "a session works on it already".to_owned(),
             Err(refusal) => {
                 let input = ErrandInput::Failed { tries, why: refusal.to_string(), again: false };
                 let _ = self.one(Input::Errand { errand, input });
@@ -139,7 +141,7 @@ impl Simulation {
         self.happened.pop_front()
     }
 
-    pub(super) fn tell(&mut self, session: SessionId, input: SessionInput) {
+    pub(super) fn apply(&mut self, session: SessionId, input: SessionInput) {
         self.take(Input::Session { session, input });
     }
 
@@ -147,7 +149,7 @@ impl Simulation {
     pub(super) fn shows(&mut self, session: SessionId, reading: Reading) {
         self.shown.insert(session, reading.clone());
         if let Some(signal) = self.signal(session, reading) {
-            self.tell(session, SessionInput::Signal(signal));
+            self.apply(session, SessionInput::Signal(signal));
         }
     }
 
@@ -221,7 +223,7 @@ impl Simulation {
             Effect::Notify { notice, channel } => {
                 let (tries, id) = (notice.tries, notice.id);
                 let input = match channel {
-                    // The configuration decides the channels, in `told.rs`.
+                    // The configuration decides the channels, in `report.rs`.
                     None => NoticeInput::Addressed { tries, channels: vec![] },
                     Some(channel) => NoticeInput::Told { channel, tries },
                 };
@@ -234,7 +236,7 @@ impl Simulation {
                         ErrandInput::Done { tries, outcome: ErrandOutcome::BaseGreen {} }
                     }
                     Order::Rebase { .. } => {
-                        let why = "whether it goes without a conflict is not known here".into();
+                        let why = "conflicts cannot be simulated".into();
                         ErrandInput::Failed { tries, why, again: false }
                     }
                     _ => ErrandInput::Done { tries, outcome: ErrandOutcome::Done { said: String::new() } },
@@ -246,7 +248,7 @@ impl Simulation {
     }
 
     /// Records sessions that were requested and have no slot once everything has settled.
-    fn tell_who_waits(&mut self) {
+    fn record_waiting(&mut self) {
         let queued = self.happened.iter().filter_map(|stamped| match &stamped.event {
             Event::Session(id, SessionEvent::Queued { .. }) if stamped.at == self.now => Some(*id),
             _ => None,

@@ -5,7 +5,7 @@
 
 use std::num::NonZero;
 
-use super::own::CALM;
+use super::own_terminal::CALM;
 
 type WindowSize = (u16, u16);
 

@@ -16,11 +16,11 @@ use ao_api::{Pull, Session};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
+use super::environment::DemoEnvironment;
 use super::history::EventHistory;
 use super::sample::{DemoIssue, PROTECTED};
-use super::stage::DemoEnvironment;
 use super::view::{IssueState, LiveView, StateTone};
-use super::{Args, ending, failed};
+use super::{Args, failed, summary};
 use crate::error::CommandError;
 
 /// Time limit: scripts are quick, models are not.
@@ -81,7 +81,7 @@ pub(super) enum PersonState {
     LetThrough,
 }
 
-pub(super) async fn tell(stage: &DemoEnvironment, args: &Args) -> Result<(), CommandError> {
+pub(super) async fn run(stage: &DemoEnvironment, args: &Args) -> Result<(), CommandError> {
     let client = stage.set_up().await?;
     for tale in DemoIssue::ALL {
         stage.ao(&["issue", "add", tale.title(), "--body", tale.body()]).await?;
@@ -105,7 +105,7 @@ pub(super) async fn tell(stage: &DemoEnvironment, args: &Args) -> Result<(), Com
     let numbers = numbers.iter().map(String::as_str);
     stage.ao(&std::iter::once("batch-spawn").chain(numbers).collect::<Vec<_>>()).await?;
     story.goes_on(args).await?;
-    ending::sum_up(&mut story, stage).await
+    summary::sum_up(&mut story, stage).await
 }
 
 impl DemoRun<'_> {
@@ -322,7 +322,7 @@ impl DemoRun<'_> {
                 let command = self.stage.typed(&format!("approve {}", pull.id));
                 let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
                 let words = format!(
-                    "\n{} changes {PROTECTED}, which nothing but your word lets through. To let it through:\n  {command}",
+                    "\n{} changes {PROTECTED}, which needs your approval. To approve it:\n  {command}",
                     pull.id
                 );
                 self.view.say(&words)?;
