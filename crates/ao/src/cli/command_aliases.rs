@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::error::{CommandError, FailureKind};
+use crate::ui;
 
 /// An unknown command, the commands that it may be typed below, and the command to use instead. Words in capitals are
 /// replaced by the arguments that were typed.
@@ -107,19 +108,10 @@ fn place(word: &str, args: &[OsString], known: &clap::Command) -> Option<(String
 fn filled(command: &str, behind: &[String]) -> String {
     let mut behind = behind.iter();
     let word = |word: &str| match word.chars().all(|c| c.is_ascii_uppercase()) {
-        true => behind.next().map_or_else(|| word.to_owned(), |typed| quoted(typed)),
+        true => behind.next().map_or_else(|| word.to_owned(), |typed| ui::shell_quoted(typed)),
         false => word.to_owned(),
     };
     command.split(' ').map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!  Loaded (files, with places) ─┐
-//!  MachineFacts ────────────────┴─► look ─► ConfigFinding (severity, place, reason, way out)
+//!  MachineFacts ────────────────┴─► look ─► ConfigFinding (severity, place, reason, fix)
 //! ```
 //!
-//! Each kind of thing has a file of its own. An error stops a start; a warning is told, and what it is about is refused where
-//! it is used.
+//! Each kind of finding has its own file. An error stops a start; a warning is shown, and the setting is refused where it is
+//! used.
 
 mod channels;
 mod facts;

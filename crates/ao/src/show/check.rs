@@ -63,7 +63,7 @@ pub fn runs(runs: &[CheckRun], canvas: Canvas) -> String {
             TableCell::new(&run.check),
             state(&run.state),
             TableCell::new(run.pull.as_deref().unwrap_or_default()),
-            TableCell::styled(short(&run.head), ui::FAINT),
+            TableCell::styled(words::short_commit(&run.head), ui::FAINT),
             TableCell::new(duration(run, canvas)),
             TableCell::new(words::age(run.queued_at, canvas.now)),
             TableCell::new(why(run)),
@@ -181,9 +181,4 @@ fn snippet(checks: &[Check], project: &str) -> String {
         let _ = writeln!(text, "      - name: {name}\n        command: {command}");
     }
     text
-}
-
-/// Shortens a commit.
-pub(super) fn short(commit: &str) -> &str {
-    commit.get(..8).unwrap_or(commit)
 }

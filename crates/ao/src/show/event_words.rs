@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::words::shorten;
+use super::words::{short_commit, shorten};
 
 /// Maximum length of a quoted text in a line.
 const QUOTED: usize = 100;
@@ -215,8 +215,8 @@ fn pull(word: &str, it: EventFields<'_>) -> Option<String> {
         "seen" => "was looked at".into(),
         "retitled" => format!("is called {}", it.quoted("title")),
         "author_changed" => format!("is of {}", it.text("author.login")),
-        "head_moved" => format!("has new commits, up to {}", short(&it.text("head"))),
-        "base_moved" => format!("its base is at {}", short(&it.text("base"))),
+        "head_moved" => format!("has new commits, up to {}", short_commit(&it.text("head"))),
+        "base_moved" => format!("its base is at {}", short_commit(&it.text("base"))),
         "branch_renamed" => format!("its branch is {}", it.text("branch")),
         "retargeted" => format!("targets the branch {}", it.text("branch")),
         "resized" => format!("adds {} lines and removes {}", it.text("size.added"), it.text("size.removed")),
@@ -241,7 +241,7 @@ fn pull(word: &str, it: EventFields<'_>) -> Option<String> {
         "comment_deleted" => format!("the comment {} was deleted", it.text("comment")),
         "claimed" => format!("{} owns it", it.text("session")),
         "released" => format!("{} no longer owns it", it.text("session")),
-        "merged" => format!("was merged as {}", short(&it.text("commit"))),
+        "merged" => format!("was merged as {}", short_commit(&it.text("commit"))),
         "closed" => "was closed".into(),
         "reopened" => "was reopened".into(),
         _ => return None,
@@ -267,12 +267,12 @@ fn queue(word: &str, it: EventFields<'_>) -> Option<String> {
         },
         "cleared" => format!("{pull} may be merged: no hook refused it"),
         "reprioritized" => format!("{pull} has the priority {}", it.text("priority")),
-        "base_moved" => format!("the base is at {}", short(&it.text("base"))),
+        "base_moved" => format!("the base is at {}", short_commit(&it.text("base"))),
         "test_started" => format!("{pull} is being tested"),
         "test_passed" => format!("the result of {pull} is green"),
         "test_failed" => format!("the result of {pull} is red"),
         "land_started" => format!("{pull} is being merged"),
-        "landed" => format!("{pull} was merged as {}", short(&it.text("commit"))),
+        "landed" => format!("{pull} was merged as {}", short_commit(&it.text("commit"))),
         "rejected" => format!("{pull} left the merge queue"),
         "removed" => it.because(&format!("{pull} was taken out of the merge queue")),
         "held" => it.because(&format!("{pull} waits in the merge queue")),
@@ -416,11 +416,6 @@ fn host(word: &str, it: EventFields<'_>) -> Option<String> {
         ),
         _ => return None,
     })
-}
-
-/// Shortens a commit.
-fn short(commit: &str) -> String {
-    commit.chars().take(10).collect()
 }
 
 #[cfg(test)]

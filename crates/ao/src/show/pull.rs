@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::Style;
 use ao_api::{Author, Comment, Pull, PullDetail, Review, Thread, Timestamp};
 
-use super::check::{self, short};
+use super::check;
 use super::prose::prose;
 use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
@@ -110,7 +110,7 @@ fn head(detail: &PullDetail, canvas: Canvas) -> String {
         words::plain(&pull.base_branch),
         author(&pull.author),
         words::age(detail.created_at, canvas.now),
-        short(&pull.head)
+        words::short_commit(&pull.head)
     );
     let mut fact = |name: &str, value: &str| {
         if !value.is_empty() {
@@ -123,7 +123,7 @@ fn head(detail: &PullDetail, canvas: Canvas) -> String {
     fact("changes", &format!("{files}, +{} -{}", detail.added, detail.removed));
     if let Some(commit) = &detail.merged_as {
         let by = detail.merged_by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
-        fact("merged", &format!("as {}{by}", short(commit)));
+        fact("merged", &format!("as {}{by}", words::short_commit(commit)));
     }
     if pull.state == "open" {
         let good = ui::GOOD;
@@ -174,7 +174,7 @@ fn commits(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
     let mut table = TextTable::new(&columns).without_heading().indented(2);
     for commit in &detail.commits {
         table.row([
-            TableCell::styled(short(&commit.commit), ui::FAINT),
+            TableCell::styled(words::short_commit(&commit.commit), ui::FAINT),
             TableCell::new(words::age(commit.at, canvas.now)),
             TableCell::new(&commit.author),
             TableCell::new(&commit.title),
@@ -224,7 +224,7 @@ fn reviews(drawn: &mut String, detail: &PullDetail, parts: PullParts, canvas: Ca
             _ => (ui::BUSY, ui::FAINT),
         };
         let stale = match review.stale {
-            true => format!(", stale: given on {}", short(&review.commit)),
+            true => format!(", stale: given on {}", words::short_commit(&review.commit)),
             false => String::new(),
         };
         let _ = writeln!(

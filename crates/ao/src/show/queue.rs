@@ -25,7 +25,7 @@ fn one(queue: &MergeQueue, canvas: Canvas) -> String {
     let (project, branch) = (words::plain(&queue.project_id), words::plain(&queue.branch));
     let mut drawn = format!("{title}{project}{title:#} onto {branch}");
     if let Some(base) = &queue.base {
-        let _ = write!(drawn, " at {}", words::plain(short(base)));
+        let _ = write!(drawn, " at {}", words::plain(words::short_commit(base)));
     }
     if let Some(why) = &queue.paused {
         let busy = ui::BUSY;
@@ -74,11 +74,7 @@ fn tested_on(entry: &QueuedPull) -> Option<String> {
     let base = entry.base.as_deref()?;
     let mates = entry.batch.iter().take_while(|mate| **mate != entry.id);
     let others = entry.ahead.iter().chain(mates).map(|id| format!(" + {id}"));
-    Some(others.fold(short(base).to_owned(), |told, other| told + &other))
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
+    Some(others.fold(words::short_commit(base).to_owned(), |told, other| told + &other))
 }
 
 #[cfg(test)]

@@ -96,6 +96,11 @@ pub(super) fn plain_line(text: &str) -> String {
     format!("{}{}", &text[..begin], plain(text))
 }
 
+/// Shortens a commit to as much as people compare.
+pub(super) fn short_commit(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
 /// Shortens a text to a number of columns, with `…` at the cut.
 pub(super) fn shorten(text: &str, columns: usize) -> String {
     if text.width() <= columns {

@@ -1,8 +1,8 @@
-//! A viewer at a terminal, from coming to going.
+//! A viewer at a terminal, from attaching to leaving.
 //!
 //! ```text
-//!  keys ─► finder ─► wire ─► daemon            with control, the window's size goes the same way
-//!  window ◄─ picture ◄─ wire ◄─ daemon         without it, what fits is shown above a line that says how things stand
+//!  keys ─► finder ─► connection ─► daemon        with control, the window's size goes the same way
+//!  window ◄─ screen ◄─ connection ◄─ daemon      without it, as much as fits is shown above a status line
 //! ```
 
 use std::io::Read;
@@ -51,10 +51,10 @@ pub(super) struct AttachedView {
     read_only: bool,
     keys: KeyFinder,
     keys_name: String,
-    wire: TerminalConnection,
-    own: OwnTerminal,
+    connection: TerminalConnection,
+    terminal: OwnTerminal,
     typed: mpsc::Receiver<Vec<u8>>,
-    picture: ViewerScreen,
+    screen: ViewerScreen,
     standing: ControlState,
     /// The next output is the whole state, for a terminal of this size.
     keyframe: Option<(u16, u16)>,
@@ -88,8 +88,8 @@ impl AttachedView {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
         let size = size.map(|size| (size.ws_col, size.ws_row)).filter(|size| size.0 > 0 && size.1 > 0);
         let size = size.unwrap_or((80, 24));
-        let wire = TerminalConnection::connect(&client, &session.id, &query(size, !read_only)).await?;
-        let own = OwnTerminal::take().map_err(|err| terminal_failed(&err))?;
+        let connection = TerminalConnection::connect(&client, &session.id, &query(size, !read_only)).await?;
+        let terminal = OwnTerminal::take().map_err(|err| terminal_failed(&err))?;
         let standing = if read_only {
             ControlState::Looks
         } else {
@@ -102,10 +102,10 @@ impl AttachedView {
             read_only,
             keys: KeyFinder::new(keys),
             keys_name,
-            wire,
-            own,
+            connection,
+            terminal,
             typed: read_keys(),
-            picture: ViewerScreen::new(size),
+            screen: ViewerScreen::new(size),
             standing: standing.clone(),
             keyframe: None,
             draw_at: Instant::now(),
@@ -125,19 +125,19 @@ impl AttachedView {
                 ControlState::Welcome { until } => Some(until),
                 _ => None,
             };
-            let draw_at = Some(self.draw_at).filter(|_| self.picture.is_stale());
+            let draw_at = Some(self.draw_at).filter(|_| self.screen.is_stale());
             let left = tokio::select! {
                 _ = ended.recv() => return Err(gone(Signal::TERM)),
                 _ = hung_up.recv() => return Err(gone(Signal::HUP)),
                 _ = interrupted.recv() => return Err(gone(Signal::INT)),
                 _ = stopped.recv() => self.stop()?,
                 _ = resized.recv() => self.resize()?,
-                typed = self.typed.recv(), if self.wire.has_room() => match typed {
+                typed = self.typed.recv(), if self.connection.has_room() => match typed {
                     Some(typed) => self.type_bytes(&typed)?,
                     // The terminal is gone.
                     None => Some(LeaveReason::Detached),
                 },
-                said = self.wire.next() => match said {
+                said = self.connection.next() => match said {
                     Ok(Some(said)) => self.hear(said)?,
                     Ok(None) => Some(LeaveReason::Closed),
                     Err(_) => tokio::select! {
@@ -149,7 +149,7 @@ impl AttachedView {
                 },
                 () = at(draw_at) => {
                     self.draw_at = Instant::now() + FRAME;
-                    let out = self.picture.draw();
+                    let out = self.screen.draw();
                     self.show(&out)?;
                     None
                 }
@@ -185,11 +185,11 @@ impl AttachedView {
             TerminalFrame::Control(_) => {}
             TerminalFrame::Output { from, bytes } => {
                 let (out, shown) = match self.keyframe.take() {
-                    Some(size) => (self.picture.keyframe(size, &bytes), from),
-                    None => (self.picture.output(&bytes), from + bytes.len() as u64),
+                    Some(size) => (self.screen.keyframe(size, &bytes), from),
+                    None => (self.screen.output(&bytes), from + bytes.len() as u64),
                 };
                 self.show(&out)?;
-                self.wire.send(FromViewer::Shown { offset: shown });
+                self.connection.send(FromViewer::Shown { offset: shown });
             }
         }
         Ok(None)
@@ -203,35 +203,35 @@ impl AttachedView {
             };
             if self.has_control() {
                 self.stand(ControlState::Control)?;
-                self.wire.type_bytes(&bytes);
+                self.connection.type_bytes(&bytes);
             } else if self.standing == ControlState::Looks && bytes.contains(&b'q') {
                 return Ok(Some(LeaveReason::Detached));
             } else if self.standing == ControlState::Lost && bytes.contains(&TAKE) {
-                self.wire.send(FromViewer::Control { take: true });
-                let (columns, rows) = self.own.size();
-                self.wire.send(FromViewer::Resize { columns, rows });
+                self.connection.send(FromViewer::Control { take: true });
+                let (columns, rows) = self.terminal.size();
+                self.connection.send(FromViewer::Resize { columns, rows });
             }
         }
         Ok(None)
     }
 
     fn resize(&mut self) -> Result<Option<LeaveReason>, CommandError> {
-        let (columns, rows) = self.own.size();
-        let out = self.picture.set_window((columns, rows));
+        let (columns, rows) = self.terminal.size();
+        let out = self.screen.set_window((columns, rows));
         self.show(&out)?;
         if !self.read_only {
-            self.wire.send(FromViewer::Resize { columns, rows });
+            self.connection.send(FromViewer::Resize { columns, rows });
         }
         Ok(None)
     }
 
     /// Suspends the process; the terminal is the shell's meanwhile.
     fn stop(&mut self) -> Result<Option<LeaveReason>, CommandError> {
-        self.own.give_back();
+        self.terminal.give_back();
         kill_process(getpid(), Signal::STOP).map_err(|err| terminal_failed(&err.into()))?;
         // Resumed here.
-        self.own.take_again().map_err(|err| terminal_failed(&err))?;
-        let out = self.picture.again();
+        self.terminal.take_again().map_err(|err| terminal_failed(&err))?;
+        let out = self.screen.again();
         self.show(&out)?;
         self.resize()
     }
@@ -241,14 +241,14 @@ impl AttachedView {
         let control = self.has_control();
         let until = Instant::now() + GONE;
         self.stand(ControlState::Waits { until })?;
-        let out = self.picture.draw();
+        let out = self.screen.draw();
         self.show(&out)?;
         let mut pause = FIRST_TRY;
         loop {
-            let query = query(self.own.size(), control);
+            let query = query(self.terminal.size(), control);
             match TerminalConnection::connect(&self.client, &self.session.id, &query).await {
-                Ok(wire) => {
-                    (self.wire, self.keyframe) = (wire, None);
+                Ok(connection) => {
+                    (self.connection, self.keyframe) = (connection, None);
                     let standing = match (control, self.read_only) {
                         (true, _) => ControlState::Control,
                         (false, true) => ControlState::Looks,
@@ -270,9 +270,9 @@ impl AttachedView {
                     return Ok(Some(left));
                 }
             }
-            let out = self.picture.set_window(self.own.size());
+            let out = self.screen.set_window(self.terminal.size());
             self.show(&out)?;
-            let out = self.picture.draw();
+            let out = self.screen.draw();
             self.show(&out)?;
         }
     }
@@ -293,7 +293,7 @@ impl AttachedView {
             }
             ControlState::Waits { .. } => Some(format!("the daemon is gone; waiting… · {keys} detaches")),
         };
-        let out = self.picture.set_line(line);
+        let out = self.screen.set_line(line);
         self.show(&out)
     }
 
@@ -301,20 +301,20 @@ impl AttachedView {
         if out.is_empty() {
             return Ok(());
         }
-        self.own.write(out).map_err(|err| terminal_failed(&err))
+        self.terminal.write(out).map_err(|err| terminal_failed(&err))
     }
 
     /// Gives control back. Closing the connection does that too; this is sooner and explicit.
     fn hand_back(&mut self) {
         if self.has_control() {
-            self.wire.send(FromViewer::Control { take: false });
+            self.connection.send(FromViewer::Control { take: false });
         }
     }
 
     pub(super) async fn leave(self) {
-        let AttachedView { wire, own, .. } = self;
-        drop(own);
-        wire.close().await;
+        let AttachedView { connection, terminal, .. } = self;
+        drop(terminal);
+        connection.close().await;
     }
 }
 

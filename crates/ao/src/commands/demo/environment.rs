@@ -20,6 +20,7 @@ use crate::client::daemon_process;
 use crate::clock::SystemClock;
 use crate::error::CommandError;
 use crate::system::paths;
+use crate::ui;
 
 /// The name of the scripted agent in the configuration.
 const SCRIPTED: &str = "scripted";
@@ -180,15 +181,19 @@ impl DemoEnvironment {
 
     /// Returns the command line that runs `ao` with this daemon from anywhere.
     pub(super) fn typed(&self, args: &str) -> String {
-        format!("{} --data-dir {} {args}", quoted(&self.program), quoted(self.data_dir().as_str()))
+        format!(
+            "{} --data-dir {} {args}",
+            ui::shell_quoted(&self.program),
+            ui::shell_quoted(self.data_dir().as_str())
+        )
     }
 
     /// Describes how to explore what was kept, and how to remove it.
     pub(super) fn how_to_play(&self) -> String {
-        let dir = quoted(self.dir.as_str());
+        let dir = ui::shell_quoted(self.dir.as_str());
         format!(
             "\nKept in {dir}, with its daemon. Look around:\n  cd {}\n  {}\n  {}\n  {}\nand when you have seen enough:\n  {} && {} && rm -rf {dir}\n",
-            quoted(self.repository().as_str()),
+            ui::shell_quoted(self.repository().as_str()),
             self.typed("status"),
             self.typed("pr list --state all"),
             self.typed("events"),
@@ -196,12 +201,4 @@ impl DemoEnvironment {
             self.typed("stop"),
         )
     }
-}
-
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
-    if word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+:@".contains(c)) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  events ──► history ─┐
-//!  sessions, pulls ────┴─► scenes ──► view
-//!                       └─► the reviewer's part: asks once for more, approves what is green
-//!                       └─► the person's part: lets the protected one through
+//!  sessions, pulls ────┴─► states ──► view
+//!                       └─► the reviewer: requests changes once, approves green changes
+//!                       └─► the person: approves the protected change
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,8 +2,8 @@
 //! implements the line protocol.
 //!
 //! ```text
-//!  idle ──task──► does it, commits, pushes, proposes it ──► idle
-//!       ──news of a failed check, a review, a conflict──► mends that, pushes ──► idle
+//!  idle ──task──► works, commits, pushes, opens a pull request ──► idle
+//!       ──message about a failed check, a review, a conflict──► fixes it, pushes ──► idle
 //! ```
 
 mod script;

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  recorded events ─┐
-//!                   ├─► facts ─► theatre: the core itself, with a clock of its own ─► deeds ─► told
-//!  a made-up world ─┘                      ▲                               │
-//!                                          └──── the made-up world reacts ◄┘
+//!                   ├─► facts ─► simulation: the core with its own clock ─► actions ─► report
+//!  a made-up world ─┘                    ▲                        │
+//!                                        └─ the world reacts ◄────┘
 //! ```
 //!
 //! The rules are those of the daemon, because it is the same code; agents, forges and people are simulated. Changes
@@ -75,8 +75,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             replay::play(Simulation::new(&loaded.config, begins), events)?
         }
         None => {
-            let theatre = Simulation::new(&loaded.config, MORNING);
-            world::play(theatre, &loaded.config, args.seed, args.sessions, args.days)?
+            let simulation = Simulation::new(&loaded.config, MORNING);
+            world::play(simulation, &loaded.config, args.seed, args.sessions, args.days)?
         }
     };
     let channels = report::NoticeChannels::of(&loaded.config);

@@ -74,29 +74,32 @@ fn event(record: &Value) -> Result<Stamped, String> {
 }
 
 /// Replays recorded events and returns what would have been done.
-pub(super) fn play(theatre: Simulation, events: Vec<Stamped>) -> Result<Vec<SimulatedAction>, CommandError> {
-    let mut play = RecordReplay { theatre, truth: State::default(), sessions: BTreeMap::new() };
+pub(super) fn play(
+    simulation: Simulation,
+    events: Vec<Stamped>,
+) -> Result<Vec<SimulatedAction>, CommandError> {
+    let mut play = RecordReplay { simulation, truth: State::default(), sessions: BTreeMap::new() };
     for stamped in events {
         // Sessions that start meanwhile are noticed at their own time, not with the next fact.
-        while let Some(due) = play.theatre.state.next_due().filter(|due| *due < stamped.at)
-            && !play.theatre.is_endless()
+        while let Some(due) = play.simulation.state.next_due().filter(|due| *due < stamped.at)
+            && !play.simulation.is_endless()
         {
-            play.theatre.until(due);
+            play.simulation.until(due);
             play.hear();
         }
-        play.theatre.until(stamped.at);
+        play.simulation.until(stamped.at);
         play.truth.evolve(&stamped);
         play.fact(&stamped.event);
         play.hear();
-        if play.theatre.is_endless() {
+        if play.simulation.is_endless() {
             break;
         }
     }
-    play.theatre.ended()
+    play.simulation.ended()
 }
 
 struct RecordReplay {
-    theatre: Simulation,
+    simulation: Simulation,
     /// The state according to the record.
     truth: State,
     /// Sessions of the record, and the simulated sessions in their place.
@@ -106,12 +109,12 @@ struct RecordReplay {
 impl RecordReplay {
     /// Lets a session that started only here work, until the record shows its agent.
     fn hear(&mut self) {
-        while let Some(stamped) = self.theatre.next_event() {
+        while let Some(stamped) = self.simulation.next_event() {
             if let Event::Session(id, SessionEvent::Accepted { .. }) = stamped.event
                 && !self.sessions.values().any(|played| *played == id)
             {
-                self.theatre.busy.insert(id);
-                self.theatre.shows(id, Reading::Working { doing: "its task".into() });
+                self.simulation.busy.insert(id);
+                self.simulation.shows(id, Reading::Working { doing: "its task".into() });
             }
         }
     }
@@ -120,15 +123,15 @@ impl RecordReplay {
         match event {
             // The tested configuration applies to the projects that it names.
             Event::Project(id, ProjectEvent::Configured { config })
-                if !self.theatre.state.projects.contains_key(id) =>
+                if !self.simulation.state.projects.contains_key(id) =>
             {
-                self.theatre.configure(id.clone(), (**config).clone());
+                self.simulation.configure(id.clone(), (**config).clone());
             }
             Event::Task(task, TaskEvent::Seen { facts }) => {
-                self.theatre.take(Input::Task { task: task.clone(), facts: Box::new(facts.clone()) });
+                self.simulation.take(Input::Task { task: task.clone(), facts: Box::new(facts.clone()) });
             }
             Event::Account(account, AccountEvent::Limited { until }) => {
-                self.theatre.take(Input::AccountLimited { account: account.clone(), until: *until });
+                self.simulation.take(Input::AccountLimited { account: account.clone(), until: *until });
             }
             Event::Session(id, event) => self.session(*id, event),
             Event::Pull(id, event) => {
@@ -143,7 +146,7 @@ impl RecordReplay {
                     _ => None,
                 };
                 if let Some(input) = input {
-                    self.theatre.take(Input::Pull { pull: id.clone(), input });
+                    self.simulation.take(Input::Pull { pull: id.clone(), input });
                 }
             }
             _ => {}
@@ -154,13 +157,13 @@ impl RecordReplay {
         if let SessionEvent::Queued { spec } = event {
             self.hear();
             // With the tested configuration, it may have started earlier.
-            let begun = spec.task.as_ref().and_then(|task| self.theatre.state.live_session_of(task));
+            let begun = spec.task.as_ref().and_then(|task| self.simulation.state.live_session_of(task));
             if let Some(begun) = begun {
                 self.sessions.insert(id, begun);
                 return;
             }
-            self.theatre.take(Input::Spawn(Box::new(request(spec))));
-            while let Some(stamped) = self.theatre.next_event() {
+            self.simulation.take(Input::Spawn(Box::new(request(spec))));
+            while let Some(stamped) = self.simulation.next_event() {
                 if let Event::Session(played, SessionEvent::Queued { .. }) = stamped.event {
                     self.sessions.insert(id, played);
                 }
@@ -170,18 +173,18 @@ impl RecordReplay {
         let Some(played) = self.sessions.get(&id).copied() else { return };
         let works = self.truth.sessions.get(&id).is_some_and(|it| it.judgement.activity == Activity::Working);
         if works {
-            self.theatre.busy.insert(played)
+            self.simulation.busy.insert(played)
         } else {
-            self.theatre.busy.remove(&played)
+            self.simulation.busy.remove(&played)
         };
         match event {
             // A failed look is about the look, not about the agent.
             SessionEvent::SignalSeen { signal } if !matches!(signal.reading, Reading::Unreadable { .. }) => {
-                self.theatre.shows(played, signal.reading.clone());
+                self.simulation.shows(played, signal.reading.clone());
             }
             SessionEvent::Ended { outcome: Outcome::Stopped { by, why } } => {
                 let (by, why) = (by.clone(), why.clone());
-                self.theatre.apply(played, SessionInput::Stop { by, why });
+                self.simulation.apply(played, SessionInput::Stop { by, why });
             }
             _ => {}
         }
@@ -222,7 +225,7 @@ mod tests {
 
     /// A person begins the only issue an hour after it was written, and its agent asks something.
     fn record() -> Vec<Stamped> {
-        let mut theatre = Simulation::new(&config("projects: { app: { path: /tmp/app } }"), MORNING);
+        let mut simulation = Simulation::new(&config("projects: { app: { path: /tmp/app } }"), MORNING);
         let task = TaskId { project: ProjectId::new("app"), key: "1".into() };
         let facts = TaskFacts {
             observed: MORNING,
@@ -235,14 +238,14 @@ mod tests {
             branch: None,
             author: None,
         };
-        theatre.take(Input::Task { task: task.clone(), facts: Box::new(facts) });
-        theatre.until(MORNING + Duration::from_secs(3600));
-        let request = theatre.crew.request(&theatre.state, &task, None);
-        theatre.take(Input::Spawn(Box::new(request)));
-        let session = theatre.state.live_session_of(&task).expect("it was begun");
-        theatre.until(MORNING + Duration::from_secs(3660));
-        theatre.shows(session, Reading::Asking { question: "May I?".into() });
-        std::iter::from_fn(|| theatre.next_event()).collect()
+        simulation.take(Input::Task { task: task.clone(), facts: Box::new(facts) });
+        simulation.until(MORNING + Duration::from_secs(3600));
+        let request = simulation.crew.request(&simulation.state, &task, None);
+        simulation.take(Input::Spawn(Box::new(request)));
+        let session = simulation.state.live_session_of(&task).expect("it was begun");
+        simulation.until(MORNING + Duration::from_secs(3660));
+        simulation.shows(session, Reading::Asking { question: "May I?".into() });
+        std::iter::from_fn(|| simulation.next_event()).collect()
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(super) struct Simulation {
 
 impl Simulation {
     pub(super) fn new(config: &Config, begins: Timestamp) -> Simulation {
-        let mut theatre = Simulation {
+        let mut simulation = Simulation {
             state: State::default().judged_by(ao_config::condition::judge()),
             now: begins,
             seed: 0,
@@ -55,13 +55,13 @@ impl Simulation {
             busy: BTreeSet::new(),
             shown: BTreeMap::new(),
         };
-        theatre.take(Input::Configure(Box::new(config.settings())));
+        simulation.take(Input::Configure(Box::new(config.settings())));
         let env = ao_config::Env::of_process();
         for name in config.projects.keys() {
             let Some(project) = config.project_config(name, &env) else { continue };
-            theatre.configure(ProjectId::new(name), project);
+            simulation.configure(ProjectId::new(name), project);
         }
-        theatre
+        simulation
     }
 
     pub(super) fn configure(&mut self, project: ProjectId, config: ProjectConfig) {
@@ -299,14 +299,14 @@ mod tests {
     #[test]
     fn what_has_no_end_is_an_error_and_not_a_short_play() {
         let config = config("projects: { app: { path: /tmp/app } }");
-        let mut theatre = Simulation::new(&config, MORNING);
+        let mut simulation = Simulation::new(&config, MORNING);
         // A session takes more steps than this to begin.
-        theatre.at_once = 1;
+        simulation.at_once = 1;
         let task = ao_core::TaskId { project: ProjectId::new("app"), key: "1".into() };
-        let request = theatre.crew.request(&theatre.state, &task, None);
-        theatre.take(Input::Spawn(Box::new(request)));
-        assert!(theatre.is_endless());
-        let err = theatre.ended().expect_err("it did not end");
+        let request = simulation.crew.request(&simulation.state, &task, None);
+        simulation.take(Input::Spawn(Box::new(request)));
+        assert!(simulation.is_endless());
+        let err = simulation.ended().expect_err("it did not end");
         assert!(err.to_string().contains("has no end"), "{err}");
     }
 }

@@ -30,7 +30,7 @@ const HOUR: u64 = 60 * MINUTE;
 
 /// Simulates a made-up world and returns what would have been done.
 pub(super) fn play(
-    theatre: Simulation,
+    simulation: Simulation,
     config: &Config,
     seed: u64,
     sessions: u32,
@@ -46,9 +46,9 @@ pub(super) fn play(
         return Err(CommandError::new(FailureKind::Config, "the configuration has no project to simulate")
             .hint("name one under `projects:`, or name another file with `--config`"));
     }
-    let ends = theatre.now + Duration::from_secs(u64::from(days) * 24 * HOUR);
+    let ends = simulation.now + Duration::from_secs(u64::from(days) * 24 * HOUR);
     let mut world = SimulatedWorld {
-        theatre,
+        simulation,
         random: fastrand::Rng::with_seed(seed),
         projects,
         to_come: BTreeMap::new(),
@@ -62,7 +62,7 @@ pub(super) fn play(
         world.later(at, WorldEvent::Wish(number));
     }
     world.goes_on(ends);
-    world.theatre.ended()
+    world.simulation.ended()
 }
 
 /// The next thing to happen in the world.
@@ -114,7 +114,7 @@ struct SimulatedProject {
 }
 
 struct SimulatedWorld {
-    theatre: Simulation,
+    simulation: Simulation,
     random: fastrand::Rng,
     projects: Vec<SimulatedProject>,
     to_come: BTreeMap<(Timestamp, u64), WorldEvent>,
@@ -127,14 +127,14 @@ impl SimulatedWorld {
         loop {
             // Timers of the core come before events of the world.
             let next = self.to_come.keys().next().map_or(ends, |(at, _)| *at);
-            let next = self.theatre.state.next_due().map_or(next, |due| due.min(next));
-            if next >= ends || self.theatre.is_endless() {
+            let next = self.simulation.state.next_due().map_or(next, |due| due.min(next));
+            if next >= ends || self.simulation.is_endless() {
                 break;
             }
-            self.theatre.until(next);
+            self.simulation.until(next);
             self.react();
             while let Some(entry) =
-                self.to_come.first_entry().filter(|entry| entry.key().0 <= self.theatre.now)
+                self.to_come.first_entry().filter(|entry| entry.key().0 <= self.simulation.now)
             {
                 let act = entry.remove();
                 self.act(act);
@@ -145,7 +145,7 @@ impl SimulatedWorld {
 
     fn later(&mut self, seconds: u64, act: WorldEvent) {
         self.drawn += 1;
-        self.to_come.insert((self.theatre.now + Duration::from_secs(seconds), self.drawn), act);
+        self.to_come.insert((self.simulation.now + Duration::from_secs(seconds), self.drawn), act);
     }
 
     fn chance(&mut self, percent: u32) -> bool {
@@ -159,11 +159,11 @@ impl SimulatedWorld {
 
     /// Reacts to what the core has done.
     fn react(&mut self) {
-        while let Some(stamped) = self.theatre.next_event() {
+        while let Some(stamped) = self.simulation.next_event() {
             match stamped.event {
                 Event::Session(id, SessionEvent::Accepted { .. }) => {
-                    self.theatre.busy.insert(id);
-                    self.theatre.shows(id, Reading::Working { doing: "its task".into() });
+                    self.simulation.busy.insert(id);
+                    self.simulation.shows(id, Reading::Working { doing: "its task".into() });
                     let worked = self.about(15 * MINUTE);
                     self.later(worked, WorldEvent::Worked(id));
                 }
@@ -214,8 +214,8 @@ impl SimulatedWorld {
             WorldEvent::Mended { pull } => self.mended(pull),
             WorldEvent::Landed { pull } => self.landed(pull),
             WorldEvent::Answered(session) => {
-                self.theatre.shows(session, Reading::Working { doing: "what you said".into() });
-                self.theatre.busy.insert(session);
+                self.simulation.shows(session, Reading::Working { doing: "what you said".into() });
+                self.simulation.busy.insert(session);
                 let worked = self.about(10 * MINUTE);
                 self.later(worked, WorldEvent::Worked(session));
             }
@@ -226,7 +226,7 @@ impl SimulatedWorld {
         let project = self.projects[self.random.usize(0..self.projects.len())].id.clone();
         let task = TaskId { project, key: number.to_string() };
         let facts = TaskFacts {
-            observed: self.theatre.now,
+            observed: self.simulation.now,
             title: format!("Issue {number}"),
             labels: self.some_labels(),
             priority: self.random.i32(0..4),
@@ -236,50 +236,51 @@ impl SimulatedWorld {
             branch: None,
             author: None,
         };
-        self.theatre.take(Input::Task { task: task.clone(), facts: Box::new(facts) });
+        self.simulation.take(Input::Task { task: task.clone(), facts: Box::new(facts) });
         // An issue that is assigned automatically needs no person.
-        let state = &self.theatre.state;
-        let obstacle = task_obstacle(state, &task, self.theatre.now);
+        let state = &self.simulation.state;
+        let obstacle = task_obstacle(state, &task, self.simulation.now);
         let by_itself = obstacle.is_some_and(|obstacle| obstacle != Obstacle::NoSpecialist);
         if by_itself || state.live_session_of(&task).is_some() {
             return;
         }
-        let request = self.theatre.crew.request(state, &task, None);
-        self.theatre.take(Input::Spawn(Box::new(request)));
+        let request = self.simulation.crew.request(state, &task, None);
+        self.simulation.take(Input::Spawn(Box::new(request)));
     }
 
     /// Picks up to two labels, of those in the configuration and one that is not.
     fn some_labels(&mut self) -> BTreeSet<String> {
-        let known = self.theatre.crew.labels.len();
+        let known = self.simulation.crew.labels.len();
         let mut labels = BTreeSet::new();
         for _ in 0..self.random.usize(0..3) {
             let at = self.random.usize(0..=known);
-            labels.insert(self.theatre.crew.labels.get(at).cloned().unwrap_or_else(|| "later".into()));
+            labels.insert(self.simulation.crew.labels.get(at).cloned().unwrap_or_else(|| "later".into()));
         }
         labels
     }
 
     /// Ends a turn of an agent: mostly with a pull request, otherwise with a problem.
     fn worked(&mut self, session: SessionId) {
-        self.theatre.busy.remove(&session);
-        let known = self.theatre.state.sessions.get(&session);
+        self.simulation.busy.remove(&session);
+        let known = self.simulation.state.sessions.get(&session);
         let Some(branch) = known.filter(|it| it.is_live()).map(|it| it.spec.branch.clone()) else { return };
         if self.pulls.values().any(|pull| pull.session == session) {
-            self.theatre.shows(session, Reading::Idle);
+            self.simulation.shows(session, Reading::Idle);
             return;
         }
         match self.random.u32(0..100) {
             0..8 => {
-                self.theatre.shows(session, Reading::Asking { question: "May I install a package?".into() });
+                self.simulation
+                    .shows(session, Reading::Asking { question: "May I install a package?".into() });
             }
-            8..14 => self.theatre.shows(session, Reading::Exited { code: Some(1) }),
-            14..22 => self.theatre.shows(session, Reading::Idle),
+            8..14 => self.simulation.shows(session, Reading::Exited { code: Some(1) }),
+            14..22 => self.simulation.shows(session, Reading::Idle),
             22..26 => {
-                let until = Some(self.theatre.now + Duration::from_secs(HOUR));
-                self.theatre.shows(session, Reading::Limited { until });
+                let until = Some(self.simulation.now + Duration::from_secs(HOUR));
+                self.simulation.shows(session, Reading::Limited { until });
             }
             _ => {
-                self.theatre.shows(session, Reading::Idle);
+                self.simulation.shows(session, Reading::Idle);
                 self.propose(session, &branch);
             }
         }

@@ -9,7 +9,7 @@ use super::{MINUTE, SimulatedPull, SimulatedWorld, WorldEvent};
 impl SimulatedWorld {
     pub(super) fn propose(&mut self, session: SessionId, branch: &str) {
         let number = self.pulls.len() as u64 + 1;
-        let Some(session_of) = self.theatre.state.sessions.get(&session) else { return };
+        let Some(session_of) = self.simulation.state.sessions.get(&session) else { return };
         let project = session_of.spec.project.clone();
         let base =
             self.projects.iter().find(|it| it.id == project).map(|it| it.base.clone()).unwrap_or_default();
@@ -28,7 +28,7 @@ impl SimulatedWorld {
         );
         self.seen(number);
         let pull = PullId { project, number };
-        self.theatre.take(Input::Pull { pull, input: PullInput::Claim { session } });
+        self.simulation.take(Input::Pull { pull, input: PullInput::Claim { session } });
         let run = self.about(5 * MINUTE);
         self.later(run, WorldEvent::Checked { pull: number, can_fail: true });
     }
@@ -36,11 +36,11 @@ impl SimulatedWorld {
     /// Reports the state of a pull request to the core.
     fn seen(&mut self, number: u64) {
         let Some(proposal) = self.pulls.get_mut(&number) else { return };
-        proposal.facts["observed_at"] = self.theatre.now.0.into();
+        proposal.facts["observed_at"] = self.simulation.now.0.into();
         // The facts are built as JSON, so that absent fields take their defaults.
         let Ok(facts) = serde_json::from_value::<PullFacts>(proposal.facts.clone()) else { return };
         let pull = PullId { project: proposal.project.clone(), number };
-        self.theatre.take(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) });
+        self.simulation.take(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) });
     }
 
     fn is_open(&self, number: u64) -> bool {
