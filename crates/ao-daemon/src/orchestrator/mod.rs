@@ -32,13 +32,14 @@ use ao_ports::{Clock, Scm};
 use camino::Utf8Path;
 use tokio::task::JoinSet;
 
+use crate::daemon::Daemon;
+
 pub use self::builder::Builder;
 pub use self::error::OrchestratorError;
 pub use self::pulls::{CiFailure, CiFailures};
 pub use self::session::{Completion, SessionHandle, Spawn};
 pub use self::tasks::{Issue, ListPlanner, PlanError, PlannedTask, Planner};
 pub use self::workspace::{NewWorkspace, WorkspaceHandle};
-use crate::daemon::Daemon;
 
 /// Many agents at once, steered by the program that embeds it.
 pub struct Orchestrator {

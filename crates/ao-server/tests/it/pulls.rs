@@ -324,7 +324,7 @@ async fn a_reviewer_is_started_as_the_configuration_says() {
 /// The typed client asks for what the routes give.
 #[tokio::test]
 async fn the_client_speaks_of_pull_requests() {
-    use ao_api::client::{Meant, PullsWanted};
+    use ao_api::client::{ItemName, PullQuery};
     use ao_api::{MergeWish, NewComment, NewPull, NewReview, PullEdit, ReviewerWish};
 
     let house = House::new().await;
@@ -335,7 +335,7 @@ async fn the_client_speaks_of_pull_requests() {
     let new = NewPull { session: Some("my-app-one".into()), ..NewPull::default() };
     let opened = client.open_pull(&new).await.unwrap();
     assert_eq!(opened.pull.id, "my-app!1");
-    let meant = Meant { id: "agent/my-app-one", project: Some("my-app") };
+    let meant = ItemName { name: "agent/my-app-one", project: Some("my-app") };
     assert_eq!(client.pull(meant).await.unwrap().pull.number, 1);
     let edit = PullEdit { title: Some("New".into()), ..PullEdit::default() };
     assert_eq!(client.edit_pull("1", &edit).await.unwrap().pull.title, "New");
@@ -350,7 +350,7 @@ async fn the_client_speaks_of_pull_requests() {
     client.review_pull("1", &review).await.unwrap();
     assert_eq!(client.claim_pull("1", None).await.unwrap().pull.session, None);
     assert!(client.start_reviewer("1", &ReviewerWish::default()).await.unwrap().created);
-    let wanted = PullsWanted { state: Some("all".into()), limit: Some(5), ..PullsWanted::default() };
+    let wanted = PullQuery { state: Some("all".into()), limit: Some(5), ..PullQuery::default() };
     let listed = client.pulls(&wanted).await.unwrap();
     assert_eq!(listed.pulls[0].review, "commented", "nobody approves what they have opened themselves");
     assert_eq!(client.merge_pull("1", &MergeWish::default()).await.unwrap().commit, "m1");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError, Said, Terminal};
+use ao_api::client::{Client, ClientError, TerminalFrame, TerminalView as ClientView};
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
 use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use async_trait::async_trait;
@@ -41,7 +41,7 @@ fn torrent(house: &House) -> Arc<AtomicU64> {
     fetched
 }
 
-async fn next(terminal: &mut Terminal) -> Said {
+async fn next(terminal: &mut TerminalView) -> TerminalFrame {
     timeout(Duration::from_secs(20), terminal.next()).await.unwrap().unwrap().expect("the view goes on")
 }
 
@@ -53,11 +53,18 @@ async fn a_viewer_that_shows_nothing_is_sent_a_window_and_no_more() {
     let fetched = torrent(&house);
     let before = memory();
     let mut terminal = house.client().terminal(&id.to_string(), "columns=80&rows=24").await.unwrap();
-    assert_eq!(next(&mut terminal).await, Said::Word(FromServer::Keyframe { columns: 80, rows: 24 }));
-    assert!(matches!(next(&mut terminal).await, Said::Output { from: 0, bytes } if bytes == b"\x1b[2J"));
+    assert_eq!(
+        next(&mut terminal).await,
+        TerminalFrame::Control(FromServer::Keyframe { columns: 80, rows: 24 })
+    );
+    assert!(
+        matches!(next(&mut terminal).await, TerminalFrame::Output { from: 0, bytes } if bytes == b"\x1b[2J")
+    );
     let mut got = 0;
     while got < WINDOW {
-        let Said::Output { from, bytes } = next(&mut terminal).await else { panic!("only output is left") };
+        let TerminalFrame::Output { from, bytes } = next(&mut terminal).await else {
+            panic!("only output is left")
+        };
         assert_eq!(from, got);
         got += bytes.len() as u64;
     }
@@ -68,12 +75,14 @@ async fn a_viewer_that_shows_nothing_is_sent_a_window_and_no_more() {
     assert!(grown < 16_000, "{grown} KB for a viewer that is behind");
 
     // From here on it shows what it gets, and so gets all of it.
-    terminal.say(&FromViewer::Shown { offset: got }).await.unwrap();
+    terminal.send(&FromViewer::Shown { offset: got }).await.unwrap();
     while got < MUCH {
-        let Said::Output { from, bytes } = next(&mut terminal).await else { panic!("only output is left") };
+        let TerminalFrame::Output { from, bytes } = next(&mut terminal).await else {
+            panic!("only output is left")
+        };
         assert_eq!(from, got, "without gaps");
         got += bytes.len() as u64;
-        terminal.say(&FromViewer::Shown { offset: got }).await.unwrap();
+        terminal.send(&FromViewer::Shown { offset: got }).await.unwrap();
     }
     terminal.close().await;
     house.end().await;
@@ -93,7 +102,7 @@ async fn a_viewer_that_claims_to_show_and_does_not_read_holds_only_itself_up() {
         for _ in 0..20 {
             // It may say what it likes: what it does not read fills the connection, and then nothing more is sent.
             let said =
-                timeout(Duration::from_millis(5), terminal.say(&FromViewer::Shown { offset: u64::MAX }));
+                timeout(Duration::from_millis(5), terminal.send(&FromViewer::Shown { offset: u64::MAX }));
             let _ = said.await;
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -158,18 +167,18 @@ async fn the_owner_looks_types_and_takes_control() {
     assert_eq!(told.recv().await.unwrap(), "Some((80, 24)) control true history 1000");
     terminal.type_bytes(b"ls\r".to_vec()).await.unwrap();
     assert_eq!(told.recv().await.unwrap(), "type ls\r");
-    terminal.say(&FromViewer::Resize { columns: 100, rows: 30 }).await.unwrap();
+    terminal.send(&FromViewer::Resize { columns: 100, rows: 30 }).await.unwrap();
     assert_eq!(told.recv().await.unwrap(), "resize (100, 30)");
-    terminal.say(&FromViewer::Control { take: false }).await.unwrap();
+    terminal.send(&FromViewer::Control { take: false }).await.unwrap();
     assert_eq!(told.recv().await.unwrap(), "control false");
     let why = "you have no control to hand back".to_owned();
-    assert_eq!(next(&mut terminal).await, Said::Word(FromServer::Refused { why }));
-    terminal.say(&FromViewer::Resize { columns: 0, rows: 30 }).await.unwrap();
-    assert!(matches!(next(&mut terminal).await, Said::Word(FromServer::Refused { .. })));
+    assert_eq!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Refused { why }));
+    terminal.send(&FromViewer::Resize { columns: 0, rows: 30 }).await.unwrap();
+    assert!(matches!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Refused { .. })));
     frames.send(Frame::Control { yours: true }).unwrap();
-    assert_eq!(next(&mut terminal).await, Said::Word(FromServer::Control { yours: true }));
+    assert_eq!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Control { yours: true }));
     frames.send(Frame::Ended { code: Some(3) }).unwrap();
-    assert_eq!(next(&mut terminal).await, Said::Word(FromServer::Ended { code: Some(3) }));
+    assert_eq!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Ended { code: Some(3) }));
     drop(frames);
     assert!(terminal.next().await.unwrap().is_none(), "the end of the view is the end of the connection");
     house.end().await;
@@ -190,9 +199,9 @@ async fn an_agent_may_look_at_its_own_terminal_and_not_touch_it() {
     let mut terminal = client.terminal(&own.to_string(), "control=true").await.unwrap();
     assert_eq!(told.recv().await.unwrap(), "None control false history 0");
     terminal.type_bytes(b"rm -rf /\r".to_vec()).await.unwrap();
-    assert!(matches!(next(&mut terminal).await, Said::Word(FromServer::Refused { .. })));
-    terminal.say(&FromViewer::Control { take: true }).await.unwrap();
-    assert!(matches!(next(&mut terminal).await, Said::Word(FromServer::Refused { .. })));
+    assert!(matches!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Refused { .. })));
+    terminal.send(&FromViewer::Control { take: true }).await.unwrap();
+    assert!(matches!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Refused { .. })));
     assert!(told.try_recv().is_err(), "nothing has reached the terminal");
     house.end().await;
     running.finished().await;

@@ -36,7 +36,7 @@ fn one_key_is_set_and_everything_else_stays() {
     -- stdout --
     Set defaults.runtime to process in [home]/my-app/agent-orchestrator.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert_eq!(text(&app), CONFIG.replace("tmux ", "process "));
     assert_snapshot!(place.run(&app, &["config", "set", "defaults.runtime", "process", "--json"]), @r#"
@@ -49,7 +49,7 @@ fn one_key_is_set_and_everything_else_stays() {
     -- stdout --
     Took defaults.runtime out of [home]/my-app/agent-orchestrator.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert!(!text(&app).contains("runtime:"), "{}", text(&app));
     assert!(text(&app).starts_with("# Mine.\n"));
@@ -64,7 +64,7 @@ fn your_own_file_is_made_when_it_is_first_set() {
     -- stdout --
     Set lifecycle.maxParallelAgents to 8 in [home]/.config/ao/config.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     let own = std::fs::read_to_string(place.home.path().join(".config/ao/config.yaml")).unwrap();
     assert_snapshot!(own, @r"
@@ -222,7 +222,7 @@ fn every_dialect_is_shown_in_one_form() {
     assert_snapshot!(place.run(&app, &["config", "check", "--json"]), @r#"
     exit 0
     -- stdout --
-    {"files":["[home]/my-app/ao.config.yaml"],"ok":true,"projects":["my-app"],"warnings":[{"column":20,"file":"[home]/my-app/ao.config.yaml","hint":"keep issues here: `ao config set defaults.tracker local`; `ao issue import` takes over what `gh issue list --json` writes","id":"tracker","line":1,"severity":"warning","what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is picked up, and there are no pull requests and checks; sessions by title (`ao new`) work"}]}
+    {"files":["[home]/my-app/ao.config.yaml"],"ok":true,"projects":["my-app"],"warnings":[{"column":20,"file":"[home]/my-app/ao.config.yaml","hint":"keep issues here: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`","id":"tracker","line":1,"severity":"warning","what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work"}]}
     "#);
 }
 
@@ -259,7 +259,7 @@ fn without_a_file_the_way_to_one_is_told() {
     exit 2
     -- stderr --
     error: the configuration file `nowhere.yaml` is not there
-    hint: name one that exists with `--config` or AO_CONFIG, or write one with `ao init`
+    hint: choose another one with `--config` or AO_CONFIG, or write one with `ao init`
     ");
 }
 
@@ -287,7 +287,7 @@ fn a_project_is_added_once_and_taken_out_again() {
     -- stdout --
     Added docs to [home]/my-app/agent-orchestrator.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert_snapshot!(text(&app), @r"
     # Mine.
@@ -318,7 +318,7 @@ fn a_project_is_added_once_and_taken_out_again() {
     Took docs out of [home]/my-app/agent-orchestrator.yaml
     -- stderr --
     note: the repository, its branches and its workspaces stay where they are
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert_eq!(text(&app), CONFIG);
     assert!(docs.join(".git").is_dir());
@@ -333,7 +333,7 @@ fn without_any_file_a_project_is_added_to_your_own() {
     -- stdout --
     Added docs to [home]/.config/ao/config.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert_snapshot!(std::fs::read_to_string(place.home.path().join(".config/ao/config.yaml")).unwrap(), @r"
     projects:
@@ -351,7 +351,7 @@ fn a_project_that_cannot_be_added_changes_nothing() {
     exit 10
     -- stderr --
     error: `../nowhere` is not there
-    hint: name a folder that exists, or the address of a repository
+    hint: name an existing folder, or the URL of a repository
     ");
     let other = place.repository("other");
     std::fs::create_dir(place.home.path().join("twice")).unwrap();
@@ -360,7 +360,7 @@ fn a_project_that_cannot_be_added_changes_nothing() {
     exit 1
     -- stderr --
     error: there is a project `my-app` already, in `[home]/my-app`
-    hint: call this one otherwise: `ao add-project ../twice/my-app --project my-app-2`
+    hint: choose another name: `ao add-project ../twice/my-app --project my-app-2`
     ");
     std::fs::write(other.join("agent-orchestrator.yaml"), "projects: { other: { path: . } }\n").unwrap();
     assert_snapshot!(place.run(&app, &["add-project", "../other"]), @r"

@@ -72,7 +72,7 @@ async fn typing_resizing_and_detaching_work_and_leave_everything_as_it_was() {
 
     desk.types("\x1dd");
     assert_eq!(desk.exit_code().await, 0);
-    assert!(desk.screen().contains("detached from `worker`; its agent goes on"), "{}", desk.screen());
+    assert!(desk.screen().contains("detached from `worker`; its agent keeps running"), "{}", desk.screen());
     assert_eq!(desk.modes(), before);
     assert!(!desk.in_alternate_screen() && !desk.wants_bracketed_paste());
     stage.until_size(natural).await;
@@ -239,7 +239,7 @@ fn without_a_terminal_it_says_what_to_do() {
     insta::assert_snapshot!(Home::new().run(&["attach", "worker"]), @r"
     exit 1
     -- stderr --
-    error: `ao attach` needs a terminal, and this is none
-    hint: `ao logs -f worker` follows what the agent puts out
+    error: `ao attach` needs a terminal
+    hint: `ao logs -f worker` follows the agent's output
     ");
 }
