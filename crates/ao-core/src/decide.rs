@@ -482,6 +482,23 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
             events.push(Event::Session(session.id, SessionEvent::LookWanted {}));
         }
     }
+    // A launch that hung may have left a process, and a held session does not launch again to find it.
+    let held =
+        state.live().filter(|session| session.spec.runtime == census.runtime && !session.holds.is_empty());
+    for session in held {
+        let Phase::Starting { attempt, .. } = session.phase else { continue };
+        if counted(session.id, attempt) == Some(Life::Unheld) {
+            let signal = crate::evidence::Signal {
+                attempt,
+                source: crate::evidence::Source::Process,
+                at: census.began,
+                confidence: crate::evidence::Confidence::High,
+                reading: crate::evidence::Reading::Unheld,
+            };
+            let seen = session::decide(state, session, moment, SessionInput::Signal(signal));
+            events.extend(seen.into_iter().flat_map(|seen| session_events(session.id, seen)));
+        }
+    }
     let strays = census.seen.iter().filter(|seen| {
         matches!(seen.life, Life::Alive { .. } | Life::Unheld)
             && state.sessions.get(&seen.session).is_none_or(|session| {

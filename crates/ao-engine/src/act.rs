@@ -253,10 +253,10 @@ async fn perform(
             let outcome = slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)?;
             let MergeOrder { pull, head, base, delete_branch, .. } = order;
             let input = match outcome {
-                MergeOutcome::Merged { commit, branch_left, with } => {
+                MergeOutcome::Merged { commit, tip, branch_left, with } => {
                     let deleted = branch_left.map_or(HeadBranch::Deleted {}, |why| HeadBranch::Left { why });
                     let head_branch = delete_branch.then_some(deleted);
-                    QueueInput::Landed { pull, head, commit, head_branch, with }
+                    QueueInput::Landed { pull, head, commit, tip, head_branch, with }
                 }
                 MergeOutcome::Refused { tip, why, in_the_way } => {
                     QueueInput::LandRefused { pull, head, base, tip, why, in_the_way }

@@ -206,6 +206,8 @@ pub struct ReviewComment {
 pub enum MergeOutcome {
     Merged {
         commit: Commit,
+        /// The tip of the base now. It is past `commit` if an earlier call made the merge and the base moved since.
+        tip: Commit,
         /// The reason why its branch still exists, if it was to be deleted.
         branch_left: Option<String>,
         /// The parts that landed with it, each with its own commit.

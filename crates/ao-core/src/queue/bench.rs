@@ -63,7 +63,7 @@ pub(super) fn green(tree: &str) -> TestOutcome {
 
 pub(super) fn landed(number: u64, head: &str, on: &str) -> QueueInput {
     let (pull, head, commit) = (pull(number), commit(head), commit(on));
-    QueueInput::Landed { pull, head, commit, head_branch: None, with: vec![] }
+    QueueInput::Landed { pull, head, tip: commit.clone(), commit, head_branch: None, with: vec![] }
 }
 
 pub(super) fn failed(number: u64, head: &str, base: &str, tries: u32) -> QueueInput {
@@ -137,12 +137,12 @@ impl Bench {
     pub(super) fn events(&mut self, input: &QueueInput) -> Result<Vec<QueueEvent>, QueueRefusal> {
         self.now += 1;
         let moment = Moment { at: Timestamp(self.now), seed: 0 };
+        let over = |pull: &PullId| self.over.contains(&pull.number).then(|| "it was merged".to_owned());
         let allowed =
             |pull: &PullId, _: &Commit, _: Option<&MergeRequest>| match self.against.contains(&pull.number) {
                 true => Err("not approved".to_owned()),
-                false => Ok(()),
+                false => over(pull).map_or(Ok(()), Err),
             };
-        let over = |pull: &PullId| self.over.contains(&pull.number).then(|| "it was merged".to_owned());
         let (rules, asks) = (self.rules.clone(), self.asks);
         let changes_policy = |pull: &PullId| self.of_policy.contains(&pull.number);
         let context = QueueContext {

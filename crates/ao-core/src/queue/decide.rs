@@ -86,7 +86,7 @@ pub(crate) fn decide(
             }
         }
         // Accepted even if the entry is no longer landing: the commits are on the base branch.
-        QueueInput::Landed { pull, head, commit, head_branch, with } => {
+        QueueInput::Landed { pull, head, commit, tip, head_branch, with } => {
             let was_landing = in_landing(queue, pull, head).map(|lane| lane.on.clone());
             let last = (Part { pull: pull.clone(), head: head.clone() }, commit.clone());
             for (Part { pull: landed, head }, commit) in with.iter().cloned().chain([last]) {
@@ -95,10 +95,10 @@ pub(crate) fn decide(
                     steps.tell(QueueEvent::Landed { pull: landed, head, commit, head_branch });
                 }
             }
-            // If it was no longer landing, the base was seen to move since and may be further along than this commit.
+            // If it was no longer landing, the base was seen to move since and may be further along than this tip.
             // The report may also be about an old landing.
-            if was_landing.is_some() && was_landing == queue.base && !queue.past.contains(commit) {
-                steps.base_moved(commit);
+            if was_landing.is_some() && was_landing == queue.base && !queue.past.contains(tip) {
+                steps.base_moved(tip);
             }
         }
         QueueInput::LandRefused { pull, head, base, tip, why, in_the_way } => {

@@ -187,6 +187,8 @@ pub enum QueueInput {
         pull: PullId,
         head: Commit,
         commit: Commit,
+        /// The tip of the base now, which may be past `commit`.
+        tip: Commit,
         head_branch: Option<HeadBranch>,
         /// The parts that landed with it, before it, each with its own commit.
         with: Vec<(Part, Commit)>,

@@ -79,7 +79,8 @@ proptest! {
                             with.iter().cloned().chain([Part { pull: pull.clone(), head: head.clone() }]).collect();
                         let at = |many: usize| commit(&tree(base.as_str(), &grown[..many]));
                         let with = with.into_iter().enumerate().map(|(place, part)| (part, at(place + 1))).collect();
-                        QueueInput::Landed { pull, head, commit: at(grown.len()), head_branch: None, with }
+                        let commit = at(grown.len());
+                        QueueInput::Landed { pull, head, tip: commit.clone(), commit, head_branch: None, with }
                     }
                 };
             }
@@ -146,7 +147,8 @@ proptest! {
                 Work::Land { pull, head, base, with, tree: whole, .. } => {
                     let commits = (1..=with.len()).map(|many| commit(&tree(base.as_str(), &with[..many])));
                     let with = with.iter().cloned().zip(commits).collect();
-                    QueueInput::Landed { pull, head, commit: commit(&whole), head_branch: None, with }
+                    let commit = commit(&whole);
+                    QueueInput::Landed { pull, head, tip: commit.clone(), commit, head_branch: None, with }
                 }
             };
             bench.events(&input).unwrap();

@@ -95,7 +95,14 @@ mod tests {
                         with.into_iter().map(|part| (part.clone(), grown(part.head.as_str()))).collect();
                     let landed = grown(head.as_str());
                     assert_eq!(landed.as_str(), tree, "what lands is what was tested");
-                    QueueInput::Landed { pull, head, commit: landed, head_branch: None, with }
+                    QueueInput::Landed {
+                        pull,
+                        head,
+                        tip: landed.clone(),
+                        commit: landed,
+                        head_branch: None,
+                        with,
+                    }
                 }
             };
             for event in bench.events(&input).unwrap() {
@@ -186,6 +193,22 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_that_was_seen_merged_in_part_waits_for_its_outcome() {
+        let mut bench = letters(1, 2, "ab").with(&[tested_after(2, "b", "main", &[(1, "a")], green("t"))]);
+        bench.over = vec![2];
+        assert_eq!(bench.step(&QueueInput::Look {}), " => land 2 b on main as t with 1");
+    }
+
+    #[test]
+    fn an_old_merge_that_is_found_again_does_not_move_the_base_back() {
+        let mut bench = letters(1, 1, "ab").with(&[tested(1, "a", "main", green("t"))]);
+        let (pull, head) = (pull(1), commit("a"));
+        let (commit, tip) = (commit("m1"), commit("m2"));
+        let found = QueueInput::Landed { pull, head, commit, tip, head_branch: None, with: vec![] };
+        assert_eq!(bench.step(&found), "landed base_moved test_started => test 2 b on m2");
+    }
+
+    #[test]
     fn a_batch_that_landed_and_was_seen_before_its_result_is_counted_once() {
         let mut bench = letters(2, 2, "abc").with(&[tested_after(2, "b", "main", &[(1, "a")], green("t"))]);
         assert_eq!(bench.work(), "land 2 b on main as t with 1, test 3 c on main after 1,2");
@@ -198,6 +221,7 @@ mod tests {
             pull: pull(2),
             head: commit("b"),
             commit: commit("m2"),
+            tip: commit("m2"),
             head_branch: None,
             with: vec![(part(1, "a"), commit("m1"))],
         };

@@ -186,12 +186,15 @@ impl Steps {
                     return true;
                 }
                 LaneState::Tested { .. } | LaneState::Landing { .. } => {
+                    // A part that is over was merged by this very landing, whose outcome says the rest.
+                    let over = |part: &Part| (context.over)(&part.pull).is_some();
+                    let has_landed = lane.is_landing() && lane.parts.iter().any(over);
                     let against = |part: &Part| {
                         let request = self.queue.request_of(&lane);
                         let why = (context.still_allowed)(&part.pull, &part.head, request).err()?;
                         Some((part.pull.clone(), why))
                     };
-                    if let Some((pull, why)) = lane.parts.iter().find_map(against) {
+                    if let Some((pull, why)) = lane.parts.iter().find_map(against).filter(|_| !has_landed) {
                         if self.queue.request_of(&lane).is_none() {
                             self.void(&lane, "policy no longer holds");
                         }

@@ -205,6 +205,7 @@ fn what_has_landed_is_merged_at_once_and_not_queued_again() {
             pull: pull(),
             head: head.clone(),
             commit: commit.clone(),
+            tip: commit.clone(),
             head_branch: None,
             with: vec![],
         },
@@ -290,7 +291,14 @@ fn after_a_change_of_the_policy_the_queue_goes_on_once_that_was_read() {
     tested(&mut desk, TestOutcome::Green { tree: "t1".into() });
     say(
         &mut desk,
-        QueueInput::Landed { pull: pull(), head, commit: Commit::new("m1"), head_branch: None, with: vec![] },
+        QueueInput::Landed {
+            pull: pull(),
+            head,
+            commit: Commit::new("m1"),
+            tip: Commit::new("m1"),
+            head_branch: None,
+            with: vec![],
+        },
     );
     let due = |desk: &Desk| desk.state.projects[&app()].queue.policy_due;
     assert!(due(&desk));
@@ -405,7 +413,8 @@ fn a_request_lands_on_another_branch_than_the_default_one_beside_the_queue() {
     assert_eq!(bases(&desk), ["merge on r1"]);
     let main = desk.state.projects[&app()].queue.clone();
     let commit = Commit::new("r2");
-    say(&mut desk, QueueInput::Landed { pull: pull(), head, commit, head_branch: None, with: vec![] });
+    let tip = commit.clone();
+    say(&mut desk, QueueInput::Landed { pull: pull(), head, commit, tip, head_branch: None, with: vec![] });
     let project = &desk.state.projects[&app()];
     assert!(project.other_queues.is_empty() && project.queue == main, "{project:?}");
     assert!(desk.state.pulls[&pull()].is_merged());

@@ -142,6 +142,10 @@ impl LocalScm {
         let entry = self.entry(&order.pull).await?;
         if let Some(outcome) = ended(&entry.pull, order) {
             let MergeOutcome::Merged { commit, .. } = outcome else { return Ok(outcome) };
+            let refs = writing.refs.clone().unwrap_or_default();
+            // The base branch may be gone since.
+            let tip = self.tip_of(&refs, &entry.pull.base_branch).await.ok();
+            let tip = tip.map_or_else(|| commit.clone(), |tip| tip.commit);
             let mut landed = vec![];
             for part in &order.with {
                 let entry = self.entry(&part.pull).await?;
@@ -149,7 +153,7 @@ impl LocalScm {
                     landed.push((part.clone(), commit.clone()));
                 }
             }
-            return Ok(self.merged(order, commit, landed).await?);
+            return Ok(self.merged(order, commit, tip, landed).await?);
         }
         let branch = entry.pull.base_branch.clone();
         let held = |why| MergeOutcome::Refused { tip: None, why, in_the_way: true };
@@ -158,7 +162,7 @@ impl LocalScm {
         }
         match self.make_and_land(&mut writing, order).await? {
             Ok(mut landed) => match landed.pop() {
-                Some((_, commit)) => Ok(self.merged(order, commit, landed).await?),
+                Some((_, commit)) => Ok(self.merged(order, commit.clone(), commit, landed).await?),
                 None => Err(ScmError::Failed("nothing was to be merged".to_owned())),
             },
             Err(NotLanded { tip, why, in_the_way }) => {
@@ -179,6 +183,7 @@ impl LocalScm {
         &self,
         order: &MergeOrder,
         commit: Commit,
+        tip: Commit,
         with: Vec<(Part, Commit)>,
     ) -> Result<MergeOutcome, LocalError> {
         let mut branch_left = None;
@@ -187,7 +192,7 @@ impl LocalScm {
                 branch_left = self.take_branch(&self.entry(pull).await?.pull).await;
             }
         }
-        Ok(MergeOutcome::Merged { commit, branch_left, with })
+        Ok(MergeOutcome::Merged { commit, tip, branch_left, with })
     }
 
     /// Makes the commits of all pull requests that land together, and moves the base over all of them at once: the
@@ -342,7 +347,8 @@ fn ended(pull: &PullRecord, order: &MergeOrder) -> Option<MergeOutcome> {
     match &pull.state {
         PullState::Open => None,
         PullState::Merged { commit } if pull.head == order.head => {
-            Some(MergeOutcome::Merged { commit: commit.clone(), branch_left: None, with: vec![] })
+            let (commit, tip) = (commit.clone(), commit.clone());
+            Some(MergeOutcome::Merged { commit, tip, branch_left: None, with: vec![] })
         }
         PullState::Merged { .. } => {
             refused(format!("`{}` was merged with the head {}", order.pull, pull.head))

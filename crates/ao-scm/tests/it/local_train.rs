@@ -146,7 +146,7 @@ async fn several_land_as_commits_of_their_own_by_one_move_of_the_base() {
         let tree = tested(&scm, &parts, &base).await;
         let moves = || desk.git(&["reflog", "show", "--format=%H", "main"]).lines().count();
         let before = moves();
-        let MergeOutcome::Merged { commit, with, branch_left } =
+        let MergeOutcome::Merged { commit, with, branch_left, .. } =
             scm.merge(&merge(&parts, &base, &tree, strategy)).await.unwrap()
         else {
             panic!("not merged")
@@ -166,8 +166,14 @@ async fn several_land_as_commits_of_their_own_by_one_move_of_the_base() {
         assert!(desk.git(&["for-each-ref", "refs/heads/a", "refs/heads/b", "refs/heads/c"]).is_empty());
         // A second call after a lost answer returns the same.
         let again = scm.merge(&merge(&parts, &base, &tree, strategy)).await.unwrap();
-        let MergeOutcome::Merged { commit: same, with: others, .. } = again else { panic!("not merged") };
-        assert_eq!((same, others), (commit, with));
+        let MergeOutcome::Merged { commit: same, with: others, tip, .. } = again else {
+            panic!("not merged")
+        };
+        assert_eq!((&same, &others, &tip), (&commit, &with, &commit));
+        // Asked about the first one alone, it returns the commit of that, and where the base is now.
+        let first = scm.merge(&merge(&parts[..1], &base, &tree, strategy)).await.unwrap();
+        let MergeOutcome::Merged { commit: first, tip, .. } = first else { panic!("not merged") };
+        assert_eq!((&first, &tip), (&with[0].1, &commit));
     }
 }
 

@@ -120,7 +120,7 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
     };
     if let Some((_, commit)) = landed(inner, &last) {
         let with = order.with.iter().filter_map(|part| landed(inner, part)).collect();
-        return MergeOutcome::Merged { commit, branch_left: None, with };
+        return MergeOutcome::Merged { commit, tip, branch_left: None, with };
     }
     for part in &parts {
         match inner.outside.pulls.get(&part.pull) {
@@ -149,5 +149,5 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
     }
     inner.outside.tips.insert(order.pull.project.clone(), at.clone());
     with.pop();
-    MergeOutcome::Merged { commit: at, branch_left: None, with }
+    MergeOutcome::Merged { tip: at.clone(), commit: at, branch_left: None, with }
 }

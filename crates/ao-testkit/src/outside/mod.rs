@@ -238,7 +238,12 @@ impl OutsideWorld {
     /// Returns the content of a commit with these heads merged into it, in order.
     pub(crate) fn tree<'a>(&self, base: &Commit, parts: impl IntoIterator<Item = &'a Part>) -> String {
         let begun = self.trees_of.get(base).cloned().unwrap_or_else(|| base.to_string());
-        parts.into_iter().fold(begun, |tree, part| format!("{tree}+{}", part.head))
+        // As in git, merging a head that is there already changes nothing.
+        let has = |tree: &str, head: &str| tree.split('+').any(|part| part == head);
+        parts.into_iter().fold(begun, |tree, part| match has(&tree, part.head.as_str()) {
+            true => tree,
+            false => format!("{tree}+{}", part.head),
+        })
     }
 
     pub(crate) fn is_broken(&self, tree: &str) -> bool {
