@@ -10,7 +10,7 @@ use ao_config::names::project_name;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::try_join;
 
-use crate::git::url::GitUrl;
+use crate::git_url::GitUrl;
 use crate::program::{self, ProgramError};
 
 /// Git answers these questions at once, unless the disk is remote and asleep.

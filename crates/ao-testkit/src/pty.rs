@@ -266,7 +266,7 @@ impl Runtime for PtyRuntime {
     }
 
     async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
-        let entry = |(process, it): (&ProcessRef, &Arc<Process>)| CensusEntry {
+        let entry = |(process, it): (&ProcessRef, &Arc<PtyProcess>)| CensusEntry {
             process: process.clone(),
             session: it.session,
             attempt: it.attempt,

@@ -10,6 +10,7 @@ use ao_core::effect::LaunchPlan;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ConversationId, ProjectId};
 use ao_ports::{Agent, AgentError, Command, Io, Prepared, Runtime};
+use ao_testkit::WallClock;
 
 use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, agent_with, runtimes};
 
@@ -109,10 +110,11 @@ async fn an_agent_elsewhere_gets_no_path_of_this_machine() {
     let folder = tempfile::tempdir().unwrap();
     let buffers = Arc::new(Buffers::default());
     buffers.is_elsewhere.store(true, Ordering::Relaxed);
-    let spool = Arc::new(Spool::open(folder.path(), buffers.clone()).unwrap());
+    let clock = Arc::new(WallClock::default());
+    let spool = Arc::new(Spool::open(folder.path(), clock.clone()).unwrap());
     let ground = || Ground {
         runtimes: runtimes(&buffers),
-        clock: buffers.clone(),
+        clock: clock.clone(),
         state: folder.path().join("agents"),
         hooks: Some(spool.clone()),
         environment: [("PATH".to_owned(), "/here".to_owned())].into(),

@@ -47,7 +47,7 @@ pub use self::issues::IssueQuery;
 pub use self::path::ItemName;
 pub use self::pulls::PullQuery;
 pub use self::streaming::StreamingResponse;
-pub use self::terminal::{TerminalFrame, TerminalReader, TerminalView, TerminalWriter};
+pub use self::terminal::{TerminalFrame, TerminalReader, TerminalSocket, TerminalWriter};
 use crate::Problem;
 
 /// Largest body that is read. The largest that are sent are lists of sessions and pieces of output.

@@ -17,7 +17,7 @@ use crate::terminal::{FromServer, FromViewer};
 
 /// A view of one terminal.
 #[derive(Debug)]
-pub struct TerminalView {
+pub struct TerminalSocket {
     reader: TerminalReader,
     writer: TerminalWriter,
 }
@@ -42,7 +42,7 @@ pub enum TerminalFrame {
 
 impl Client {
     /// Opens a view of a session's terminal. `query` is the part behind the `?`; see the API's documentation.
-    pub async fn terminal(&self, session: &str, query: &str) -> Result<TerminalView, ClientError> {
+    pub async fn terminal(&self, session: &str, query: &str) -> Result<TerminalSocket, ClientError> {
         let url = format!("ws://{}/api/sessions/{}/terminal?{query}", self.host(), segment(session));
         let mut request = url.into_client_request().map_err(broken)?;
         if let Some(token) = &self.token {
@@ -54,7 +54,7 @@ impl Client {
         match tokio_tungstenite::client_async(request, stream).await {
             Ok((socket, _)) => {
                 let (writer, reader) = socket.split();
-                Ok(TerminalView { reader: TerminalReader(reader), writer: TerminalWriter(writer) })
+                Ok(TerminalSocket { reader: TerminalReader(reader), writer: TerminalWriter(writer) })
             }
             Err(Error::Http(refusal)) => {
                 let (parts, body) = refusal.into_parts();
@@ -67,7 +67,7 @@ impl Client {
     }
 }
 
-impl TerminalView {
+impl TerminalSocket {
     /// Returns the next message; nothing at the end. Cancel-safe.
     pub async fn next(&mut self) -> Result<Option<TerminalFrame>, ClientError> {
         self.reader.next().await

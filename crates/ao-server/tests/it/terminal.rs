@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError, TerminalFrame, TerminalView as ClientView};
+use ao_api::client::{Client, ClientError, TerminalFrame, TerminalSocket};
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
 use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use async_trait::async_trait;
@@ -41,7 +41,7 @@ fn torrent(house: &House) -> Arc<AtomicU64> {
     fetched
 }
 
-async fn next(terminal: &mut TerminalView) -> TerminalFrame {
+async fn next(terminal: &mut TerminalSocket) -> TerminalFrame {
     timeout(Duration::from_secs(20), terminal.next()).await.unwrap().unwrap().expect("the view goes on")
 }
 

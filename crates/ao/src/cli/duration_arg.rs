@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use ao_config::shape::units::Time;
+use ao_config::shape::units::TimeSpan;
 
 /// Parses `30s`, `2m` or `1h30m` as in the configuration; a bare number counts seconds.
 pub(crate) fn parse(typed: &str) -> Result<Duration, String> {
     match typed.parse() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|err| err.to_string()),
-        Err(_) => typed.parse::<Time>().map(|time| time.0).map_err(|err| err.to_string()),
+        Err(_) => typed.parse::<TimeSpan>().map(|time| time.0).map_err(|err| err.to_string()),
     }
 }
 

@@ -24,7 +24,6 @@ use crate::error::CommandError;
 
 pub(crate) use self::facts::{MachineFacts, desktop};
 pub(crate) use self::programs::PROGRAM;
-pub(crate) use self::services::not_available;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

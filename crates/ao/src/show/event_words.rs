@@ -109,7 +109,7 @@ fn session(word: &str, it: EventFields<'_>) -> Option<String> {
         }
         "checkout_changed" if it.has("checked_out.branch") => {
             format!("is on branch {}", it.text("checked_out.branch"))
-        },
+        }
         "checkout_changed" => "is on no branch".into(),
         "answering" => format!("is answered by {}: {}", it.text("answer.by"), it.quoted("answer.text")),
         "answered" => "received its answer".into(),

@@ -65,7 +65,9 @@ fn a_record_is_played_to_another_configuration() {
     until("its check has failed", || {
         fs::write(&exported, house.ao(&["events", "export"]).succeeds().out).unwrap();
         let events = fs::read_to_string(&exported).unwrap();
-        events.lines().any(|line| line.contains(r#""kind":"incident.recorded""#) && line.contains("ci-failed"))
+        events
+            .lines()
+            .any(|line| line.contains(r#""kind":"incident.recorded""#) && line.contains("ci-failed"))
     });
     let play = |config: &str| -> Value {
         house.configure_project(check, config);
