@@ -8,7 +8,7 @@ use ao_api::{ChannelTest, NotifyChannel, NotifyTest, Problem};
 use ao_config::shape::{BadHours, DigestConfig, OfChannel, Plugin, Priority, QuietHours};
 use ao_config::{Config, Env, RefError};
 use ao_core::incident::Subject;
-use ao_core::notice::{ChannelRecord, Level, Notice};
+use ao_core::notice::{ChannelRecord, Notice, NoticeLevel};
 use ao_core::{NoticeId, ProjectId, State};
 use ao_notifier::pace::{self, Every};
 use ao_notifier::{Audience, Channel, ChannelError, Pace, Page, Routed};
@@ -22,11 +22,11 @@ use crate::spawn::nearest;
 /// How long a channel has for a test notice.
 const TEST: Duration = Duration::from_secs(10);
 
-const LEVELS: [(&str, Priority, Level); 4] = [
-    ("urgent", Priority::Urgent, Level::Urgent),
-    ("action", Priority::Action, Level::Action),
-    ("warning", Priority::Warning, Level::Warning),
-    ("info", Priority::Info, Level::Info),
+const LEVELS: [(&str, Priority, NoticeLevel); 4] = [
+    ("urgent", Priority::Urgent, NoticeLevel::Urgent),
+    ("action", Priority::Action, NoticeLevel::Action),
+    ("warning", Priority::Warning, NoticeLevel::Warning),
+    ("info", Priority::Info, NoticeLevel::Info),
 ];
 
 /// What the configuration's channels come to.
@@ -134,7 +134,7 @@ pub(crate) async fn test(
         return Err(problem.hint("channels are named under `notifiers:` and in `defaults.notifiers`"));
     }
     let level = match &test.level {
-        None => Level::Info,
+        None => NoticeLevel::Info,
         Some(word) => LEVELS.iter().find(|row| row.0 == word).map(|row| row.2).ok_or_else(|| {
             Problem::new(422, "unknown-level", format!("there is no level `{word}`"))
                 .hint("there are `urgent`, `action`, `warning` and `info`")
@@ -144,7 +144,7 @@ pub(crate) async fn test(
     Ok(join_all(chosen.iter().map(|name| try_one(configs, page, name, level))).await)
 }
 
-async fn try_one(configs: &InForce, page: &Page, name: &str, level: Level) -> ChannelTest {
+async fn try_one(configs: &InForce, page: &Page, name: &str, level: NoticeLevel) -> ChannelTest {
     let plugin = described(&configs.main.config, name).plugin;
     let failed = |problem: String, target| ChannelTest {
         channel: name.to_owned(),
@@ -172,7 +172,7 @@ async fn try_one(configs: &InForce, page: &Page, name: &str, level: Level) -> Ch
     }
 }
 
-fn test_notice(level: Level) -> Notice {
+fn test_notice(level: NoticeLevel) -> Notice {
     let key = format!("test {}", ao_api::Timestamp::now());
     let text = "This is a test of `ao notify test`. If you read this, the channel works.";
     Notice::new(NoticeId(0), level, Subject::Host, &key, text)
@@ -200,9 +200,9 @@ fn names(configs: &InForce) -> BTreeSet<String> {
 }
 
 /// The channels that news goes to, with the levels that each of them gets.
-fn levels(configs: &InForce) -> BTreeMap<String, BTreeSet<Level>> {
+fn levels(configs: &InForce) -> BTreeMap<String, BTreeSet<NoticeLevel>> {
     let config = &configs.main.config;
-    let mut levels: BTreeMap<String, BTreeSet<Level>> = BTreeMap::new();
+    let mut levels: BTreeMap<String, BTreeSet<NoticeLevel>> = BTreeMap::new();
     for (_, priority, level) in LEVELS {
         let named = config.notification_routing.channels(priority).unwrap_or(&config.defaults.notifiers);
         for name in named {
@@ -314,6 +314,6 @@ fn gathering(digest: &DigestConfig) -> Result<pace::Digest, BadHours> {
     Ok(pace::Digest { levels: core(&digest.levels), when, zone: digest.zone()? })
 }
 
-fn core(priorities: &[Priority]) -> BTreeSet<Level> {
+fn core(priorities: &[Priority]) -> BTreeSet<NoticeLevel> {
     LEVELS.iter().filter(|row| priorities.contains(&row.1)).map(|row| row.2).collect()
 }

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ao_agent::hook::Spool;
 use ao_agent::{AgentPlaces, CommandAgent, Ground};
 use ao_core::ProjectId;
-use ao_engine::{Engine, EngineError, Handle, Slots};
+use ao_engine::{AdapterSet, Engine, EngineError, Handle};
 use ao_git::Queues;
 use ao_ports::{
     Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Runtimes, Scm, Seq, StoreError, Workspace,
@@ -429,8 +429,8 @@ fn slots(
     runtimes: &Runtimes,
     workspaces: &BTreeMap<String, Arc<dyn Workspace>>,
     errands: &Arc<Errander>,
-) -> Slots {
-    Slots {
+) -> AdapterSet {
+    AdapterSet {
         errands: Some(errands.clone()),
         runtimes: runtimes.clone(),
         agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),

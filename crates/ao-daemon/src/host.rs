@@ -13,7 +13,7 @@ use ao_config::shape::Permissions;
 use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
 use ao_core::project::ProjectInput;
-use ao_core::pull::{Author, PullFacts};
+use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::session::{AgentAbilities, Session};
 use ao_core::{Attempt, Input, ProjectId, PullId, Refusal, SessionId};
 use ao_engine::AskError;
@@ -256,7 +256,7 @@ impl Host for TheHost {
     async fn import(
         &self,
         project: &ProjectId,
-        by: &Author,
+        by: &AuthorFacts,
         order: &ImportOrder,
     ) -> Result<Imported, Problem> {
         forge::import(&*self.tracker(project)?, project, by, order).await

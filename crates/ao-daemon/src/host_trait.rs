@@ -11,7 +11,7 @@ use ao_api::{
 };
 use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
-use ao_core::pull::{Author, PullFacts};
+use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::session::Session;
 use ao_core::{Attempt, ProjectId, PullId, SessionId};
 use ao_ports::{PullDetail, Scm, TerminalView, Tracker, ViewOptions};
@@ -134,7 +134,7 @@ pub trait Host: Send + Sync + 'static {
     async fn import(
         &self,
         project: &ProjectId,
-        by: &Author,
+        by: &AuthorFacts,
         order: &ImportOrder,
     ) -> Result<Imported, Problem> {
         let _ = (by, order);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::incident::Subject;
 use crate::input::Input;
-use crate::notice::Level;
+use crate::notice::NoticeLevel;
 use crate::policy::POLICY_FILE;
 use crate::project::ProjectEvent;
 use crate::queue::QueueInput;
@@ -14,7 +14,7 @@ use crate::{ProjectId, PullId};
 pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: &mut VecDeque<Input>) {
     if let ProjectEvent::PolicyBroken { why } = event {
         // The same error after a fix is reported again only if its text differs.
-        then.push_back(Input::tell(Level::Action, Subject::Project(id.clone()), format!("policy {id} {why}"), format!(
+        then.push_back(Input::tell(NoticeLevel::Action, Subject::Project(id.clone()), format!("policy {id} {why}"), format!(
                 "the policy of {id} on its base branch cannot be read, so nothing is merged by it until {POLICY_FILE} is \
                  mended:\n{why}"
             )));

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ao_core::evidence::{Activity, Reading};
+use ao_core::evidence::{AgentActivity, Reading};
 use ao_core::session::SessionEvent;
 use ao_core::{Event, ProjectId, SessionId, State};
 use ao_engine::{AskError, Handle};
@@ -218,7 +218,7 @@ impl Forecasts {
 
 /// The sessions whose agents work just now.
 fn at_work(state: &State) -> BTreeSet<SessionId> {
-    let works = state.live().filter(|session| session.judgement.activity == Activity::Working);
+    let works = state.live().filter(|session| session.judgement.activity == AgentActivity::Working);
     works.map(|session| session.id).collect()
 }
 
@@ -230,7 +230,7 @@ impl std::fmt::Debug for Forecasts {
 
 #[cfg(test)]
 mod tests {
-    use ao_core::evidence::{Confidence, Signal, Source};
+    use ao_core::evidence::{Confidence, Signal, SignalSource};
     use ao_core::{Attempt, Timestamp};
 
     use super::*;
@@ -238,7 +238,7 @@ mod tests {
     fn says(session: u64, reading: Reading) -> Event {
         let signal = Signal {
             attempt: Attempt(1),
-            source: Source::Hook,
+            source: SignalSource::Hook,
             at: Timestamp(0),
             confidence: Confidence::High,
             reading,

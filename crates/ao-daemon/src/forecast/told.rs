@@ -6,7 +6,7 @@ use ao_api::{
     Conflict, ConflictBranch, ConflictFile, ConflictHunk, ConflictLines, Conflicts, LeftOut, Problem,
 };
 use ao_core::ProjectId;
-use ao_core::forecast::Side;
+use ao_core::forecast::ClashSide;
 use ao_git::forecast::{ClashFile, Excerpt, Lines};
 
 use super::lines::Line;
@@ -63,8 +63,8 @@ fn branch(line: &Line, seen: &Seen) -> ConflictBranch {
     ConflictBranch {
         name: line.name.clone(),
         kind: match line.side {
-            Side::Session(_) => "session",
-            Side::Pull(_) => "pull",
+            ClashSide::Session(_) => "session",
+            ClashSide::Pull(_) => "pull",
         }
         .into(),
         branch: line.branch.clone(),

@@ -1,7 +1,7 @@
 //! Hooks as the API sees them: those that are configured, what they said, and those that are run by hand.
 
 use ao_api::{Hook, HookLog, HookResult, HookTested, Hooks, Problem, Timestamp};
-use ao_core::hook::{About, HookPoint, Landing, document};
+use ao_core::hook::{HookLanding, HookPoint, HookSubject, document};
 use ao_core::{ProjectId, SessionId};
 use ao_ports::ErrandError;
 
@@ -64,14 +64,14 @@ impl TheHost {
             let pull = pulls.iter().flatten().next_back();
             let known = pull.and_then(|pull| state.pulls.get(pull));
             let merge = known.filter(|_| matches!(point, HookPoint::BeforeMerge | HookPoint::Merged));
-            let merge = merge.map(|pull| Landing {
+            let merge = merge.map(|pull| HookLanding {
                 head: &pull.facts.head,
                 base: Some(&pull.facts.base),
                 commit: None,
             });
             let review = known.and_then(|pull| pull.facts.reviews.last());
             let review = review.filter(|_| point == HookPoint::ReviewReceived);
-            let about = About { session, pull, review, merge };
+            let about = HookSubject { session, pull, review, merge };
             let document = document(state, &of, point, at, &format!("{point}/test/{at}"), about);
             Asked { project: of, session, point, hooks, document }
         });

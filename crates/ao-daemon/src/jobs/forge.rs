@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_core::errand::ErrandOutcome;
-use ao_core::pull::{PullState, Standing};
+use ao_core::pull::{AuthorStanding, PullState};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, ThreadReply, TrackerError};
 
@@ -87,7 +87,7 @@ impl Errander {
         let seen = scm.pulls(std::slice::from_ref(pull)).await.map_err(fault)?;
         let threads = seen.first().map(|(_, facts)| facts.threads.as_slice()).unwrap_or_default();
         let last = threads.iter().find(|known| known.id == thread).and_then(|known| known.comments.last());
-        let spoke = last.is_some_and(|last| last.author.standing == Standing::Agent);
+        let spoke = last.is_some_and(|last| last.author.standing == AuthorStanding::Agent);
         if spoke && !resolve {
             return Ok(done("it has an answer already"));
         }

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{Errand, ErrandOutcome, Order, Requester};
+use ao_core::errand::{Errand, ErrandOutcome, JobOrder, Requester};
 use ao_core::hook::{Hook, HookPoint};
 use ao_core::{ProjectId, SessionId};
-use ao_ports::environment::{self, WantedByHook};
+use ao_ports::environment::{self, HookVariables};
 use ao_ports::secret::secrets_in;
 use ao_ports::{ErrandError, environment::ERRAND};
 use ao_process::Mark;
@@ -56,7 +56,7 @@ struct Run<'a> {
 
 impl Errander {
     pub(super) async fn run_hooks(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
-        let Order::Hook { project, session, point, hooks, document } = &errand.order else {
+        let JobOrder::Hook { project, session, point, hooks, document } = &errand.order else {
             return Err(ErrandError::Never("it is no hook".into()));
         };
         let asked = Asked {
@@ -106,7 +106,7 @@ impl Errander {
 
     /// Runs what a reaction runs.
     pub(super) async fn run_command(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
-        let Order::Run { project, session, command, timeout, document } = &errand.order else {
+        let JobOrder::Run { project, session, command, timeout, document } = &errand.order else {
             return Err(ErrandError::Never("it is no command".into()));
         };
         let event = match &errand.requester {
@@ -179,7 +179,7 @@ impl Errander {
         let (marked, mark) = self.mark(run.id);
         // A daemon that was killed has left its command behind; two of them at once is what nobody reckons with.
         mark.clone().end().await.map_err(failed("end what an earlier daemon has left of it"))?;
-        let wanted = WantedByHook {
+        let wanted = HookVariables {
             event: run.event,
             hook: run.point.map(HookPoint::word),
             project: run.project,

@@ -29,9 +29,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ao_core::ProjectId;
-use ao_core::errand::{Errand, ErrandOutcome, Order};
+use ao_core::errand::{Errand, ErrandOutcome, JobOrder};
 use ao_engine::Handle;
-use ao_ports::{Clock, ErrandError, Errands, Scm, Workspace};
+use ao_ports::{Clock, ErrandError, JobRunner, Scm, Workspace};
 use ao_process::Keeper;
 use ao_runtime::Families;
 use async_trait::async_trait;
@@ -136,24 +136,26 @@ async fn there<T: Clone>(mut what: watch::Receiver<Option<T>>, or: &str) -> Resu
 }
 
 #[async_trait]
-impl Errands for Errander {
+impl JobRunner for Errander {
     async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
         match &errand.order {
-            Order::Spawn { project, pull, agent, title, prompt } => {
+            JobOrder::Spawn { project, pull, agent, title, prompt } => {
                 let wish =
                     spawn::Wish { project, pull: pull.as_ref(), agent: agent.as_deref(), title, prompt };
                 self.spawn(errand.id, wish).await
             }
-            Order::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
-            Order::Settle { pull, tasks } => self.settle(pull, tasks).await,
-            Order::Rerun { pull, check, commit, .. } => self.rerun(pull, check, commit).await,
-            Order::CheckBase { project, commit, check, .. } => self.check_base(project, commit, check).await,
-            Order::Rebase { pull, head, base } => self.rebase(pull, head, base).await,
-            Order::Run { .. } => self.run_command(errand).await,
-            Order::Reply { pull, thread, text, resolve, key } => {
+            JobOrder::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
+            JobOrder::Settle { pull, tasks } => self.settle(pull, tasks).await,
+            JobOrder::Rerun { pull, check, commit, .. } => self.rerun(pull, check, commit).await,
+            JobOrder::CheckBase { project, commit, check, .. } => {
+                self.check_base(project, commit, check).await
+            }
+            JobOrder::Rebase { pull, head, base } => self.rebase(pull, head, base).await,
+            JobOrder::Run { .. } => self.run_command(errand).await,
+            JobOrder::Reply { pull, thread, text, resolve, key } => {
                 self.reply(pull, thread, text, *resolve, key).await
             }
-            Order::Hook { .. } => self.run_hooks(errand).await,
+            JobOrder::Hook { .. } => self.run_hooks(errand).await,
         }
     }
 }

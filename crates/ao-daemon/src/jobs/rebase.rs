@@ -1,7 +1,7 @@
 //! Rebases the branch of a pull request, in the workspace of the session that has it.
 
 use ao_core::errand::ErrandOutcome;
-use ao_core::evidence::Activity;
+use ao_core::evidence::AgentActivity;
 use ao_core::session::{Phase, Session};
 use ao_core::{Commit, PullId, State};
 use ao_ports::{ErrandError, RebaseOrder, RebaseOutcome, TreeRef};
@@ -73,7 +73,7 @@ fn find(state: &State, id: &PullId, head: &Commit) -> Found {
     };
     let at_work = match session.phase {
         Phase::Running { .. } => {
-            session.judgement.activity != Activity::Idle || session.outbox.current.is_some()
+            session.judgement.activity != AgentActivity::Idle || session.outbox.current.is_some()
         }
         Phase::Exited { .. } | Phase::Resting { .. } | Phase::Ended { .. } => false,
         _ => true,

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ao_core::ProjectId;
 use ao_engine::Handle;
 use ao_git::Queues;
-use ao_ports::{Clock, Hint, Hints, Records, Scm, Tracker, Workspace};
+use ao_ports::{Clock, HintReceiver, LookHint, Records, Scm, Tracker, Workspace};
 use ao_scm::checks::Runner;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -121,7 +121,7 @@ impl Forges {
                 before.watches.iter().for_each(AbortHandle::abort);
             }
             // Whatever has happened while nobody watched.
-            self.asked.hint(Hint::Project(id));
+            self.asked.hint(LookHint::Project(id));
         }
     }
 
@@ -155,10 +155,10 @@ impl Forges {
 
     /// Has everything of a project looked at, because what is of interest there has changed.
     pub(crate) fn look_at(&self, project: &ProjectId) {
-        self.asked.hint(Hint::Project(project.clone()));
+        self.asked.hint(LookHint::Project(project.clone()));
     }
 
-    fn hints(&self) -> Arc<dyn Hints> {
+    fn hints(&self) -> Arc<dyn HintReceiver> {
         self.asked.clone()
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::{Input, ProjectId, Settings};
+use ao_core::{DaemonSettings, Input, ProjectId};
 use ao_ports::{Agent, Clock, Notifier, Scm};
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::task::JoinSet;
@@ -19,7 +19,7 @@ use crate::daemon::{self, Daemon};
 /// What an orchestrator is made of. Each slot can be filled with one's own.
 pub struct Builder {
     options: daemon::Options,
-    settings: Settings,
+    settings: DaemonSettings,
     projects: BTreeMap<ProjectId, ProjectConfig>,
     planner: Arc<dyn Planner>,
     clock: Arc<dyn Clock>,
@@ -30,7 +30,7 @@ impl Builder {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
         Builder {
             options: daemon::Options::new(absolute(data_dir), program),
-            settings: Settings::default(),
+            settings: DaemonSettings::default(),
             projects: BTreeMap::new(),
             planner: Arc::new(ListPlanner),
             clock: Arc::new(SystemClock),
@@ -88,7 +88,7 @@ impl Builder {
     /// Limits, patience, and what is done about problems without anybody's word: by default an agent is told of a failed
     /// check of its pull request.
     #[must_use]
-    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Builder {
+    pub fn settings(mut self, change: impl FnOnce(&mut DaemonSettings)) -> Builder {
         change(&mut self.settings);
         self
     }

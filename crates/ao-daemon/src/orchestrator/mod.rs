@@ -76,13 +76,13 @@ impl Orchestrator {
     }
 
     /// What runs, what would run next, and why the rest waits.
-    pub async fn schedule(&self) -> Result<ao_core::plan::Plan, OrchestratorError> {
+    pub async fn schedule(&self) -> Result<ao_core::plan::WorkPlan, OrchestratorError> {
         let now = self.ways.clock.now();
         Ok(self.daemon.handle.view(move |state| ao_core::plan::plan(state, now, None)).await?)
     }
 
     /// What matters now and why, the most pressing first.
-    pub async fn advise(&self) -> Result<Vec<ao_core::advise::Advice>, OrchestratorError> {
+    pub async fn advise(&self) -> Result<Vec<ao_core::advise::AdviceItem>, OrchestratorError> {
         let now = self.ways.clock.now();
         Ok(self.daemon.handle.view(move |state| ao_core::advise::advise(state, now, None)).await?)
     }

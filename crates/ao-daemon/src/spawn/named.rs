@@ -3,8 +3,8 @@
 
 use ao_api::{Check, Checks, ImportOrder, Imported, ImportedIssue, NewSession, Problem, ReviewerWish};
 use ao_core::input::SpawnRequest;
-use ao_core::pull::{Author, PullState};
-use ao_core::session::Role;
+use ao_core::pull::{AuthorFacts, PullState};
+use ao_core::session::SessionRole;
 use ao_core::setup::Origin;
 use ao_core::{Input, ProjectId, PullId, Refusal, TaskId};
 use ao_engine::AskError;
@@ -60,7 +60,7 @@ pub(crate) async fn checks(configs: InForce, project: &ProjectId) -> Result<Chec
 pub(crate) async fn import(
     tracker: &dyn Tracker,
     project: &ProjectId,
-    by: &Author,
+    by: &AuthorFacts,
     order: &ImportOrder,
 ) -> Result<Imported, Problem> {
     let drafts = match order.format.as_str() {
@@ -171,7 +171,7 @@ impl TheHost {
             ..NewSession::default()
         };
         let mut order = crate::Host::order(self, &new).await?;
-        debug_assert_eq!(order.role, Role::Reviewer);
+        debug_assert_eq!(order.role, SessionRole::Reviewer);
         order.origin = Origin::Read { commit: facts.head.to_string(), pull: id.clone() };
         Ok(order)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ao_api::{Explanation, NewSession, Problem, Session, SessionStatus, Sessions, Spawned};
 use ao_core::input::SpawnRequest;
-use ao_core::session::{Role, StatusWord};
+use ao_core::session::{SessionRole, StatusWord};
 use ao_core::work::WorkView;
 use ao_core::{Input, ProjectId, Refusal, SessionId, Timestamp};
 use ao_engine::AskError;
@@ -103,7 +103,7 @@ pub(super) async fn spawn(
     }
     let order = app.host.order(&wish).await?;
     if let Caller::Session(agent) = &caller
-        && (order.project != agent.project || order.role == Role::Orchestrator)
+        && (order.project != agent.project || order.role == SessionRole::Orchestrator)
     {
         return Err(forbidden().into());
     }

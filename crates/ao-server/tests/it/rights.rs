@@ -1,7 +1,7 @@
 //! What agents may do about issues, pull requests and checks, and what not, call by call.
 
 use ao_core::Input;
-use ao_core::session::{Role, SessionInput};
+use ao_core::session::{SessionInput, SessionRole};
 use axum::http::Method;
 use serde_json::{Value, json};
 
@@ -21,10 +21,10 @@ async fn world() -> House {
     let worker = receipt.events.iter().find_map(|stamped| stamped.event.session()).unwrap();
     house.run(worker).await;
     house.host.give_token("worker", worker);
-    let other = house.agent("other", "my-app", Role::Worker).await;
-    house.agent("reviewer", "my-app", Role::Reviewer).await;
-    house.agent("chief", "my-app", Role::Orchestrator).await;
-    house.agent("foreigner", "docs", Role::Orchestrator).await;
+    let other = house.agent("other", "my-app", SessionRole::Worker).await;
+    house.agent("reviewer", "my-app", SessionRole::Reviewer).await;
+    house.agent("chief", "my-app", SessionRole::Orchestrator).await;
+    house.agent("foreigner", "docs", SessionRole::Orchestrator).await;
     for (number, branch) in [(1, "one"), (2, "two"), (3, "three")] {
         house.pull(&pull("my-app", number), facts(branch)).await;
     }

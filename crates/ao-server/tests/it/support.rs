@@ -11,18 +11,18 @@ use ao_api::{
     ChannelTest, Check, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, ImportOrder, Imported,
     NewProject, NewSession, NotifyChannel, NotifyTest, Output, Problem, Project, Reloaded, ReviewerWish,
 };
-use ao_core::budget::Limits as Budget;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::budget::SpendLimits;
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::pull::{Author, PullFacts, PullInput};
-use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, Session, SessionInput};
+use ao_core::pull::{AuthorFacts, PullFacts, PullInput};
+use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Session, SessionInput, SessionRole};
 use ao_core::setup::Origin;
 use ao_core::{
-    Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State, TaskId,
+    Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, StampedEvent, State, TaskId,
 };
 use ao_daemon::{Host, engine_problem, forge_problem};
-use ao_engine::{Core, Engine, Handle, Rules, Slots};
+use ao_engine::{AdapterSet, CoreRules, Engine, EngineRules, Handle};
 use ao_ports::{
     Clock, Descent, EventStore, Frame, Lineage, NewRecord, PullDetail, Record, RuntimeError, Scm, Seq,
     Snapshot, StoreError, TerminalView, Tracker, ViewOptions,
@@ -44,13 +44,13 @@ use crate::forge::Forge;
 /// What ships, except that of what the state wants only merges are done, at a forge that is plugged in.
 struct Still;
 
-impl Rules for Still {
-    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
-        Core.step(state, moment, input)
+impl EngineRules for Still {
+    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<StampedEvent>, Refusal> {
+        CoreRules.step(state, moment, input)
     }
 
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
-        let mut wanted = Core.wants(state, scope);
+        let mut wanted = CoreRules.wants(state, scope);
         wanted.retain(|effect| matches!(effect, Effect::TestMerge { .. } | Effect::Merge { .. }));
         wanted
     }
@@ -131,7 +131,7 @@ impl House {
         let opened = Engine::open(
             options,
             Arc::new(Still),
-            Slots::default(),
+            AdapterSet::default(),
             shaky.clone(),
             clock.clone(),
             stop.clone(),
@@ -189,14 +189,14 @@ impl House {
     // ── what happens ──
 
     pub(crate) async fn spawn(&self, title: &str) -> SessionId {
-        self.spawn_as(title, "my-app", Role::Worker).await
+        self.spawn_as(title, "my-app", SessionRole::Worker).await
     }
 
-    pub(crate) async fn spawn_as(&self, title: &str, project: &str, role: Role) -> SessionId {
+    pub(crate) async fn spawn_as(&self, title: &str, project: &str, role: SessionRole) -> SessionId {
         let mut order = order(&NewSession { title: Some(title.into()), ..Default::default() });
         order.project = ProjectId::new(project);
         order.role = role;
-        if role == Role::Reviewer {
+        if role == SessionRole::Reviewer {
             let pull = PullId { project: order.project.clone(), number: 1 };
             order.origin = ao_core::setup::Origin::Read { commit: "c1".into(), pull };
         }
@@ -225,7 +225,7 @@ impl House {
     pub(crate) async fn agent_shows(&self, session: SessionId, reading: Reading) {
         let signal = Signal {
             attempt: Attempt(1),
-            source: Source::Hook,
+            source: SignalSource::Hook,
             at: self.clock.now(),
             confidence: Confidence::High,
             reading,
@@ -310,7 +310,11 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
             key: issue.trim_start_matches(['#', 'G', 'H', '-']).to_owned(),
         }),
         project,
-        role: if wish.role.as_deref() == Some("orchestrator") { Role::Orchestrator } else { Role::Worker },
+        role: if wish.role.as_deref() == Some("orchestrator") {
+            SessionRole::Orchestrator
+        } else {
+            SessionRole::Worker
+        },
         title: wish.title.clone().unwrap_or_default(),
         prompt: wish.prompt.clone().unwrap_or_else(|| "fix it".into()),
         name: wish.name.clone(),
@@ -328,7 +332,7 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
         runtime: "process".into(),
         workspace: "worktree".into(),
         priority: 0,
-        limits: Budget::default(),
+        limits: SpendLimits::default(),
         trusted: wish.trust,
     }
 }
@@ -497,7 +501,7 @@ impl Host for TestHost {
     async fn import(
         &self,
         project: &ProjectId,
-        by: &Author,
+        by: &AuthorFacts,
         order: &ImportOrder,
     ) -> Result<Imported, Problem> {
         self.note(format!("import {project} by {} {}", by.login, order.format));
@@ -513,7 +517,7 @@ impl Host for TestHost {
             prompt: wish.prompt.clone(),
             ..Default::default()
         });
-        order.role = Role::Reviewer;
+        order.role = SessionRole::Reviewer;
         Ok(order)
     }
 
@@ -666,7 +670,7 @@ impl House {
     pub(crate) async fn plug_forge(&self) {
         let forge: Arc<dyn Scm> = self.host.forge.clone();
         let scms = [(ProjectId::new("my-app"), forge)].into();
-        self.handle.plug(Slots { scms, ..Slots::default() }).await.unwrap();
+        self.handle.plug(AdapterSet { scms, ..AdapterSet::default() }).await.unwrap();
     }
 
     /// A session takes responsibility for it.
@@ -676,7 +680,7 @@ impl House {
     }
 
     /// A session whose agent runs, with a token of the same name as its title.
-    pub(crate) async fn agent(&self, title: &str, project: &str, role: Role) -> SessionId {
+    pub(crate) async fn agent(&self, title: &str, project: &str, role: SessionRole) -> SessionId {
         let id = self.spawn_as(title, project, role).await;
         self.run(id).await;
         self.host.give_token(title, id);

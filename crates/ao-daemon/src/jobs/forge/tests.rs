@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use ao_core::Timestamp;
-use ao_core::errand::{Errand, Order, Requester};
-use ao_core::pull::{Author, ChangeSize, Mergeable, PullFacts, Standing};
+use ao_core::errand::{Errand, JobOrder, Requester};
+use ao_core::pull::{AuthorFacts, AuthorStanding, ChangeSize, Mergeable, PullFacts};
 use ao_core::{Commit, ErrandId, ProjectId, PullId};
 use ao_ports::{
-    Errands, Failure, Hint, LogPart, MergeOrder, MergeOutcome, NewPull, Quota, ScmAbilities, ScmError,
-    TestOrder, TestOutcome, Webhook,
+    FailureReport, JobRunner, LogPart, LookHint, MergeOrder, MergeOutcome, NewPull, Quota, ScmAbilities,
+    ScmError, TestOrder, TestOutcome, Webhook,
 };
 use async_trait::async_trait;
 use camino::Utf8Path;
@@ -51,10 +51,10 @@ impl Played {
             tries: 1,
             same_as: None,
             log: None,
-            failure: (state == RunState::Failed).then(|| Failure {
+            failure: (state == RunState::Failed).then(|| FailureReport {
                 signature: "s1".into(),
                 excerpt: "assertion failed".into(),
-                ..Failure::default()
+                ..FailureReport::default()
             }),
         }
     }
@@ -86,7 +86,7 @@ impl Scm for Played {
             base: Commit::new("b1"),
             draft: false,
             state: PullState::Open,
-            author: Author { login: "ann".into(), standing: Standing::Owner },
+            author: AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner },
             labels: BTreeSet::new(),
             mergeable: Mergeable::Clean,
             checks: vec![],
@@ -134,7 +134,7 @@ impl Scm for Played {
         Ok(LogPart { bytes: vec![], next, ended: from == next })
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Ok(vec![])
     }
 
@@ -146,7 +146,7 @@ impl Scm for Played {
 async fn outcome(
     head: &'static str,
     ends: RunState,
-    order: Order,
+    order: JobOrder,
 ) -> (Result<ErrandOutcome, ErrandError>, Vec<String>) {
     let played = Arc::new(Played { head, ends, asked: Mutex::default() });
     let keeper = ao_process::Keeper::default();
@@ -175,7 +175,8 @@ fn pull() -> PullId {
 
 #[tokio::test]
 async fn a_check_is_run_again_on_the_head_that_it_failed_on_and_on_no_other() {
-    let order = || Order::Rerun { pull: pull(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
+    let order =
+        || JobOrder::Rerun { pull: pull(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
     let (done, asked) = outcome("h1", RunState::Passed, order()).await;
     assert_eq!(done, Ok(ErrandOutcome::Done { said: "`test` runs again".into() }));
     assert_eq!(asked, ["rerun app!7 h1 test"]);
@@ -186,7 +187,7 @@ async fn a_check_is_run_again_on_the_head_that_it_failed_on_and_on_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_check_of_the_base_is_waited_for_and_its_result_told() {
-    let order = || Order::CheckBase {
+    let order = || JobOrder::CheckBase {
         project: ProjectId::new("app"),
         branch: "main".into(),
         commit: Commit::new("b1"),
@@ -204,7 +205,7 @@ async fn a_check_of_the_base_is_waited_for_and_its_result_told() {
 
 #[tokio::test]
 async fn an_answer_is_given_under_its_key() {
-    let order = Order::Reply {
+    let order = JobOrder::Reply {
         pull: pull(),
         thread: "t1".into(),
         text: "Done in c9.".into(),
@@ -219,7 +220,7 @@ async fn an_answer_is_given_under_its_key() {
 #[tokio::test]
 async fn a_project_without_a_forge_is_told_once_and_for_all() {
     let other = PullId { project: ProjectId::new("other"), number: 7 };
-    let order = Order::Rerun { pull: other, check: "test".into(), commit: Commit::new("h1"), number: 1 };
+    let order = JobOrder::Rerun { pull: other, check: "test".into(), commit: Commit::new("h1"), number: 1 };
     let (never, _) = outcome("h1", RunState::Passed, order).await;
     assert_eq!(never, Err(ErrandError::Never("the project `other` has no forge".into())));
 }

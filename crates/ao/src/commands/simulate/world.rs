@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ao_config::shape::Config;
 use ao_core::assign::task_obstacle;
-use ao_core::errand::{ErrandEvent, Order};
+use ao_core::errand::{ErrandEvent, JobOrder};
 use ao_core::evidence::Reading;
 use ao_core::incident::{IncidentKind, Subject};
 use ao_core::notice::NoticeEvent;
@@ -175,7 +175,7 @@ impl SimulatedWorld {
                     }
                 }
                 Event::Errand(_, ErrandEvent::Wanted { errand }) => {
-                    if let Order::Rerun { pull, .. } = &errand.order {
+                    if let JobOrder::Rerun { pull, .. } = &errand.order {
                         let run = self.about(4 * MINUTE);
                         self.later(run, WorldEvent::Rerun { pull: pull.number });
                     }
