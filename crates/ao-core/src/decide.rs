@@ -61,7 +61,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Spawn(request) => spawn(state, moment, *request),
         // Notified once per attempt; the session itself does not change.
         Input::Session { session, input: SessionInput::Flooding { attempt } } => {
-            let tell = Input::tell(
+            let tell = Input::notify(
                 notice::NoticeLevel::Warning,
                 Subject::Session(session),
                 format!("{session} flooding {attempt}"),

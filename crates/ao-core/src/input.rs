@@ -120,7 +120,7 @@ pub enum Input {
 
 impl Input {
     /// Returns the input that notifies a person, once per key.
-    pub fn tell(
+    pub fn notify(
         level: NoticeLevel,
         subject: Subject,
         key: impl Into<String>,

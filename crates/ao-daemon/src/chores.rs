@@ -91,7 +91,7 @@ pub async fn check_log(store: Store, handle: Handle) -> Option<StoreError> {
     }
     if let Some(first) = report.problems.first() {
         tracing::error!(problems = ?report.problems, "the event log has faults");
-        let told = Input::tell(
+        let told = Input::notify(
             NoticeLevel::Action,
             Subject::Host,
             "event-log-faults",

@@ -66,7 +66,7 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
     let mut then = vec![Input::Schedule];
     if let (Ok(ErrandOutcome::Refused { why }) | Err(why), true) = (result, state.tasks.contains_key(task)) {
         let why = cut(why, SAID);
-        then.push(Input::tell(
+        then.push(Input::notify(
             NoticeLevel::Action,
             Subject::Project(task.project.clone()),
             format!("unassigned {task} {why}"),
@@ -79,7 +79,7 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
 /// Notifies a person of issues that a merge should have closed and did not.
 fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<Input> {
     let (Ok(ErrandOutcome::Refused { why }) | Err(why)) = result else { return None };
-    Some(Input::tell(
+    Some(Input::notify(
         NoticeLevel::Action,
         Subject::Pull(pull.clone()),
         format!("unsettled {pull}"),

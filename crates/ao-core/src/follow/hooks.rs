@@ -125,7 +125,7 @@ pub(super) fn answered(
             input: QueueInput::Verdict { pull: pull.clone(), head: head.clone(), objection },
         }),
         Requester::Point { project, point } => then.extend(objection.map(|why| {
-            Input::tell(
+            Input::notify(
                 NoticeLevel::Warning,
                 Subject::Project(project.clone()),
                 format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
@@ -143,7 +143,7 @@ pub(super) fn answered(
 /// Returns the input that follows when a session was held by a hook.
 pub(super) fn held(state: &State, id: SessionId, why: &str, at: Timestamp) -> Option<Input> {
     let session = state.sessions.get(&id)?;
-    Some(Input::tell(
+    Some(Input::notify(
         NoticeLevel::Action,
         Subject::Session(id),
         format!("{id} hook {at}"),

@@ -46,11 +46,18 @@ pub(super) fn account(
                 then.push_back(Input::Session { session: session.id, input });
             }
             if !wait.is_empty() {
-                then.push_back(Input::tell(NoticeLevel::Action, Subject::Host, format!("limit over {account} {at}"), format!(
-                        "the provider's limit for `{account}` is over; autoResume is off, so {} until `ao resume`: {}",
-                        if wait.len() == 1 { "one session waits".into() } else { format!("{} sessions wait", wait.len()) },
-                        wait.iter().map(|session| session.spec.name.as_str()).collect::<Vec<_>>().join(", ")
-                    )));
+                let count = match wait.len() {
+                    1 => "one session waits".to_owned(),
+                    more => format!("{more} sessions wait"),
+                };
+                let names: Vec<&str> = wait.iter().map(|session| session.spec.name.as_str()).collect();
+                let text = format!(
+                    "the provider's limit for `{account}` is over; autoResume is off, so {count} until \
+                     `ao resume`: {}",
+                    names.join(", ")
+                );
+                let key = format!("limit over {account} {at}");
+                then.push_back(Input::notify(NoticeLevel::Action, Subject::Host, key, text));
             }
             then.push_back(Input::Schedule);
         }

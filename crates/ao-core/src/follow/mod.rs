@@ -62,9 +62,12 @@ pub(crate) fn follow(state: &State, stamped: &StampedEvent, then: &mut VecDeque<
             limits::recount(state, then, |budget| budget.project() == Some(id));
             then.push_back(Input::Schedule);
         }
-        Event::Project(id, ProjectEvent::Completed { .. }
+        Event::Project(
+            id,
+            ProjectEvent::Completed { .. }
             | ProjectEvent::RepositorySuspected { .. }
-            | ProjectEvent::Removed {}) => {
+            | ProjectEvent::Removed {},
+        ) => {
             then.push_back(Input::Review(Subject::Project(id.clone())));
         }
         Event::Project(id, ProjectEvent::Foreseen { found, .. }) => {
@@ -82,10 +85,14 @@ pub(crate) fn follow(state: &State, stamped: &StampedEvent, then: &mut VecDeque<
             then.push_back(Input::Schedule);
         }
         Event::Host(HostEvent::MemoryEnough { .. }) => then.push_back(Input::Schedule),
-        Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => then.push_back(Input::tell(NoticeLevel::Warning, Subject::Host, format!("doubted {runtime} {}", stamped.at.0 / 3_600_000), format!(
-                "`{runtime}` says that {missing} of {expected} agents are gone at once; that is taken for a failed \
-                 look, and nothing was ended"
-            ))),
+        Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => {
+            let key = format!("doubted {runtime} {}", stamped.at.0 / 3_600_000);
+            let text = format!(
+                "`{runtime}` reports that {missing} of {expected} agents are gone at once; that is taken for a \
+                 failed look, and nothing was ended"
+            );
+            then.push_back(Input::notify(NoticeLevel::Warning, Subject::Host, key, text));
+        }
         Event::Errand(id, event) => errand::follow(state, *id, event, stamped.at, then),
         Event::Host(_) | Event::Notice(..) => {}
     }

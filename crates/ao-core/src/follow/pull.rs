@@ -59,7 +59,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         // No agent can fix it, so none gets a message. By commit and not by run: a retry is no news.
         PullEvent::CheckReported { check } if let CheckState::Broken { why } = &check.state => {
             let (name, commit) = (&check.name, &check.commit);
-            then.push_back(Input::tell(
+            then.push_back(Input::notify(
                 NoticeLevel::Action,
                 Subject::Pull(id.clone()),
                 format!("broken {id} {name} {commit}"),

@@ -33,7 +33,7 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
             let base = state.projects.get(project).and_then(|project| project.queue.base.as_ref());
             let base = base.map(Commit::as_str).unwrap_or_default();
             // Once for each tip of the base, regardless of the number of tries and the first entry.
-            then.push_back(Input::tell(
+            then.push_back(Input::notify(
                 NoticeLevel::Action,
                 Subject::Pull(pull.clone()),
                 format!("in the way {project} {base} {}", one_line(why)),
@@ -94,9 +94,9 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &QueueRejection, 
                     interrupt: false,
                     key: Some(key),
                 }),
-            })
+            });
         }
-        _ => then.push_back(Input::tell(NoticeLevel::Action, subject, key, text)),
+        _ => then.push_back(Input::notify(NoticeLevel::Action, subject, key, text)),
     }
 }
 

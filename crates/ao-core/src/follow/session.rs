@@ -43,6 +43,9 @@ pub(super) fn follow(
     if session.may_rest() || matches!(event, E::StopFailed { .. }) {
         then.push_back(Input::Schedule);
     }
+    let name = &session.spec.name;
+    let notice =
+        |level: NoticeLevel, key: String, text: String| Input::notify(level, Subject::Session(id), key, text);
     let mut tell = |input: SessionInput| then.push_back(Input::Session { session: id, input });
     match event {
         E::Queued { .. } => {
@@ -69,7 +72,8 @@ pub(super) fn follow(
                 let pulls = session.pulls.iter().filter_map(|pull| state.pulls.get(pull));
                 then.extend(pulls.flat_map(|pull| addressed(state, pull)));
             }
-            let watched = matches!(session.judgement.activity, AgentActivity::Unknown | AgentActivity::NeedsInput);
+            let watched =
+                matches!(session.judgement.activity, AgentActivity::Unknown | AgentActivity::NeedsInput);
             if session.activity_since == at || watched {
                 then.push_back(Input::Review(Subject::Session(id)));
             }
@@ -90,7 +94,11 @@ pub(super) fn follow(
         E::DeliveryFailed { delivery, why } => {
             tell(SessionInput::Flush);
             // The problem persists, so the next level is informed.
-            let by = if session.spec.role == SessionRole::Orchestrator { EscalationLevel::Orchestrator } else { EscalationLevel::Agent };
+            let by = if session.spec.role == SessionRole::Orchestrator {
+                EscalationLevel::Orchestrator
+            } else {
+                EscalationLevel::Agent
+            };
             let given_up = session.outbox.failed.iter().filter(|failed| failed.delivery == Some(*delivery));
             for failed in given_up {
                 if let MessageKind::News { incident } = &failed.message.kind {
@@ -98,12 +106,13 @@ pub(super) fn follow(
                     then.push_back(Input::Incident { key: incident.clone(), input });
                 }
             }
-            then.push_back(Input::tell(NoticeLevel::Action, Subject::Session(id), format!("{id} delivery {delivery}"), format!(
-                    "a message to `{}` was {why}; its text is kept in the outbox",
-                    session.spec.name
-                )));
+            let text = format!("a message to `{name}` was {why}; its text is kept in the outbox");
+            then.push_back(notice(NoticeLevel::Action, format!("{id} delivery {delivery}"), text));
         }
-        E::TakenAfterAll { messages, .. } => then.push_back(Input::tell(NoticeLevel::Info, Subject::Session(id), format!("{id} after all {messages:?}"), format!("a message to `{}` that was given up has been read after all", session.spec.name))),
+        E::TakenAfterAll { messages, .. } => {
+            let text = format!("a message to `{name}` that was given up has been read after all");
+            then.push_back(notice(NoticeLevel::Info, format!("{id} after all {messages:?}"), text));
+        }
         E::MessagesDropped { why } => {
             // Its agent does not resume by itself; the escalation decides who is informed instead.
             for failed in session.outbox.failed.iter().filter(|failed| failed.why == *why) {
@@ -112,7 +121,8 @@ pub(super) fn follow(
                     then.push_back(Input::Review(incident.subject.clone()));
                 }
             }
-            then.push_back(Input::tell(NoticeLevel::Info, Subject::Session(id), format!("{id} dropped {at}"), format!("messages to `{}` were not delivered: {why}", session.spec.name)));
+            let text = format!("messages to `{name}` were not delivered: {why}");
+            then.push_back(notice(NoticeLevel::Info, format!("{id} dropped {at}"), text));
         }
         E::Launched { .. } => {
             tell(SessionInput::Flush);
@@ -129,17 +139,27 @@ pub(super) fn follow(
         }
         // The port that it gave back may suit another session.
         E::PortsLeased { .. } => then.push_back(Input::Schedule),
-        E::Drifted { what } => then.push_back(Input::tell(NoticeLevel::Warning, Subject::Session(id), format!("{id} drift {what}"), format!("`{}` has left its place: {what}", session.spec.name))),
-        E::TreeLost { path } => then.push_back(Input::tell(NoticeLevel::Warning, Subject::Session(id), format!("{id} tree lost {at}"), format!(
-                "the workspace of `{}` was deleted ({path}); it is recreated from its branch `{}`, without uncommitted \
-                 changes",
-                session.spec.name,
+        E::Drifted { what } => then.push_back(notice(
+            NoticeLevel::Warning,
+            format!("{id} drift {what}"),
+            format!("`{name}` has left its place: {what}"),
+        )),
+        E::TreeLost { path } => {
+            let text = format!(
+                "the workspace of `{name}` was deleted ({path}); it is recreated from its branch `{}`, \
+                 without uncommitted changes",
                 session.branch()
-            ))),
+            );
+            then.push_back(notice(NoticeLevel::Warning, format!("{id} tree lost {at}"), text));
+        }
         E::CheckoutChanged { .. } => {
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
         }
-        E::NotAnswered { number, why } => then.push_back(Input::tell(NoticeLevel::Action, Subject::Session(id), format!("{id} answer {number}"), format!("the answer to `{}` was not given: {why}", session.spec.name))),
+        E::NotAnswered { number, why } => then.push_back(notice(
+            NoticeLevel::Action,
+            format!("{id} answer {number}"),
+            format!("the answer to `{name}` was not given: {why}"),
+        )),
         E::WorkspaceFailed { again_at: None, .. } | E::SetupFailed { .. } => {
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
@@ -150,7 +170,11 @@ pub(super) fn follow(
         }
         E::Cleared {} => then.push_back(Input::Schedule),
         E::Held { kind: HoldKind::Consent, why } if may_go_on(state, session).is_err() => {
-            then.push_back(Input::tell(NoticeLevel::Info, Subject::Session(id), format!("{id} unwanted {at}"), format!("`{}` was not resumed: {why}", session.spec.name)));
+            then.push_back(notice(
+                NoticeLevel::Info,
+                format!("{id} unwanted {at}"),
+                format!("`{name}` was not resumed: {why}"),
+            ));
             then.push_back(Input::Review(Subject::Session(id)));
         }
         E::Lingered {} | E::PullLinked { .. } if session.lingers == Some(session.activity_since) => {

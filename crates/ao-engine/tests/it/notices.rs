@@ -64,7 +64,7 @@ async fn open(dir: &Utf8Path, world: &Arc<World>, channels: &[(&str, &Arc<Channe
 }
 
 async fn tell(house: &House, key: &str) {
-    let input = Input::tell(NoticeLevel::Info, Subject::Host, key, format!("news {key}"));
+    let input = Input::notify(NoticeLevel::Info, Subject::Host, key, format!("news {key}"));
     house.handle.ask(input).await.unwrap();
 }
 
