@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn an_issue_that_would_have_begun_by_itself_has_one_session_and_its_agent_does_what_it_did() {
-        let begun = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Errand { order } if order.starts_with("begins"));
+        let begun = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Errand { order } if order.starts_with("starts the task"));
         let asked = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Notice { level, text, .. } if level == "urgent" && text.contains("May I?"));
         for (auto, times) in [(false, 0), (true, 1)] {
             let yaml = format!("projects: {{ app: {{ path: /tmp/app, autoAssign: {auto} }} }}");

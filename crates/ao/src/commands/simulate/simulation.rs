@@ -314,13 +314,13 @@ mod tests {
     fn what_has_no_end_is_an_error_and_not_a_short_play() {
         let config = config("projects: { app: { path: /tmp/app } }");
         let mut simulation = Simulation::new(&config, MORNING);
-        // A session takes more steps than this to begin.
+        // A session takes more steps than this to start.
         simulation.at_once = 1;
         let task = ao_core::TaskId { project: ProjectId::new("app"), key: "1".into() };
         let request = simulation.crew.request(&simulation.state, &task, None);
         simulation.take(Input::Spawn(Box::new(request)));
         assert!(simulation.is_endless());
         let err = simulation.ended().expect_err("it did not end");
-        assert!(err.to_string().contains("has no end"), "{err}");
+        assert!(err.to_string().contains("endless loop"), "{err}");
     }
 }

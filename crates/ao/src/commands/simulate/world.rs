@@ -347,11 +347,11 @@ mod tests {
         let begun = |words: &str| {
             count(
                 &all,
-                |what| matches!(what, ActionKind::Errand { order } if order.starts_with("begins the task") && order.contains(words)),
+                |what| matches!(what, ActionKind::Errand { order } if order.starts_with("starts the task") && order.contains(words)),
             )
         };
         assert!(begun("") > begun("writer") && begun("writer") > 0, "{all:#?}");
-        // As many as are wished for, so each is begun once.
+        // As many as were requested, so each was started once.
         assert!(begun("") <= 60, "{} begun", begun(""));
         let one = "projects: { app: { path: /tmp/app, autoAssign: true } }\n\
                    reactions: { approved-and-green: { auto: true, action: merge } }";
