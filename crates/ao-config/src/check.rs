@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use ao_core::incident::IncidentKind;
 
-use crate::names::{self, nearest};
+use crate::catalog::{PluginCatalog, PluginSlot};
+use crate::names::nearest;
 use crate::normalize::ConfigMistake;
 use crate::refs;
 use crate::shape::{ActionName, BadHours, Channel, Config, EnvConfig, HooksConfig, Plugin, Reactions};
 use crate::tree::ConfigTree;
 
-pub(crate) fn check(config: &Config, tree: &ConfigTree) -> Vec<ConfigMistake> {
-    let mut checking = ConfigChecker { config, tree, mistakes: vec![] };
+pub(crate) fn check(config: &Config, tree: &ConfigTree, catalog: &PluginCatalog) -> Vec<ConfigMistake> {
+    let mut checking = ConfigChecker { config, tree, catalog, mistakes: vec![] };
     checking.defaults();
     checking.projects();
     checking.agents();
@@ -21,8 +22,8 @@ pub(crate) fn check(config: &Config, tree: &ConfigTree) -> Vec<ConfigMistake> {
 }
 
 /// Finds keys that are accepted and have no effect yet. They are read so that a file from elsewhere still loads.
-pub(crate) fn unused_keys(config: &Config, tree: &ConfigTree) -> Vec<ConfigMistake> {
-    let mut checking = ConfigChecker { config, tree, mistakes: vec![] };
+pub(crate) fn unused_keys(config: &Config, tree: &ConfigTree, catalog: &PluginCatalog) -> Vec<ConfigMistake> {
+    let mut checking = ConfigChecker { config, tree, catalog, mistakes: vec![] };
     let mut idle = |path: &[&str], says: bool| {
         if says {
             let key = path.last().copied().unwrap_or_default();
@@ -36,6 +37,7 @@ pub(crate) fn unused_keys(config: &Config, tree: &ConfigTree) -> Vec<ConfigMista
 struct ConfigChecker<'a> {
     config: &'a Config,
     tree: &'a ConfigTree,
+    catalog: &'a PluginCatalog,
     mistakes: Vec<ConfigMistake>,
 }
 
@@ -199,14 +201,15 @@ impl ConfigChecker<'_> {
         for (n, specialist) in self.config.agents.iter().enumerate() {
             let number = n.to_string();
             let inside = |key| ["agents", number.as_str(), key];
-            let shadows = names::AGENTS.contains(&specialist.id.as_str())
+            let shadows = self.catalog.find(PluginSlot::Agent, &specialist.id).is_some()
                 || self.config.tools.contains_key(&specialist.id);
             if seen.contains(&specialist.id.as_str()) || shadows {
                 self.at(&inside("id"), format!("there is another agent called `{}`", specialist.id), None);
             }
             seen.push(&specialist.id);
-            let tools = names::AGENTS.iter().copied().chain(self.config.tools.keys().map(String::as_str));
-            self.known(&inside("tool"), "agent", &specialist.tool, tools.collect());
+            let own = self.config.tools.keys().map(String::as_str);
+            let tools = self.catalog.names(PluginSlot::Agent).chain(own);
+            self.known(&inside("tool"), PluginSlot::Agent, &specialist.tool, tools.collect());
             self.slots(&["agents", &number], specialist.runtime.as_ref(), None, None, None);
             let here = ["agents", number.as_str(), "config", "reactions"];
             self.reactions(&here, &self.config.reactions, &specialist.config.reactions);
@@ -219,8 +222,9 @@ impl ConfigChecker<'_> {
     fn notifications(&mut self) {
         let from_outside: Vec<&str> = self.config.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
         for (name, Channel { plugin, .. }) in &self.config.notifiers {
-            let known = names::NOTIFIERS.iter().copied().chain(from_outside.iter().copied()).collect();
-            self.known(&["notifiers", name, "plugin"], "notifier", plugin, known);
+            let built_in = self.catalog.names(PluginSlot::Notifier);
+            let known = built_in.chain(from_outside.iter().copied()).collect();
+            self.known(&["notifiers", name, "plugin"], PluginSlot::Notifier, plugin, known);
         }
         for (name, channel) in &self.config.notifiers {
             for (key, wrong) in
@@ -276,20 +280,17 @@ impl ConfigChecker<'_> {
         tracker: Option<&Plugin>,
         scm: Option<&Plugin>,
     ) {
-        for (slot, plugin, known) in [
-            ("runtime", runtime, names::RUNTIMES),
-            ("workspace", workspace, names::WORKSPACES),
-            ("tracker", tracker, names::TRACKERS),
-            ("scm", scm, names::SCMS),
+        for (slot, key, plugin) in [
+            (PluginSlot::Runtime, "runtime", runtime),
+            (PluginSlot::Workspace, "workspace", workspace),
+            (PluginSlot::Tracker, "tracker", tracker),
+            (PluginSlot::Scm, "scm", scm),
         ] {
-            // A runtime that is known but not built in is refused when a session needs it, not here.
-            let is_read_only = |plugin: &&Plugin| {
-                slot == "runtime" && names::MISSING_RUNTIMES.contains(&plugin.plugin.as_str())
-            };
-            if let Some(plugin) = plugin.filter(|plugin| !is_read_only(plugin)) {
-                let path: Vec<&str> = here.iter().copied().chain([slot, "plugin"]).collect();
+            // A name that no plugin has yet is refused where it is needed: the rest of the file still loads.
+            if let Some(plugin) = plugin {
+                let path: Vec<&str> = here.iter().copied().chain([key, "plugin"]).collect();
                 let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
-                self.known(&path, slot, &plugin.plugin, known.iter().copied().chain(outside).collect());
+                self.known(&path, slot, &plugin.plugin, self.catalog.names(slot).chain(outside).collect());
                 if plugin.plugin == "local" {
                     self.local(&path[..path.len() - 1], plugin);
                 }
@@ -318,9 +319,9 @@ impl ConfigChecker<'_> {
         let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
         self.known(
             path,
-            "agent",
+            PluginSlot::Agent,
             agent,
-            names::AGENTS.iter().copied().chain(own).chain(specialists).chain(outside).collect(),
+            self.catalog.names(PluginSlot::Agent).chain(own).chain(specialists).chain(outside).collect(),
         );
     }
 
@@ -337,9 +338,9 @@ impl ConfigChecker<'_> {
         let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
         self.known(
             path,
-            "notifier",
+            PluginSlot::Notifier,
             name,
-            channels.chain(names::NOTIFIERS.iter().copied()).chain(outside).collect(),
+            channels.chain(self.catalog.names(PluginSlot::Notifier)).chain(outside).collect(),
         );
     }
 
@@ -371,7 +372,7 @@ impl ConfigChecker<'_> {
         }
     }
 
-    fn known(&mut self, path: &[&str], what: &str, name: &str, known: Vec<&str>) {
+    fn known(&mut self, path: &[&str], slot: PluginSlot, name: &str, known: Vec<&str>) {
         if known.contains(&name) {
             return;
         }
@@ -379,7 +380,7 @@ impl ConfigChecker<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known names: {}", known.join(", ")),
         };
-        self.at(path, format!("there is no {what} called `{name}`"), Some(hint));
+        self.at(path, format!("there is no {slot} called `{name}`"), Some(hint));
     }
 
     fn at(&mut self, path: &[&str], what: String, hint: Option<String>) {

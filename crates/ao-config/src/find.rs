@@ -1,7 +1,10 @@
 //! Finds configuration files.
 
+use std::sync::Arc;
+
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::catalog::PluginCatalog;
 use crate::error::ConfigError;
 use crate::refs::Env;
 
@@ -18,6 +21,8 @@ pub struct Places {
     /// The folder to look upwards from; an absolute path.
     pub cwd: Utf8PathBuf,
     pub home: Option<Utf8PathBuf>,
+    /// The plugins that files may name.
+    pub catalog: Arc<PluginCatalog>,
 }
 
 /// The owner of a file. Later layers override earlier ones.
@@ -37,7 +42,7 @@ pub struct Layer {
 
 impl Places {
     /// Returns those of this process.
-    pub fn of_process() -> Result<Places, ConfigError> {
+    pub fn of_process(catalog: Arc<PluginCatalog>) -> Result<Places, ConfigError> {
         let env = Env::of_process();
         let home = env.get("HOME").map(Utf8PathBuf::from).filter(|home| home.is_absolute());
         let cwd = std::env::current_dir()
@@ -46,7 +51,7 @@ impl Places {
             .map_err(|err| {
                 ConfigError::about(".", format!("the current folder cannot be used: {err}"), None)
             })?;
-        Ok(Places { env, cwd, home })
+        Ok(Places { env, cwd, home, catalog })
     }
 
     /// Returns the path of the user's own file, existing or not.

@@ -4,8 +4,8 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::catalog::{PluginCatalog, PluginSlot};
 use crate::edit::{self, quoted};
-use crate::names;
 
 /// The values that it is filled with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub enum InitError {
 }
 
 /// Returns the text of a first configuration.
-pub fn template(init: &InitValues) -> String {
+pub fn template(init: &InitValues, catalog: &PluginCatalog) -> String {
     // Aligns the remarks in one column.
     let aligned = |key: &str, value: &str| format!("{:<25}", format!("  {key}: {}", quoted(value)));
     let schema = match &init.schema {
@@ -66,10 +66,12 @@ pub fn template(init: &InitValues) -> String {
     let InitValues { project, path, default_branch, tracker, agent, runtime, workspace, notifiers, .. } =
         init;
     let notifiers = format!("  notifiers: [{}]", notifiers.join(", "));
-    let tracker_remark = match names::AVAILABLE_TRACKERS.contains(&tracker.as_str()) {
-        true => names::AVAILABLE_TRACKERS.join(" | "),
-        false => format!("not available yet; use {}", names::AVAILABLE_TRACKERS.join(" | ")),
+    let choice = |slot: PluginSlot| catalog.available(slot).join(" | ");
+    let tracker_remark = match catalog.has(PluginSlot::Tracker, tracker) {
+        true => choice(PluginSlot::Tracker),
+        false => format!("not available yet; use {}", choice(PluginSlot::Tracker)),
     };
+    let first_agents: Vec<&str> = catalog.names(PluginSlot::Agent).take(5).collect();
     format!(
         r#"{schema}# Configuration of ao for this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
 # Personal settings go into agent-orchestrator.local.yaml beside this file.
@@ -77,9 +79,9 @@ pub fn template(init: &InitValues) -> String {
 # port: 3000              # the dashboard and the HTTP API; the file of the first project decides
 
 defaults:
-{runtime} # tmux | process
-{agent} # claude-code | codex | aider | cursor | opencode | …
-{workspace} # worktree | clone
+{runtime} # {runtime_names}
+{agent} # {agent_names} | …
+{workspace} # {workspace_names}
 {tracker} # {tracker_remark}
 {notifiers:<25} # {notifier_names}
 
@@ -110,7 +112,10 @@ reactions:
         path = quoted(path.as_str()),
         default_branch = quoted(default_branch),
         tracker = aligned("tracker", tracker),
-        notifier_names = names::NOTIFIERS.join(" | "),
+        notifier_names = choice(PluginSlot::Notifier),
+        runtime_names = choice(PluginSlot::Runtime),
+        workspace_names = choice(PluginSlot::Workspace),
+        agent_names = first_agents.join(" | "),
         agent = aligned("agent", agent),
         runtime = aligned("runtime", runtime),
         workspace = aligned("workspace", workspace),

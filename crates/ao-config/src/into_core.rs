@@ -13,7 +13,6 @@ use ao_core::queue::{BranchUpdate, LandingStrategy, QueueRules};
 use ao_core::reaction::{self as core, ReactionAction, ReactionPatch};
 use ao_core::setup::{Environment, IncludeHow, IncludedFiles, PortRange, SecretRef, SecretSource, Setup};
 
-use crate::names;
 use crate::refs::{Env, sole_ref};
 use crate::shape::{
     ActionName, AgentConfig, AutoAssignConfig, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode,
@@ -147,9 +146,12 @@ impl Config {
     }
 }
 
-/// Returns the forge for a tracker: the same service if it has pull requests.
+/// Returns the forge for a tracker: the same service, unless that is known to have no pull requests.
 fn forge_of(tracker: &str) -> &str {
-    if names::SCMS.contains(&tracker) { tracker } else { "github" }
+    match tracker {
+        "linear" | "jira" => "github",
+        _ => tracker,
+    }
 }
 
 impl Reactions {

@@ -6,6 +6,7 @@
 //!
 //! Start reading at `shape/` for the keys, then `load.rs` for the way a file takes through this crate.
 
+pub mod catalog;
 mod check;
 pub mod condition;
 mod dialect;

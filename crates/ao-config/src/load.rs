@@ -8,9 +8,11 @@
 
 use std::collections::BTreeSet;
 use std::io::Read;
+use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::catalog::PluginCatalog;
 use crate::error::{ConfigError, Problem, SourceText, Warning};
 use crate::find::{Layer, LayerKind, Places, find};
 use crate::implicit::{self, ImplicitProject};
@@ -40,6 +42,8 @@ pub struct Loaded {
     tree: ConfigTree,
     /// The files as they were read, to show lines of them.
     sources: Vec<SourceText>,
+    /// The plugins that it was checked against.
+    pub catalog: Arc<PluginCatalog>,
 }
 
 /// Finds and loads the configuration. Without any file it is the default one.
@@ -254,15 +258,16 @@ fn assemble(layers: Vec<Layer>, sources: &[SourceText], places: &Places) -> Resu
         let parts = parts.iter().map(|part| part.trim_matches(['[', ']']));
         refuse(&[ConfigMistake { at: tree.follow(parts).at, what: err.inner().to_string(), hint: None }])
     })?;
-    let mistakes = check::check(&config, &tree);
+    let mistakes = check::check(&config, &tree, &places.catalog);
     if !mistakes.is_empty() {
         return Err(refuse(&mistakes));
     }
-    let unused = check::unused_keys(&config, &tree);
+    let unused = check::unused_keys(&config, &tree, &places.catalog);
     let warnings = found.warnings.iter().chain(&unused).map(|mistake| Warning(problem(mistake))).collect();
     let wrong_tools = tools.iter().map(|(name, mistake)| (name.clone(), problem(mistake))).collect();
     let sources = sources.to_vec();
-    Ok(Loaded { config, layers, warnings, wrong_tools, named, implicit, top_keys, tree, sources })
+    let catalog = places.catalog.clone();
+    Ok(Loaded { config, layers, warnings, wrong_tools, named, implicit, top_keys, tree, sources, catalog })
 }
 
 fn read_layer(

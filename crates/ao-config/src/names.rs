@@ -1,44 +1,4 @@
-//! The names of built-in plugins.
-
-/// Built-in runtimes.
-pub const RUNTIMES: &[&str] = &["tmux", "process"];
-
-/// Runtimes that files from elsewhere may name and that are not built in. They are accepted, and refused when a session
-/// needs one.
-pub const MISSING_RUNTIMES: &[&str] = &["docker", "kubernetes"];
-
-/// Built-in kinds of workspaces.
-pub const WORKSPACES: &[&str] = &["worktree", "clone"];
-
-/// Known trackers.
-pub const TRACKERS: &[&str] = &["github", "linear", "gitlab", "jira", "local"];
-
-/// The trackers that work in this version. The others may be named, so that files from elsewhere still load.
-pub const AVAILABLE_TRACKERS: &[&str] = &["local"];
-
-/// Known forges.
-pub const SCMS: &[&str] = &["github", "gitlab", "gitea", "local"];
-
-/// The forges that work in this version.
-pub const AVAILABLE_SCMS: &[&str] = &["local"];
-
-/// Agents with a built-in manifest; `tools` adds to them.
-pub const AGENTS: &[&str] = &[
-    "claude-code",
-    "codex",
-    "aider",
-    "cursor",
-    "opencode",
-    "kimicode",
-    "gemini",
-    "qwen",
-    "copilot",
-    "goose",
-];
-
-/// Notifiers that may be named without a configured channel.
-pub const NOTIFIERS: &[&str] =
-    &["desktop", "slack", "discord", "composio", "webhook", "openclaw", "telegram"];
+//! Names that people type: how they are compared, and what was probably meant.
 
 /// Returns the one of `known` that `word` is most likely a misspelling of.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -100,7 +60,7 @@ mod tests {
             ("kube", Some("kubernetes")),
             ("spaceship", None),
         ] {
-            let runtimes = RUNTIMES.iter().chain(MISSING_RUNTIMES).copied();
+            let runtimes = ["tmux", "process", "docker", "kubernetes"];
             assert_eq!(nearest(word, runtimes), meant, "{word}");
         }
     }

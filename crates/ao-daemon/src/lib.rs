@@ -26,6 +26,7 @@ pub mod policy;
 pub mod power;
 mod problem;
 pub mod program;
+pub mod registry;
 pub mod repository;
 pub mod secrets;
 mod spawn;

@@ -31,22 +31,3 @@ pub(crate) fn installed() -> Option<&'static Options> {
 pub(crate) fn install(agent: &Options) -> String {
     agent.install.clone().unwrap_or_else(|| format!("install `{}`", agent.program))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_agent_that_can_be_configured_is_known_and_the_other_way_round() {
-        for name in ao_config::names::AGENTS {
-            assert!(by_name(name).is_some(), "{name} cannot be started");
-        }
-        for agent in all() {
-            assert!(
-                ao_config::names::AGENTS.contains(&agent.name.as_str()),
-                "{} cannot be configured",
-                agent.name
-            );
-        }
-    }
-}

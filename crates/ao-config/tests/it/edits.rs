@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-use super::support::{EXAMPLES, places, read};
+use super::support::{AGENTS, EXAMPLES, RUNTIMES, places, read};
 
 const FILE: &str = "\
 # our agents
@@ -248,9 +248,8 @@ fn settings() -> impl Strategy<Value = (&'static str, String)> {
         .prop_filter("a reference means something", |text| !text.contains('$') && text.trim() == text);
     prop_oneof![
         (1..=65535u16).prop_map(|port| ("port", port.to_string())),
-        prop::sample::select(ao_config::names::RUNTIMES)
-            .prop_map(|name| ("defaults.runtime", name.to_owned())),
-        prop::sample::select(ao_config::names::AGENTS).prop_map(|name| ("defaults.agent", name.to_owned())),
+        prop::sample::select(&RUNTIMES).prop_map(|name| ("defaults.runtime", name.to_owned())),
+        prop::sample::select(&AGENTS).prop_map(|name| ("defaults.agent", name.to_owned())),
         (0..100u32).prop_map(|n| ("reactions.ci-failed.retries", n.to_string())),
         (1..60u32).prop_map(|n| ("lifecycle.stuckAfter", format!("{n}m"))),
         any::<bool>().prop_map(|yes| ("power.preventIdleSleep", yes.to_string())),

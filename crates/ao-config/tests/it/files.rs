@@ -5,7 +5,7 @@ use ao_config::{Places, parse_str};
 use camino::{Utf8Path, Utf8PathBuf};
 use insta::assert_snapshot;
 
-use super::support::{places, read};
+use super::support::{catalog, places, read};
 
 fn init(project: &str, path: &str) -> InitValues {
     InitValues {
@@ -27,7 +27,7 @@ fn init(project: &str, path: &str) -> InitValues {
 fn with_checks(runs_checks: bool) -> String {
     let check = |name: &str, command: &str| InitCheck { name: name.into(), command: command.into() };
     let checks = vec![check("npm-test", "npm ci && npm test"), check("odd", "it's: {odd} # really")];
-    init::template(&InitValues { checks, runs_checks, ..init("my-app", ".") })
+    init::template(&InitValues { checks, runs_checks, ..init("my-app", ".") }, &catalog())
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn checks_that_fit_are_switched_on_or_left_as_a_comment() {
 
 #[test]
 fn a_first_file_is_one_to_read_and_to_load() {
-    let text = init::template(&init("my-app", "."));
+    let text = init::template(&init("my-app", "."), &catalog());
     assert_snapshot!(text, @r"
     # Configuration of ao for this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
     # Personal settings go into agent-orchestrator.local.yaml beside this file.
@@ -104,7 +104,7 @@ fn odd_names_do_not_break_a_first_file() {
     for (project, path) in
         [("42", "/a: b #c"), ("true", "[x]"), ("a.b", "'\"\\"), ("no", "*x"), ("x", "~/ü n/- y")]
     {
-        let text = init::template(&init(project, path));
+        let text = init::template(&init(project, path), &catalog());
         let places = Places { home: Some("/people/ann".into()), ..places() };
         let config = parse_str(Utf8Path::new("/r/ao.yaml"), &text, &places)
             .unwrap_or_else(|err| panic!("{err}\n{text}"))

@@ -6,7 +6,7 @@ use ao_config::{Env, Layer, LayerKind, Loaded, Places, find, load, parse_layers,
 use ao_core::incident::IncidentKind;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::support::{EXAMPLES, places, places_with, read};
+use super::support::{EXAMPLES, catalog, places, places_with, read};
 
 fn layered(texts: &[(LayerKind, &str)]) -> Loaded {
     let name = |kind| match kind {
@@ -134,7 +134,7 @@ impl Disk {
         let variables = variables
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).replace("ROOT", self.root.as_str())));
-        Places { env: Env::new(variables), cwd, home: Some(self.root.join("home")) }
+        Places { env: Env::new(variables), cwd, home: Some(self.root.join("home")), catalog: catalog() }
     }
 
     fn found(&self, cwd: &str, variables: &[(&str, &str)]) -> Vec<String> {

@@ -1,7 +1,8 @@
 //! A fake environment, independent of the machine.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
+use ao_config::catalog::{PluginCatalog, PluginInfo, PluginSlot};
 use ao_config::{ConfigError, Env, Loaded, Places, parse_str};
 use camino::Utf8Path;
 
@@ -12,8 +13,43 @@ pub(crate) fn places() -> Places {
 
 pub(crate) fn places_with(variables: &[(&str, &str)]) -> Places {
     let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Places { env: Env::new(variables), cwd: "/repo/here".into(), home: Some("/people/ann".into()) }
+    Places {
+        env: Env::new(variables),
+        cwd: "/repo/here".into(),
+        home: Some("/people/ann".into()),
+        catalog: catalog(),
+    }
 }
+
+/// Returns a catalog with the names that the examples use.
+pub(crate) fn catalog() -> Arc<PluginCatalog> {
+    let there = [
+        (PluginSlot::Runtime, &RUNTIMES[..]),
+        (PluginSlot::Agent, &AGENTS),
+        (PluginSlot::Workspace, &["worktree", "clone"]),
+        (PluginSlot::Tracker, &["local"]),
+        (PluginSlot::Scm, &["local"]),
+        (
+            PluginSlot::Notifier,
+            &["desktop", "slack", "discord", "composio", "webhook", "openclaw", "telegram"],
+        ),
+    ];
+    let missing = [
+        (PluginSlot::Runtime, &["docker", "kubernetes"][..]),
+        (PluginSlot::Tracker, &["github", "linear", "gitlab", "jira"]),
+        (PluginSlot::Scm, &["github", "gitlab", "gitea"]),
+    ];
+    let there = there
+        .into_iter()
+        .flat_map(|(slot, names)| names.iter().map(move |name| PluginInfo::new(slot, *name, "of the tests")));
+    let missing = missing
+        .into_iter()
+        .flat_map(|(slot, names)| names.iter().map(move |name| PluginInfo::missing(slot, name)));
+    Arc::new(PluginCatalog::new(there.chain(missing)))
+}
+
+pub(crate) const RUNTIMES: [&str; 2] = ["tmux", "process"];
+pub(crate) const AGENTS: [&str; 6] = ["claude-code", "codex", "aider", "cursor", "opencode", "gemini"];
 
 pub(crate) fn read(text: &str) -> Result<Loaded, ConfigError> {
     parse_str(Utf8Path::new("/repo/here/agent-orchestrator.yaml"), text, &places())

@@ -4,14 +4,16 @@
 //! compared when they are configured and when a session is requested, so that a launch does not fail for it.
 //! a launch that fails.
 
+use ao_config::catalog::PluginSlot;
 use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
-use ao_config::{ConfigError, Effective, Loaded, Problem, Warning, names};
+use ao_config::{ConfigError, Effective, Loaded, Problem, Warning};
 use ao_ports::RuntimeAbilities;
 use ao_runtime::Processes;
 use ao_runtime::tmux::Tmux;
 
 use super::apply::{Agents, agents_of};
 use crate::error::DaemonError;
+use crate::registry;
 
 /// The reason why something cannot work, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +52,9 @@ pub fn holds(agent: &ao_agent::Options, runtime_name: &str) -> Result<(), Unfit>
     let Some(needs) = agent.unfit_for(runtime(runtime_name)?) else { return Ok(()) };
     let agent_name = &agent.name;
     let fits = |name: &&str| runtime(name).is_ok_and(|abilities| agent.unfit_for(abilities).is_none());
-    let others: Vec<&str> = names::RUNTIMES.iter().copied().filter(fits).collect();
+    let catalog = registry::catalog();
+    let runtimes = catalog.available(PluginSlot::Runtime);
+    let others: Vec<&str> = runtimes.iter().copied().filter(fits).collect();
     Err(Unfit {
         what: format!(
             "the agent `{agent_name}` {needs}, which the runtime `{runtime_name}` does not support"
@@ -244,8 +248,9 @@ mod tests {
 
     #[test]
     fn every_known_agent_works_in_every_runtime() {
-        for agent in names::AGENTS {
-            for runtime in names::RUNTIMES {
+        let catalog = registry::catalog();
+        for agent in catalog.names(PluginSlot::Agent) {
+            for runtime in catalog.available(PluginSlot::Runtime) {
                 let text = format!("defaults: {{ agent: {agent}, runtime: {runtime} }}\n");
                 assert_eq!(told(&text), (vec![], vec![]), "{text}");
             }
@@ -304,7 +309,8 @@ mod tests {
             assert!(refused.len() == 1 && refused[0].contains(why), "{agent} {settings}: {refused:?}");
             assert!(refused[0].starts_with("Some((5, "), "{refused:?}");
         }
-        for agent in names::AGENTS {
+        let catalog = registry::catalog();
+        for agent in catalog.names(PluginSlot::Agent) {
             for word in ["default", "permissionless"] {
                 let (refused, _) = told(&text(agent, &format!("{{ permissions: {word} }}")));
                 assert_eq!(refused, Vec::<String>::new(), "{agent} {word}");

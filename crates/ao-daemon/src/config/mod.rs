@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use self::apply::strange_tools;
 use crate::error::DaemonError;
+use crate::registry;
 
 /// The list of files, as it is kept, with the projects that each has named. Those are how a person says which file to forget
 /// once it is gone.
@@ -290,7 +291,7 @@ pub fn load(file: Option<&Utf8Path>) -> Result<Loaded, DaemonError> {
 
 /// From where a file is read, wherever the daemon itself happens to be.
 pub fn places(file: Option<&Utf8Path>) -> Result<Places, DaemonError> {
-    let mut places = Places::of_process().map_err(config_error)?;
+    let mut places = Places::of_process(registry::catalog()).map_err(config_error)?;
     match file {
         Some(file) => {
             places.cwd = file.parent().unwrap_or(Utf8Path::new("/")).to_owned();
@@ -332,9 +333,4 @@ fn remembered(data_dir: &Utf8Path) -> Result<Kept, DaemonError> {
         DaemonError::environment(format!("`{path}` makes no sense: {err}"))
             .hint("remove it, and run `ao start` in each repository again")
     })
-}
-
-/// Says of a tracker or a forge that it is not there, in the same words wherever that is said.
-pub fn not_available(slot: &str, name: &str) -> String {
-    format!("the {slot} `{name}` is not available in this version yet")
 }

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ao_config::catalog::{PluginCatalog, PluginSlot};
 use ao_config::shape::{CheckConfig, PolicyConfig};
-use ao_config::{Effective, Env, names};
+use ao_config::{Effective, Env};
 use ao_core::session::Phase;
 use ao_core::{ProjectId, State};
 use ao_engine::Handle;
@@ -18,6 +19,7 @@ use camino::Utf8PathBuf;
 use super::Ground;
 use super::masked::Discreet;
 use crate::config::Known;
+use crate::registry;
 
 /// A session that ended so shortly ago may have changed something that is noticed only now.
 const LATELY: Duration = Duration::from_secs(10 * 60);
@@ -74,8 +76,8 @@ pub(super) async fn scm(
     ground: &Ground,
     handle: &Handle,
 ) -> Result<Arc<dyn Scm>, String> {
-    if !names::AVAILABLE_SCMS.contains(&wanted.scm.as_str()) {
-        return Err(not_there(project, "scm", "pull requests", &wanted.scm));
+    if !registry::catalog().has(PluginSlot::Scm, &wanted.scm) {
+        return Err(not_there(project, PluginSlot::Scm, "pull requests", &wanted.scm));
     }
     let options = local::Options {
         project: project.clone(),
@@ -104,8 +106,8 @@ pub(super) fn tracker(
     wanted: &Wanted,
     ground: &Ground,
 ) -> Result<Arc<dyn Tracker>, String> {
-    if !names::AVAILABLE_TRACKERS.contains(&wanted.tracker.as_str()) {
-        return Err(not_there(project, "tracker", "issues", &wanted.tracker));
+    if !registry::catalog().has(PluginSlot::Tracker, &wanted.tracker) {
+        return Err(not_there(project, PluginSlot::Tracker, "issues", &wanted.tracker));
     }
     let keep = match wanted.files {
         true => Keep::Files { root: wanted.repository.clone() },
@@ -151,9 +153,9 @@ impl fmt::Debug for AtWork {
     }
 }
 
-fn not_there(project: &ProjectId, slot: &str, what: &str, name: &str) -> String {
+fn not_there(project: &ProjectId, slot: PluginSlot, what: &str, name: &str) -> String {
     format!(
         "{}; with `{slot}: local` the project `{project}` has {what} of its own",
-        crate::config::not_available(slot, name)
+        PluginCatalog::not_available(slot, name)
     )
 }

@@ -4,8 +4,9 @@ pub(crate) mod named;
 mod rules;
 
 use ao_api::{NewSession, Problem};
+use ao_config::Effective;
+use ao_config::catalog::PluginSlot;
 use ao_config::shape::{AgentConfig, Permissions, Specialist};
-use ao_config::{Effective, names};
 use ao_core::budget::SpendLimits;
 use ao_core::input::SpawnRequest;
 use ao_core::outside::{self, QuotedKind, TextSource, one_line};
@@ -17,6 +18,7 @@ use ao_ports::TaskSeen;
 use self::rules::rules;
 use crate::config::combination::{self, Unfit};
 use crate::config::{InForce, Known};
+use crate::registry;
 
 /// What is plugged in: what the names in a wish can stand for.
 pub(crate) trait Plugged {
@@ -309,7 +311,9 @@ fn branch_fits(branch: &str, default: &str) -> Result<(), Problem> {
 fn is_there(name: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
     if let Err(Unfit { what, hint }) = combination::runtime(name) {
         let mut problem = Problem::new(400, "unknown-runtime", what);
-        let there: Vec<String> = names::RUNTIMES.iter().map(|&name| name.to_owned()).collect();
+        let catalog = registry::catalog();
+        let there: Vec<String> =
+            catalog.available(PluginSlot::Runtime).into_iter().map(str::to_owned).collect();
         problem.candidates = nearest(name, &there);
         return Err(problem.hint(hint));
     }

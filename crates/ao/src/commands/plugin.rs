@@ -1,6 +1,7 @@
 //! `ao plugin`: the ports and their adapters.
 
-use serde::Serialize;
+use ao_config::catalog::{PluginInfo, PluginSlot};
+use ao_daemon::registry;
 
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
@@ -45,42 +46,14 @@ enum Command {
     },
 }
 
-/// A plugin.
-#[derive(Debug, Clone, Serialize)]
-struct PluginRow {
-    slot: &'static str,
-    name: String,
-    /// A one-line description.
-    about: String,
-}
-
-/// Lists the built-in plugins. A slot without any has none here.
-fn built_in() -> Vec<PluginRow> {
-    const FIXED: [(&str, &str, &str); 11] = [
-        ("runtime", "process", "its own process, held by a small program that outlives the daemon"),
-        ("runtime", "tmux", "a pane of a private tmux server; needs tmux"),
-        ("workspace", "worktree", "a git worktree inside the repository"),
-        ("workspace", "clone", "its own clone"),
-        ("notifier", "desktop", "a desktop notification"),
-        ("notifier", "slack", "a message through a Slack webhook"),
-        ("notifier", "discord", "a message through a Discord webhook"),
-        ("notifier", "telegram", "a message through a Telegram bot"),
-        ("notifier", "webhook", "JSON to a URL of yours"),
-        ("notifier", "composio", "a tool of a service connected to Composio"),
-        ("notifier", "openclaw", "a hook of an OpenClaw gateway"),
-    ];
-    let fixed = FIXED.map(|(slot, name, about)| PluginRow { slot, name: name.into(), about: about.into() });
-    let agents = ao_agent::known().into_iter().map(|agent| PluginRow {
-        slot: "agent",
-        about: format!("runs `{}`", agent.program),
-        name: agent.name,
-    });
-    let own = PluginRow {
-        slot: "agent",
-        name: "command".into(),
-        about: "any program, described under `tools` in the configuration".into(),
-    };
-    fixed.into_iter().chain(agents).chain([own]).collect()
+/// Lists the built-in plugins, and `command`, which stands for any program.
+fn built_in() -> Vec<PluginInfo> {
+    let own = PluginInfo::new(
+        PluginSlot::Agent,
+        "command",
+        "any program, described under `tools` in the configuration",
+    );
+    registry::catalog().plugins().cloned().chain([own]).collect()
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -105,24 +78,26 @@ fn not_yet(what: String) -> CommandError {
         .hint("`ao plugin list` shows what is built in")
 }
 
-fn found(word: &str) -> Vec<PluginRow> {
+fn found(word: &str) -> Vec<PluginInfo> {
     let word = word.to_lowercase();
-    let has = |plugin: &PluginRow| {
-        [plugin.slot, &plugin.name, &plugin.about].iter().any(|text| text.to_lowercase().contains(&word))
+    let has = |plugin: &PluginInfo| {
+        let slot = plugin.slot.to_string();
+        [&slot, &plugin.name, &plugin.about].iter().any(|text| text.to_lowercase().contains(&word))
     };
     built_in().into_iter().filter(has).collect()
 }
 
-fn list(plugins: &[PluginRow], cx: &Context) -> Result<(), CommandError> {
+fn list(plugins: &[PluginInfo], cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&plugins)?);
     }
-    let mut table =
-        TextTable::new(&[TableColumn::new("SLOT"), TableColumn::new("NAME"), TableColumn::new("WHAT IT IS")]);
+    let columns = ["SLOT", "NAME", "NEEDS", "WHAT IT IS"].map(TableColumn::new);
+    let mut table = TextTable::new(&columns);
     for plugin in plugins {
         table.row([
-            TableCell::new(plugin.slot),
+            TableCell::new(plugin.slot.to_string()),
             TableCell::styled(&plugin.name, ui::TITLE),
+            TableCell::new(plugin.program.as_deref().unwrap_or_default()),
             TableCell::new(&plugin.about),
         ]);
     }

@@ -6,15 +6,17 @@ use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 
+use ao_config::catalog::{PluginCatalog, PluginSlot};
 use ao_config::init::{InitCheck, InitValues};
 use ao_config::{Env, PROJECT_FILES, names};
+use ao_daemon::registry;
 use ao_scm::checks::ProposedCheck;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::check_offer;
 use crate::error::{CommandError, FailureKind};
 use crate::repository::Repository;
-use crate::{combination, findings, known_agents, program};
+use crate::{findings, known_agents, program};
 
 /// The user's choices; absent ones are detected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,12 +55,7 @@ impl InitialConfig {
     ) -> Result<InitialConfig, CommandError> {
         let mut notes = Vec::new();
         let runtime = match &wishes.runtime {
-            Some(wanted) if names::MISSING_RUNTIMES.contains(&wanted.as_str()) => {
-                let unfit = combination::missing_runtime(wanted);
-                return Err(CommandError::new(FailureKind::Config, unfit.what)
-                    .hint("choose `--runtime tmux` or `--runtime process`"));
-            }
-            Some(wanted) => known("runtime", wanted, names::RUNTIMES)?,
+            Some(wanted) => known(PluginSlot::Runtime, wanted)?,
             None if program::find("tmux").is_some() => "tmux".to_owned(),
             None => {
                 notes.push("tmux is not installed, so agents run in ao's built-in terminals".into());
@@ -66,7 +63,7 @@ impl InitialConfig {
             }
         };
         let agent = match &wishes.agent {
-            Some(wanted) => known("agent", wanted, names::AGENTS)?,
+            Some(wanted) => known(PluginSlot::Agent, wanted)?,
             None => match known_agents::installed() {
                 Some(agent) => agent.name.clone(),
                 None => {
@@ -78,11 +75,11 @@ impl InitialConfig {
             },
         };
         let tracker = match &wishes.tracker {
-            Some(wanted) => known("tracker", wanted, names::TRACKERS)?,
+            Some(wanted) => known(PluginSlot::Tracker, wanted)?,
             None => "local".to_owned(),
         };
         let workspace = match &wishes.workspace {
-            Some(wanted) => known("workspace", wanted, names::WORKSPACES)?,
+            Some(wanted) => known(PluginSlot::Workspace, wanted)?,
             None => "worktree".to_owned(),
         };
         let notifiers = match findings::desktop(&Env::of_process()).await {
@@ -138,7 +135,7 @@ impl InitialConfig {
 
     /// Renders the file.
     pub(crate) fn text(&self) -> String {
-        ao_config::init::template(&InitValues {
+        let init = InitValues {
             project: self.project.clone(),
             repo: self.repo.clone(),
             path: ".".into(),
@@ -151,7 +148,8 @@ impl InitialConfig {
             schema: None,
             checks: self.checks.iter().map(to_init).collect(),
             runs_checks: self.runs_checks,
-        })
+        };
+        ao_config::init::template(&init, &registry::catalog())
     }
 
     /// Refuses to overwrite an existing file, unless `force` is set. Called before any question is asked.
@@ -206,13 +204,21 @@ fn already(file: &Utf8Path) -> CommandError {
         .hint("change it with `ao config set`, or overwrite it with `ao init --force`")
 }
 
-/// Returns a known name, or an error with the most similar one.
-fn known(what: &str, wanted: &str, names: &[&str]) -> Result<String, CommandError> {
-    if names.contains(&wanted) {
+/// Returns a name that works, or an error with the most similar one.
+fn known(slot: PluginSlot, wanted: &str) -> Result<String, CommandError> {
+    let catalog = registry::catalog();
+    let names = catalog.available(slot);
+    // Sessions work without a tracker, so one that is not available yet is written, with a remark.
+    if names.contains(&wanted) || slot == PluginSlot::Tracker && catalog.find(slot, wanted).is_some() {
         return Ok(wanted.to_owned());
     }
-    let meant = names::nearest(wanted, names.iter().copied());
-    let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-    Err(CommandError::new(FailureKind::Config, format!("there is no {what} `{wanted}`{meant}"))
-        .hint(format!("there are {}", names.join(", "))))
+    let what = match catalog.find(slot, wanted) {
+        Some(_) => PluginCatalog::not_available(slot, wanted),
+        None => {
+            let meant = names::nearest(wanted, names.iter().copied());
+            let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            format!("there is no {slot} `{wanted}`{meant}")
+        }
+    };
+    Err(CommandError::new(FailureKind::Config, what).hint(format!("there are {}", names.join(", "))))
 }

@@ -1,13 +1,14 @@
 //! Loads the configuration for a command.
 
 use ao_config::{Loaded, Places};
+use ao_daemon::registry;
 
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
 
 /// Returns the places to look for files: this folder and those above, or the named file.
 pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
-    let mut places = Places::of_process()?;
+    let mut places = Places::of_process(registry::catalog())?;
     if let Some(file) = cx.config() {
         // The option takes precedence over the variable, and both mean the same.
         places.env.set("AO_CONFIG", file.as_str());

@@ -156,7 +156,10 @@ mod tests {
             checks: vec![],
             runs_checks: false,
         };
-        assert_eq!(keys_of(&ao_config::init::template(&init)), <[String; 0]>::default());
+        assert_eq!(
+            keys_of(&ao_config::init::template(&init, &ao_daemon::registry::catalog())),
+            <[String; 0]>::default()
+        );
     }
 
     #[test]

@@ -2,21 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use ao_config::Loaded;
+use ao_config::catalog::{PluginCatalog, PluginSlot};
 use ao_config::shape::Plugin;
-use ao_config::{Loaded, names};
-use ao_daemon::config::not_available;
 
 use super::ConfigFinding;
 
 pub(super) fn look(loaded: &Loaded) -> Vec<ConfigFinding> {
     let mut findings = Vec::new();
-    findings.extend(slot(loaded, "tracker", names::AVAILABLE_TRACKERS));
-    findings.extend(slot(loaded, "scm", names::AVAILABLE_SCMS));
+    findings.extend(slot(loaded, PluginSlot::Tracker, "tracker"));
+    findings.extend(slot(loaded, PluginSlot::Scm, "scm"));
     findings
 }
 
 /// Checks a slot for each project. Projects without a setting of their own are reported with the default.
-fn slot(loaded: &Loaded, slot: &'static str, available: &[&str]) -> Vec<ConfigFinding> {
+fn slot(loaded: &Loaded, of: PluginSlot, slot: &'static str) -> Vec<ConfigFinding> {
+    let missing = |plugin: &Plugin| !loaded.catalog.has(of, &plugin.plugin);
     let config = &loaded.config;
     let mut findings = Vec::new();
     let mut by_default: BTreeSet<&str> = BTreeSet::new();
@@ -24,7 +25,7 @@ fn slot(loaded: &Loaded, slot: &'static str, available: &[&str]) -> Vec<ConfigFi
         let own: Option<&Plugin> =
             if slot == "tracker" { project.tracker.as_ref() } else { project.scm.as_ref() };
         match own {
-            Some(own) if !available.contains(&own.plugin.as_str()) => {
+            Some(own) if missing(own) => {
                 let key = format!("projects.{name}.{slot}");
                 let path = ["projects", name.as_str(), slot, "plugin"];
                 let forge = project.scm.as_ref().or(config.defaults.scm.as_ref()).is_some();
@@ -39,7 +40,7 @@ fn slot(loaded: &Loaded, slot: &'static str, available: &[&str]) -> Vec<ConfigFi
     let default =
         if slot == "tracker" { Some(&config.defaults.tracker) } else { config.defaults.scm.as_ref() };
     let counts = config.projects.is_empty() || !by_default.is_empty();
-    if let Some(default) = default.filter(|default| counts && !available.contains(&default.plugin.as_str())) {
+    if let Some(default) = default.filter(|default| counts && missing(default)) {
         let (key, path) = (format!("defaults.{slot}"), ["defaults", slot, "plugin"]);
         findings.push(finding(loaded, slot, &default.plugin, config.defaults.scm.is_some(), &path, &key));
     }
@@ -63,7 +64,9 @@ fn finding(
         ),
         _ => ("there are no pull requests and checks", "keep pull requests in the repository itself"),
     };
-    let what = format!("{}: {means}; sessions by title (`ao new`) work", not_available(slot, name));
+    let of = if slot == "tracker" { PluginSlot::Tracker } else { PluginSlot::Scm };
+    let missing = PluginCatalog::not_available(of, name);
+    let what = format!("{missing}: {means}; sessions by title (`ao new`) work");
     let mut hint = format!("{way_out}: `ao config set {key} local`");
     if (slot, name) == ("tracker", "github") {
         hint += "; `ao issue import` imports the output of `gh issue list --json`";

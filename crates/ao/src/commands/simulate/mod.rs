@@ -91,7 +91,8 @@ fn absolute(path: &camino::Utf8Path) -> Result<Utf8PathBuf, CommandError> {
 
 /// Returns the configuration file in use in the current folder.
 fn configs_here() -> Result<Option<Utf8PathBuf>, CommandError> {
-    let places = ao_config::Places::of_process().map_err(config::config_error)?;
+    let places =
+        ao_config::Places::of_process(ao_daemon::registry::catalog()).map_err(config::config_error)?;
     let loaded = ao_config::load(&places).map_err(config::config_error)?;
     Ok(loaded.main_file().map(camino::Utf8Path::to_owned))
 }
@@ -102,7 +103,7 @@ fn config(text: &str) -> ao_config::shape::Config {
     let home = camino::Utf8Path::new("/nowhere");
     let places = ao_config::Places {
         cwd: home.to_owned(),
-        ..ao_config::Places::of_process().expect("a process has places")
+        ..ao_config::Places::of_process(ao_daemon::registry::catalog()).expect("a process has places")
     };
     ao_config::parse_str(&home.join("ao.yaml"), text, &places).expect("it is right").config
 }

@@ -356,8 +356,10 @@ mod tests {
         let one = "projects: { app: { path: /tmp/app, autoAssign: true } }\n\
                    reactions: { approved-and-green: { auto: true, action: merge } }";
         let alone = played(one, 1);
-        let begun =
-            count(&alone, |what| matches!(what, ActionKind::Errand { order } if order.starts_with("begins")));
+        let begun = count(
+            &alone,
+            |what| matches!(what, ActionKind::Errand { order } if order.starts_with("starts the task")),
+        );
         assert_eq!(begun, 12);
         assert!(
             count(&alone, |what| matches!(what, ActionKind::Merge {})) > 3,
