@@ -36,7 +36,7 @@ fn a_comment_reaches_the_agent_once_and_its_edit_once_more() {
     until("the comment reaches the agent", || turns_with("Say please").len() == 1);
     until("the agent has tried", || fs::read_to_string(&refused).is_ok_and(|said| said.contains("exit ")));
     let said = fs::read_to_string(&refused).unwrap();
-    assert!(said.contains("`c1` was said by") && said.contains("exit 1"), "{said}");
+    assert!(said.contains("`c1` was written by") && said.contains("exit 1"), "{said}");
     let comment = shown()["threads"][0]["comments"][0].clone();
     assert_eq!((&comment["id"], &comment["editedAt"]), (&"c1".into(), &Value::Null));
     let author = format!("{} (owner)", comment["author"]["login"].as_str().unwrap());

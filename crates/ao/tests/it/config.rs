@@ -351,7 +351,7 @@ fn a_project_that_cannot_be_added_changes_nothing() {
     exit 10
     -- stderr --
     error: `../nowhere` does not exist
-    hint: name an existing folder, or the URL of a repository
+    hint: name a folder that exists, or the address of a repository
     ");
     let other = place.repository("other");
     std::fs::create_dir(place.home.path().join("twice")).unwrap();

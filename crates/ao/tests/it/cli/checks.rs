@@ -213,7 +213,7 @@ fn logs_are_found_by_run_and_by_check() {
     exit 5
     -- stderr --
     error: there is no run `nope`, and no check of that name has run in this project
-    hint: these have run: `test`
+    hint: checks that have run: `test`
     ");
 }
 
