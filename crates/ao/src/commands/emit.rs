@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::json(&taken)?);
     }
     let subject = plain(&taken.subject);
-    let over = if args.clear { "is over" } else { "is told" };
+    let over = if args.clear { "is over" } else { "is reported" };
     ui::line(format_args!("{} on {subject} {over}", taken.event))?;
     ui::text(render_steps(&taken.steps, Canvas::here()))?;
     if taken.steps.is_empty() && !args.clear {

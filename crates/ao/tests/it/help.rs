@@ -90,8 +90,8 @@ fn help_says_what_it_is_and_gives_examples() {
           --config <FILE>   The configuration file [default: the nearest one in this folder or above,
                             then your own] [env: AO_CONFIG]
           --json            Print JSON with a stable format
-          --color <WHEN>    Use colours: auto, always or never; NO_COLOR and CLICOLOR_FORCE are
-                            respected [possible values: auto, always, never]
+          --color <WHEN>    Colour the output; NO_COLOR and CLICOLOR_FORCE are respected [possible
+                            values: auto, always, never]
       -h, --help            Print help (see more with '--help')
       -V, --version         Print version
 

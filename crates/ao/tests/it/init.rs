@@ -149,7 +149,7 @@ fn where_it_cannot_be_done_it_says_why_and_makes_nothing() {
     exit 10
     -- stderr --
     error: `[home]/nowhere` is not in a git repository
-    hint: run this in a repository, or make this folder one: `git init && git add . && git commit -m 'First commit'`
+    hint: go to a repository; or make one of this folder: `git init && git add . && git commit -m 'First commit'`
     ");
     assert!(place.entries(&nowhere).is_empty());
 

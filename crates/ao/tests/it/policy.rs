@@ -206,7 +206,7 @@ cases:
     let told = house.ao(&["policy", "test"]).exits(1);
     for part in [
         "wrong a large one does not",
-        "expected `labels` to fail, and it holds",
+        "expected `labels` to fail, but it holds",
         "`size` fails, which was not expected",
         "- size: 1 files, 500 lines of at most 100",
     ] {

@@ -104,7 +104,7 @@ fn what_cannot_be_told_is_refused_with_what_could() {
     house.ao(&["emit", "night-over", "--data", "{"]).exits(2).says("is not a JSON object");
     house.ao(&["emit", "night-over", "--session", "nobody"]).exits(5);
     house.ao(&["emit", "night-over", "--detail", &"x".repeat(20_000)]).exits(1).says("16 KB");
-    house.ao(&["emit", "night-over"]).succeeds().says("tells a person");
+    house.ao(&["emit", "night-over"]).succeeds().says("notifies a person");
 }
 
 /// An agent speaks for itself, and for nobody else. acceptance: X8
@@ -151,7 +151,7 @@ fn a_test_says_what_would_happen_and_nothing_does() {
         assert!(shown.out.contains(part), "{part}: {}", shown.out);
     }
     let shown = test(&["deploy-failed", "--session", &session]).succeeds();
-    assert!(shown.out.contains("cannot be judged: No such key: env"), "{}", shown.out);
+    assert!(shown.out.contains("cannot be evaluated: No such key: env"), "{}", shown.out);
 
     let json: Value = test(&["ci-failed", "--session", &session, "--json"]).succeeds().json();
     assert_eq!(json["example"], true);
