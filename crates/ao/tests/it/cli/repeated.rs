@@ -1,7 +1,7 @@
 //! What makes something is made once, though the daemon goes away after having taken it.
 
 use ao_api::{Commented, Problem, Reviewed};
-use serde_json::{Value, json as value};
+use serde_json::Value;
 
 use super::standin::{Reply, StandIn, json, problem};
 use super::wire::{issue, pull};
