@@ -17,7 +17,22 @@ use futures::future::join_all;
 use serde_json::Value;
 
 use crate::config::InForce;
+use crate::daemon::Daemon;
+use crate::problem::stopping;
 use crate::spawn::nearest;
+
+impl Daemon {
+    /// Sends a test notice on the channels, or on all, each on its own.
+    pub async fn notify_test(&self, order: &NotifyTest) -> Result<Vec<ChannelTest>, Problem> {
+        test(&self.config.in_force(), &self.config.page, order).await
+    }
+
+    /// Returns the channels that notices go to, with how they have fared.
+    pub async fn notify_list(&self) -> Result<Vec<NotifyChannel>, Problem> {
+        let fares = self.handle.view(Fares::of).await.map_err(stopping)?;
+        Ok(list(&self.config.in_force(), &self.config.page, &fares))
+    }
+}
 
 /// How long a channel has for a test notice.
 const TEST: Duration = Duration::from_secs(10);
@@ -38,13 +53,13 @@ pub(crate) struct Channels {
 
 /// How the channels have fared.
 #[derive(Debug, Default)]
-pub(crate) struct Fares {
+struct Fares {
     records: BTreeMap<String, ChannelRecord>,
     waiting: BTreeMap<String, u64>,
 }
 
 impl Fares {
-    pub(crate) fn of(state: &State) -> Fares {
+    fn of(state: &State) -> Fares {
         let mut fares = Fares { records: state.channels.clone(), waiting: BTreeMap::new() };
         for channel in state.notices.values().flat_map(|notice| notice.ways.iter().flatten()) {
             *fares.waiting.entry(channel.0.clone()).or_default() += 1;
@@ -87,7 +102,7 @@ pub(crate) fn open(configs: &InForce, page: &Page) -> Channels {
 }
 
 /// All channels, with what goes to them and how they have fared.
-pub(crate) fn list(configs: &InForce, page: &Page, fares: &Fares) -> Vec<NotifyChannel> {
+fn list(configs: &InForce, page: &Page, fares: &Fares) -> Vec<NotifyChannel> {
     let (levels, projects, now) = (levels(configs), of_projects(configs), ao_api::Timestamp::now());
     let time = |at: ao_core::Timestamp| ao_api::Timestamp::from_millisecond(at.0).ok();
     let one = |name: &String| {
@@ -122,11 +137,7 @@ pub(crate) fn list(configs: &InForce, page: &Page, fares: &Fares) -> Vec<NotifyC
 
 /// Sends a notice on each channel at once and says what became of each. Who asks for it wants it now, so no quiet hours are
 /// kept.
-pub(crate) async fn test(
-    configs: &InForce,
-    page: &Page,
-    test: &NotifyTest,
-) -> Result<Vec<ChannelTest>, Problem> {
+async fn test(configs: &InForce, page: &Page, test: &NotifyTest) -> Result<Vec<ChannelTest>, Problem> {
     let known: Vec<String> = names(configs).into_iter().collect();
     if let Some(stranger) = test.channels.iter().find(|name| !known.contains(name)) {
         let mut problem = Problem::new(404, "unknown-channel", format!("there is no channel `{stranger}`"));

@@ -11,16 +11,24 @@ use ao_engine::Handle;
 use ao_ports::{RemoveOrder, Surveyed, WorkFound, Workspace};
 
 use crate::daemon::Daemon;
+use crate::problem::stopping;
+
+impl Daemon {
+    /// Removes, or cleans, what the deletion gate allows; only reports with `dry_run`. `order.session` is an id here.
+    pub async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem> {
+        clean_up(self, order).await
+    }
+}
 
 /// A repository with those of our trees in it that are asked about, and what kind they are.
 type Asked = BTreeMap<(String, String, String), Vec<(RemoveOrder, String, bool)>>;
 
-pub(crate) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cleanup, Problem> {
+async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cleanup, Problem> {
     let wish = order.clone();
-    let asked = daemon.handle.view(move |state| asked(state, &wish)).await.map_err(gone)?;
+    let asked = daemon.handle.view(move |state| asked(state, &wish)).await.map_err(stopping)?;
     let mut trees = Vec::new();
     for ((project, repository, kind), orders) in asked {
-        let Some(workspace) = daemon.workspace(&kind) else { continue };
+        let Some(workspace) = daemon.adapters.workspace(&kind) else { continue };
         // Who asks about one session does not want to hear of what is wrong elsewhere.
         if orders.is_empty() && order.session.is_some() {
             continue;
@@ -192,7 +200,7 @@ async fn judge(
             let session = removal.session;
             let rescue =
                 daemon.handle.view(move |state| state.sessions.get(&session)?.workspace.rescue.clone());
-            report.rescue = rescue.await.map_err(gone)?;
+            report.rescue = rescue.await.map_err(stopping)?;
         }
         Decision::Clean => match workspace.clean(removal).await {
             Ok(cleaned) => report.ignored_bytes = cleaned.bytes,
@@ -218,7 +226,7 @@ async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<
         let became = handle
             .view(move |state| state.sessions.get(&id).map(|session| became(session)))
             .await
-            .map_err(gone)?;
+            .map_err(stopping)?;
         match became {
             // Forgotten altogether, so nothing of it is left.
             None | Some(Some(None)) => return Ok(None),
@@ -250,8 +258,4 @@ fn became(session: &Session) -> Option<Option<Vec<String>>> {
         }
         WorkspaceState::Removing | WorkspaceState::Ready | WorkspaceState::Doubtful => None,
     }
-}
-
-fn gone(err: ao_engine::AskError) -> Problem {
-    Problem::new(503, "stopping", err.to_string())
 }

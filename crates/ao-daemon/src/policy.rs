@@ -18,7 +18,7 @@ use ao_git::Git;
 use ao_ports::{BaseView, Hint, Hints as _, MovedBase, Scm, TrackerError};
 use camino::Utf8Path;
 
-use crate::looks::{Forges, LookError};
+use crate::looks::{LookError, Looks};
 
 /// A policy may be so long.
 const MOST: usize = 1 << 20;
@@ -46,7 +46,28 @@ pub struct OnBase {
     pub policy: Result<Option<PolicyConfig>, String>,
 }
 
-impl Forges {
+/// A policy with where it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PolicyReport {
+    /// Whether the base branch has a policy file.
+    pub written: bool,
+    /// The tip of the base branch; none if there is no such branch.
+    pub commit: Option<String>,
+    /// Each key with its value and its origin; or why the file cannot be read.
+    pub fields: Result<Vec<Field>, String>,
+}
+
+impl Looks {
+    /// Returns the policy of a project, as it was last read.
+    pub async fn policy(&self, project: &ProjectId) -> Result<PolicyReport, LookError> {
+        let id = project.clone();
+        let stand = self.handle.view(move |state| {
+            state.projects.get(&id).map(|project| project.policy_stand.clone()).unwrap_or_default()
+        });
+        let read = self.read_policy(project).await?;
+        Ok(PolicyReport { written: stand.await?.written, commit: read.tip, fields: read.fields })
+    }
+
     /// Reads the policy of a project, if it may be another one than before, and tells the engine. Returns whether that was
     /// news.
     pub(crate) async fn see_policy(&self, project: &ProjectId) -> Result<bool, LookError> {
@@ -61,7 +82,7 @@ impl Forges {
             reading.entry(project.clone()).or_default().clone()
         };
         let _turn = turn.lock().await;
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         let year = now.0 / YEAR;
         let git = Git::plain(repository.as_std_path());
         let tip = match self.trusted_tip(project).await? {

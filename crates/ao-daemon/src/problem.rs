@@ -5,6 +5,8 @@ use ao_core::Refusal;
 use ao_engine::AskError;
 use ao_ports::TrackerError;
 
+use crate::looks::LookError;
+
 /// What the engine did not do.
 pub fn engine_problem(err: AskError) -> Problem {
     match err {
@@ -14,7 +16,17 @@ pub fn engine_problem(err: AskError) -> Problem {
             problem.detail = Some(cause.to_string());
             problem
         }
-        AskError::Stopped => stopping(),
+        AskError::Stopped => stopping(AskError::Stopped),
+    }
+}
+
+/// Returns the problem for a look that showed nothing.
+pub fn look_problem(err: LookError) -> Problem {
+    match err {
+        LookError::NoForge(why) => Problem::new(422, "no-scm", why),
+        LookError::NoTracker(why) => Problem::new(422, "no-tracker", why),
+        LookError::Forge(err) => forge_problem(&err),
+        LookError::Engine(err) => engine_problem(err),
     }
 }
 
@@ -32,8 +44,8 @@ pub fn forge_problem(err: &TrackerError) -> Problem {
     Problem::new(status, word, err.to_string())
 }
 
-fn stopping() -> Problem {
-    Problem::new(503, "stopping", "ao is shutting down")
+pub(crate) fn stopping(err: AskError) -> Problem {
+    Problem::new(503, "stopping", err.to_string())
 }
 
 fn err_title(err: &AskError) -> String {

@@ -2,8 +2,8 @@
 //! them.
 //!
 //! ```text
-//!  people, agents' reports, commands ──► Input ──► Discreet ──────────┐
-//!  issues, pull requests, comments ────► Tracker, Scm ──► forge/discreet ├──► memory, store, events, answers
+//!  people, agents' reports, commands ──► Input ──► MaskingRules ────────┐
+//!  issues, pull requests, comments ────► Tracker, Scm ──► looks/masked ────┤──► memory, store, events, answers
 //!  output of commands ─────────────────► Redactor of each log ──────────┘
 //! ```
 //!
@@ -97,9 +97,9 @@ fn of_option(place: &str, key: &str, value: &Value, env: &Env, found: &mut Vec<(
 /// The rules of the core, told nothing secret: what comes in is cleaned before it means anything, and so before it is stored,
 /// delivered or told.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Discreet;
+pub(crate) struct MaskingRules;
 
-impl Rules for Discreet {
+impl Rules for MaskingRules {
     fn step(&self, state: &mut State, moment: &Moment, mut input: Input) -> Result<Vec<Stamped>, Refusal> {
         let secrets = known();
         if !secrets.is_empty() {
@@ -117,10 +117,10 @@ impl Rules for Discreet {
 
 /// Documents that are kept without secrets in them. A forge makes some of its words itself, such as a title of a commit's
 /// message, and those have come by no other way in.
-pub(crate) struct DiscreetRecords(pub(crate) Arc<dyn Records>);
+pub(crate) struct MaskedRecords(pub(crate) Arc<dyn Records>);
 
 #[async_trait]
-impl Records for DiscreetRecords {
+impl Records for MaskedRecords {
     async fn get(&self, shelf: &str, key: &str) -> Result<Option<String>, StoreError> {
         self.0.get(shelf, key).await
     }

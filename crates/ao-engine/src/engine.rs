@@ -149,6 +149,11 @@ impl Engine {
         Ok((engine, handle))
     }
 
+    /// Puts adapters into the slots before the engine runs, for adapters that need its handle.
+    pub fn plug(&mut self, slots: Slots) {
+        self.slots = Arc::new(slots);
+    }
+
     /// Runs until it is told to stop. Effects that are under way are cancelled; the next start wants them again.
     pub async fn run(mut self) -> Result<(), EngineError> {
         let mut reconcile = interval(self.options.reconcile_every);

@@ -2,7 +2,8 @@
 
 use ao_api::Problem;
 use ao_core::Refusal;
-use ao_daemon::{engine_problem, forge_problem, of_refusal};
+use ao_daemon::looks::LookError;
+use ao_daemon::{engine_problem, forge_problem, look_problem, of_refusal};
 use ao_engine::AskError;
 use ao_ports::{ScmError, TrackerError};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -28,6 +29,12 @@ impl From<Refusal> for Failure {
 impl From<AskError> for Failure {
     fn from(err: AskError) -> Failure {
         engine_problem(err).into()
+    }
+}
+
+impl From<LookError> for Failure {
+    fn from(err: LookError) -> Failure {
+        look_problem(err).into()
     }
 }
 

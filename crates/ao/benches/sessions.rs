@@ -232,7 +232,7 @@ impl Yard {
             origin: Origin::Base,
             agent: AgentChoice {
                 name: AGENT.into(),
-                abilities: self.daemon.agent(AGENT).unwrap().abilities(),
+                abilities: self.daemon.adapters.agent(AGENT).unwrap().abilities(),
                 ..AgentChoice::default()
             },
             runtime: "process".into(),

@@ -7,30 +7,32 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ao_agent::OptionsError;
+use ao_api::{NewProject, Reloaded};
 use ao_config::{Loaded, Problem};
-use ao_core::Input;
 use ao_core::project::ProjectInput;
+use ao_core::{Input, ProjectId, Refusal};
 use ao_engine::AskError;
 use ao_notifier::Page;
 use ao_ports::Notifier;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::InForce;
+use crate::daemon::Daemon;
 use crate::error::DaemonError;
-use crate::host::TheHost;
-use crate::looks::Wanted;
-use crate::{channels, secrets};
+use crate::looks::ForgeConfig;
+use crate::spawn::nearest;
+use crate::{channels, on_disk, secrets};
 
 /// Agents by the names that people use.
 pub type Agents = BTreeMap<String, ao_agent::Options>;
 
-impl TheHost {
+impl Daemon {
     /// Tells the engine what is configured, and remembers it. Returns what has changed.
     pub(crate) async fn put_in_force(&self, mut configs: InForce) -> Result<Vec<String>, DaemonError> {
-        let (agents, wrong) = agents(&configs, &self.agents());
+        let (agents, wrong) = agents(&configs, &self.config.agents());
         configs.not_taken = wrong;
         configs.not_taken.extend(configs.unworkable());
-        let channels = channels::open(&configs, &self.page);
+        let channels = channels::open(&configs, &self.config.page);
         let env = ao_config::Env::of_process();
         let projects = configs.projects();
         // Before anything is started or told by them.
@@ -42,10 +44,10 @@ impl TheHost {
             secrets::learn(environments.flat_map(|of| secrets::of_project(&of, variable)));
         }
         secrets::learn(secrets::of_channels(&configs.main.config.notifiers, &env));
-        let forges = projects.iter().map(|(id, known)| (id.clone(), Wanted::of(known, &env))).collect();
-        self.daemon.plug(agents.values().cloned().collect(), channels.notifiers, forges).await?;
-        *self.agents() = agents;
-        let handle = &self.daemon.handle;
+        let forges = projects.iter().map(|(id, known)| (id.clone(), ForgeConfig::of(known, &env))).collect();
+        self.plug(agents.values().cloned().collect(), channels.notifiers, forges).await?;
+        *self.config.agents() = agents;
+        let handle = &self.handle;
         let mut changes = Vec::new();
         match handle.ask(Input::Configure(Box::new(configs.main.config.settings()))).await {
             Ok(receipt) if receipt.events.is_empty() => {}
@@ -71,7 +73,7 @@ impl TheHost {
                         false => format!("the project `{id}` has changed"),
                     });
                     // It may pick up its issues by itself from now on.
-                    self.daemon.forges.look_at(id);
+                    self.looks.look_at(id);
                 }
                 Err(AskError::Refused(err)) => configs.not_taken.push(err.to_string()),
                 Err(err) => return Err(err.into()),
@@ -87,29 +89,73 @@ impl TheHost {
                 }
             }
         }
-        configs.remember(&self.data_dir)?;
+        configs.remember(&self.config.data_dir)?;
         for problem in configs.problems().iter().chain(&channels.problems) {
             tracing::warn!(%problem, "the configuration");
         }
-        *self.configs() = configs;
-        self.changed.notify_one();
+        self.config.set(configs);
         Ok(changes)
     }
 
-    /// What counts only from the next start, because the running daemon cannot change it.
-    pub(crate) fn needs_restart(&self) -> Vec<String> {
-        let (started, now) = (&self.started_with.config, &self.configs().main.config);
-        let differs = [
-            ("`port`", started.port != now.port),
-            ("`server`", started.server != now.server),
-            ("`power`", started.power != now.power),
-            (
-                "`lifecycle.maxParallelChecks`",
-                started.lifecycle.max_parallel_checks != now.lifecycle.max_parallel_checks,
-            ),
-            ("`dashboard.enabled`", started.dashboard.enabled != now.dashboard.enabled),
-        ];
-        differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()).collect()
+    /// Takes the projects of a configuration file into care, and remembers the file. Returns the ids of its projects.
+    pub async fn add_project(&self, project: &NewProject) -> Result<Vec<String>, ao_api::Problem> {
+        let _one_at_a_time = self.config.changing.lock().await;
+        let file = Utf8PathBuf::from(&project.config);
+        if !file.is_absolute() {
+            return Err(ao_api::Problem::new(400, "bad-config", format!("`{file}` is no absolute path")));
+        }
+        let (before, added) = (self.config.in_force(), file.clone());
+        let configs = on_disk(move || before.with(&added)).await?.map_err(bad_config)?;
+        let named = configs.projects();
+        let named = named.iter().filter(|(_, known)| known.file.as_ref() == Some(&file));
+        let named: Vec<String> = named.map(|(id, _)| id.to_string()).collect();
+        self.put_in_force(configs).await.map_err(bad_config)?;
+        Ok(named)
+    }
+
+    /// Forgets a project. Nothing is deleted from disk; a project with live sessions is refused.
+    pub async fn remove_project(&self, project: &str) -> Result<(), ao_api::Problem> {
+        let _one_at_a_time = self.config.changing.lock().await;
+        let id = ProjectId::new(project);
+        let configs = self.config.in_force();
+        let Some(file) = configs.file_to_forget(project).map(ToOwned::to_owned) else {
+            return Err(not_forgotten(project, &configs));
+        };
+        let remove = || self.handle.ask(Input::Project { project: id.clone(), input: ProjectInput::Remove });
+        let before = configs.clone();
+        let without = on_disk(move || before.without(&file)).await?.map_err(bad_config)?;
+        // The engine comes last: a project that it has forgotten, and the list of files has not, would come back.
+        self.put_in_force(without).await.map_err(bad_config)?;
+        match remove().await {
+            // It may be gone by what is in force already.
+            Ok(_) | Err(AskError::Refused(Refusal::UnknownProject(_))) => Ok(()),
+            Err(err) => {
+                self.put_in_force(configs).await.map_err(bad_config)?;
+                Err(ao_api::Problem::new(409, "project-in-use", err.to_string()))
+            }
+        }
+    }
+
+    /// Reads the configuration again. If anything is wrong with it, the old one stays in force.
+    pub async fn reload(&self) -> Result<Reloaded, ao_api::Problem> {
+        let _one_at_a_time = self.config.changing.lock().await;
+        let before = self.config.in_force();
+        let configs = on_disk(move || before.again()).await?.map_err(bad_config)?;
+        let changes = self.put_in_force(configs).await.map_err(bad_config)?;
+        let problems = self.config.configs().problems();
+        let needs_restart = self.config.needs_restart();
+        match problems.is_empty() {
+            true => Ok(Reloaded { configs: self.config.files(), changes, needs_restart }),
+            false => {
+                let mut problem = ao_api::Problem::new(
+                    422,
+                    "bad-config",
+                    "the configuration is wrong; what was in force before stays so",
+                );
+                problem.detail = Some(problems.join("\n"));
+                Err(problem.hint("`ao config check` shows it again once it is mended"))
+            }
+        }
     }
 }
 
@@ -224,4 +270,30 @@ fn manifest_of(loaded: &Loaded, name: &str, manifest: &Manifest) -> Result<ao_ag
         true => Ok(options),
         false => Err(problem("name", format!("it calls itself `{}`; leave out its `name`", options.name))),
     }
+}
+
+/// Why a project cannot be forgotten with its file: there is none, or the file names others too.
+fn not_forgotten(project: &str, configs: &InForce) -> ao_api::Problem {
+    let projects = configs.projects();
+    match projects.get(&ProjectId::new(project)) {
+        Some(known) => {
+            let file = known.loaded.main_file().map(ToString::to_string).unwrap_or_default();
+            let what = format!("the project `{project}` is in `{file}`, with others");
+            ao_api::Problem::new(409, "configured", what)
+                .hint(format!("take it out with `ao remove-project {project}`"))
+        }
+        None => {
+            let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
+            let mut problem =
+                ao_api::Problem::new(404, "unknown-project", format!("there is no project `{project}`"));
+            problem.candidates = nearest(project, &names);
+            problem
+        }
+    }
+}
+
+fn bad_config(err: DaemonError) -> ao_api::Problem {
+    let mut problem = ao_api::Problem::new(422, "bad-config", err.to_plain());
+    problem.hints = err.hints;
+    problem
 }

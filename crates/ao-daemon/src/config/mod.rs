@@ -4,6 +4,7 @@
 //! port); projects and agents come from all of them. A file that cannot be read is told of and changes nothing: what it
 //! said before stays in force.
 
+mod active;
 pub mod apply;
 pub mod combination;
 
@@ -17,6 +18,7 @@ use ao_core::ProjectId;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
+pub use self::active::ActiveConfig;
 use self::apply::strange_tools;
 use crate::error::DaemonError;
 
@@ -32,6 +34,8 @@ struct Kept {
 /// What the files say.
 #[derive(Debug, Clone)]
 pub struct InForce {
+    /// The environment and the home that files are read with.
+    base: Arc<Places>,
     files: Vec<Registered>,
     /// The user's own file, and what is wrong with it.
     own: Arc<Loaded>,
@@ -66,6 +70,12 @@ pub struct Known {
 impl InForce {
     /// Reads the files that are remembered in the data folder.
     pub fn open(data_dir: &Utf8Path) -> Result<InForce, DaemonError> {
+        InForce::open_in(data_dir, Places::of_process().map_err(config_error)?)
+    }
+
+    /// The same with another environment and home than those of this process.
+    pub fn open_in(data_dir: &Utf8Path, base: Places) -> Result<InForce, DaemonError> {
+        let base = Arc::new(base);
         let mut kept = remembered(data_dir)?;
         let registered = |path: Utf8PathBuf| Registered {
             names: kept.projects.remove(&path).unwrap_or_default(),
@@ -73,18 +83,30 @@ impl InForce {
             said: None,
             problem: None,
         };
-        InForce::read(kept.files.into_iter().map(registered).collect(), None)
+        InForce::read(base, kept.files.into_iter().map(registered).collect(), None)
+    }
+
+    /// Returns what no file makes: no project, and everything by default.
+    pub(crate) fn empty() -> Result<InForce, DaemonError> {
+        let base = Arc::new(Places::of_process().map_err(config_error)?);
+        let nothing = InForce::nothing(&base)?;
+        Ok(InForce::of(base, vec![], nothing, None))
+    }
+
+    fn nothing(base: &Places) -> Result<Arc<Loaded>, DaemonError> {
+        let nothing = ao_config::parse_str("".into(), "", &places_in(base, None)).map_err(config_error)?;
+        Ok(Arc::new(nothing))
     }
 
     /// Reads everything again. What can no longer be read stays as it was.
     pub fn again(&self) -> Result<InForce, DaemonError> {
-        InForce::read(self.files.clone(), Some(self))
+        InForce::read(self.base.clone(), self.files.clone(), Some(self))
     }
 
     /// The same with one more file, which must be right. The others stay as they are, with what is wrong with them.
     pub fn with(&self, path: &Utf8Path) -> Result<InForce, DaemonError> {
         let mut file = Registered { path: path.to_owned(), said: None, problem: None, names: vec![] };
-        let loaded = load(Some(path))?;
+        let loaded = load_in(&self.base, Some(path))?;
         let problems = strange_tools(&loaded);
         if !problems.is_empty() {
             return Err(config_error(ConfigError { problems }));
@@ -96,7 +118,7 @@ impl InForce {
             Some(known) => *known = file,
             None => files.push(file),
         }
-        let new = InForce::of(files, self.own.clone(), self.own_problem.clone());
+        let new = InForce::of(self.base.clone(), files, self.own.clone(), self.own_problem.clone());
         // A clash of others is told of already, and not the fault of whoever adds this one.
         let before = self.clashes();
         match new.clashes().into_iter().find(|clash| !before.contains(clash)) {
@@ -108,35 +130,40 @@ impl InForce {
     /// The same without a file.
     pub fn without(&self, file: &Utf8Path) -> Result<InForce, DaemonError> {
         let files = self.files.iter().filter(|known| known.path != file).cloned().collect();
-        InForce::read(files, Some(self))
+        InForce::read(self.base.clone(), files, Some(self))
     }
 
-    fn read(mut files: Vec<Registered>, before: Option<&InForce>) -> Result<InForce, DaemonError> {
+    fn read(
+        base: Arc<Places>,
+        mut files: Vec<Registered>,
+        before: Option<&InForce>,
+    ) -> Result<InForce, DaemonError> {
         for file in &mut files {
-            match load(Some(&file.path)) {
+            match load_in(&base, Some(&file.path)) {
                 Ok(loaded) => file.says(loaded),
                 Err(err) => file.problem = Some(file.wrong(&err)),
             }
         }
-        let (own, own_problem) = match load(None) {
+        let (own, own_problem) = match load_in(&base, None) {
             Ok(own) => (Arc::new(own), None),
             Err(err) => match before {
                 Some(before) => (before.own.clone(), Some(err.to_plain())),
                 // Without any file there is nothing that could stay in force.
                 None if files.iter().all(|file| file.said.is_none()) => return Err(err),
-                None => {
-                    let nothing =
-                        ao_config::parse_str("".into(), "", &places(None)?).map_err(config_error)?;
-                    (Arc::new(nothing), Some(err.to_plain()))
-                }
+                None => (InForce::nothing(&base)?, Some(err.to_plain())),
             },
         };
-        Ok(InForce::of(files, own, own_problem))
+        Ok(InForce::of(base, files, own, own_problem))
     }
 
-    fn of(files: Vec<Registered>, own: Arc<Loaded>, own_problem: Option<String>) -> InForce {
+    fn of(
+        base: Arc<Places>,
+        files: Vec<Registered>,
+        own: Arc<Loaded>,
+        own_problem: Option<String>,
+    ) -> InForce {
         let main = files.iter().find_map(|file| file.said.clone()).unwrap_or_else(|| own.clone());
-        InForce { files, own, own_problem, main, not_taken: vec![] }
+        InForce { base, files, own, own_problem, main, not_taken: vec![] }
     }
 
     /// What is wrong with files as they are now.
@@ -196,10 +223,7 @@ impl InForce {
     /// if somebody made them.
     pub fn watched(&self) -> Vec<Utf8PathBuf> {
         let mut files = BTreeSet::new();
-        let around = |layers: &[Layer]| {
-            let places = places(None).ok();
-            places.map(|places| ao_config::watch::files(layers, &places)).unwrap_or_default()
-        };
+        let around = |layers: &[Layer]| ao_config::watch::files(layers, &places_in(&self.base, None));
         files.extend(around(&self.own.layers));
         for file in &self.files {
             let registered = Layer { kind: LayerKind::Project, path: file.path.clone() };
@@ -288,9 +312,17 @@ pub fn load(file: Option<&Utf8Path>) -> Result<Loaded, DaemonError> {
     ao_config::load(&places(file)?).map_err(config_error)
 }
 
+fn load_in(base: &Places, file: Option<&Utf8Path>) -> Result<Loaded, DaemonError> {
+    ao_config::load(&places_in(base, file)).map_err(config_error)
+}
+
 /// From where a file is read, wherever the daemon itself happens to be.
 pub fn places(file: Option<&Utf8Path>) -> Result<Places, DaemonError> {
-    let mut places = Places::of_process().map_err(config_error)?;
+    Ok(places_in(&Places::of_process().map_err(config_error)?, file))
+}
+
+fn places_in(base: &Places, file: Option<&Utf8Path>) -> Places {
+    let mut places = base.clone();
     match file {
         Some(file) => {
             places.cwd = file.parent().unwrap_or(Utf8Path::new("/")).to_owned();
@@ -301,7 +333,7 @@ pub fn places(file: Option<&Utf8Path>) -> Result<Places, DaemonError> {
             places.env.unset("AO_CONFIG");
         }
     }
-    Ok(places)
+    places
 }
 
 pub fn config_error(err: ao_config::ConfigError) -> DaemonError {

@@ -40,7 +40,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 const AT_WORK: Duration = Duration::from_secs(60);
 
 /// The forecasts of all projects.
-pub(crate) struct Forecasts {
+pub struct Forecasts {
     handle: Handle,
     clock: Arc<dyn Clock>,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
@@ -52,7 +52,7 @@ pub(crate) struct Forecasts {
 
 /// Why there is no forecast.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ForecastError {
+pub enum ForecastError {
     #[error("there is no project `{0}`")]
     NoProject(ProjectId),
     #[error("the project `{project}` has no branch `{branch}` to compare with; check `defaultBranch`")]

@@ -15,7 +15,7 @@ use crate::secrets;
 
 impl Forecasts {
     /// Everything compared, as it is now.
-    pub(crate) async fn conflicts(&self, project: &ProjectId) -> Result<Conflicts, Problem> {
+    pub async fn conflicts(&self, project: &ProjectId) -> Result<Conflicts, Problem> {
         let seen = self.recent(project).await.map_err(|err| problem(&err))?;
         let names: BTreeMap<String, &str> =
             seen.lines.iter().map(|(line, _)| (line.side.to_string(), line.name.as_str())).collect();
@@ -37,7 +37,7 @@ impl Forecasts {
     }
 
     /// What two of them do not agree on, with what it says.
-    pub(crate) async fn conflict(&self, project: &ProjectId, a: &str, b: &str) -> Result<Conflict, Problem> {
+    pub async fn conflict(&self, project: &ProjectId, a: &str, b: &str) -> Result<Conflict, Problem> {
         let seen = self.recent(project).await.map_err(|err| problem(&err))?;
         let (one, other) = (meant(&seen, a)?, meant(&seen, b)?);
         let explained = self.explain(project, &one.1, &other.1).await.map_err(|err| problem(&err))?;

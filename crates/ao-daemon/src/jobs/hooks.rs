@@ -17,7 +17,7 @@ use camino::Utf8PathBuf;
 
 use super::command::{self, Ended};
 use super::logs::Logs;
-use super::{Errander, HookLog, done, stopping};
+use super::{JobRunner, done, stopping};
 use crate::secrets;
 
 /// How long programs that are asked to end may take before they are killed.
@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// What the hooks of a point are to be asked.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct HookQuestion {
     pub(crate) project: ProjectId,
     pub(crate) session: Option<SessionId>,
     pub(crate) point: HookPoint,
@@ -54,12 +54,12 @@ struct Run<'a> {
     document: &'a str,
 }
 
-impl Errander {
+impl JobRunner {
     pub(super) async fn run_hooks(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
         let Order::Hook { project, session, point, hooks, document } = &errand.order else {
             return Err(ErrandError::Never("it is no hook".into()));
         };
-        let asked = Asked {
+        let asked = HookQuestion {
             project: project.clone(),
             session: *session,
             point: *point,
@@ -78,7 +78,7 @@ impl Errander {
     }
 
     /// Runs the hooks of a point one after the other. Where they may object, the first objection is the last word.
-    pub(crate) async fn ask(&self, asked: &Asked, id: &str) -> Result<Vec<HookRan>, ErrandError> {
+    pub(crate) async fn ask(&self, asked: &HookQuestion, id: &str) -> Result<Vec<HookRan>, ErrandError> {
         let run = Run {
             project: &asked.project,
             session: asked.session,
@@ -122,18 +122,9 @@ impl Errander {
         })
     }
 
-    /// The logs of what was run, the newest first.
-    pub(crate) fn hook_logs(&self) -> std::io::Result<Vec<HookLog>> {
-        self.logs.list()
-    }
-
-    pub(crate) fn hook_log(&self, id: &str) -> std::io::Result<Option<(HookLog, String)>> {
-        self.logs.read(id)
-    }
-
     /// How whatever a run starts is known.
     fn mark(&self, id: &str) -> (String, Mark) {
-        let marked = format!("{}#{id}", self.data_dir);
+        let marked = format!("{}#{id}", self.deps.data_dir);
         let mark = Mark::new(&[(ERRAND, marked.as_bytes())], GRACE);
         (marked, mark)
     }
@@ -166,7 +157,7 @@ impl Errander {
         };
         let _one_of_few = few.acquire().await.map_err(|err| ErrandError::Later(err.to_string()))?;
         let project = run.project.clone();
-        let handle = self.engine().await?.handle;
+        let handle = &self.deps.handle;
         let known = handle.view(move |state| {
             state.projects.get(&project).map(|known| (known.path.clone(), known.environment.clone()))
         });
@@ -182,7 +173,7 @@ impl Errander {
             project: run.project,
             session: run.session,
             errand: &marked,
-            data_dir: self.data_dir.as_str(),
+            data_dir: self.deps.data_dir.as_str(),
             environment: &own,
         };
         let environment = environment::compose_hook(wanted, std::env::vars_os())
@@ -193,14 +184,14 @@ impl Errander {
         let what = run.point.map_or("run", HookPoint::word);
         let mut log = self
             .logs
-            .begin(self.clock.now(), what, run.id)
+            .begin(self.deps.clock.now(), what, run.id)
             .map_err(failed("begin the log of a command in the data folder"))?;
         let order = command::Order {
             shell: &self.shell,
-            keeper: &self.keeper,
+            keeper: &self.deps.keeper,
             command,
             folder: camino::Utf8Path::new(&path),
-            families: &self.families,
+            families: &self.deps.families,
             environment,
             mark,
             timeout,

@@ -1,7 +1,7 @@
-//! Who runs errands: what reactions and hooks have done in the world.
+//! Jobs: what reactions and hooks have done in the world.
 //!
 //! ```text
-//!  engine ──RunErrand──► Errander ─┬─ spawn.rs    a session, as if somebody had wished for it
+//!  engine ──RunErrand──► JobRunner ─┬─ spawn.rs    a session, by the same order as a route's
 //!                                  ├─ assign.rs   the session of a task that is begun by itself
 //!                                  ├─ settle.rs   the issues closed that a merged pull request settles
 //!                                  ├─ forge.rs    a check again, a check of the base, an answer in a thread
@@ -9,8 +9,8 @@
 //!                                  └─ hooks.rs    a command of the user's, with its own log (command.rs, logs.rs)
 //! ```
 //!
-//! An errand may come a second time after a crash. What makes that harmless is told at each of them. Nothing is remembered
-//! here: whether something was done is asked of those who know, the engine, the forge or the repository.
+//! A job may come a second time after a crash; each file explains why that is harmless. Nothing is remembered here: the
+//! engine, the forge or the repository knows what was done.
 
 mod assign;
 mod by_hand;
@@ -22,122 +22,81 @@ mod rebase;
 mod settle;
 mod spawn;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::Arc;
 
 use ao_core::ProjectId;
 use ao_core::errand::{Errand, ErrandOutcome, Order};
 use ao_engine::Handle;
-use ao_ports::{Clock, ErrandError, Errands, Scm};
+use ao_ports::{Clock, ErrandError, Errands, Scm, ThreadReply};
 use ao_process::Keeper;
 use ao_runtime::Families;
 use ao_workspace::Worktrees;
 use async_trait::async_trait;
-use camino::{Utf8Path, Utf8PathBuf};
-use tokio::sync::{Semaphore, watch};
+use camino::Utf8PathBuf;
+use tokio::sync::Semaphore;
 
-pub(crate) use self::hooks::{Asked, HookRan};
+pub(crate) use self::hooks::{HookQuestion, HookRan};
 use self::logs::Logs;
 pub(crate) use self::logs::{BY_HAND, HookLog};
-use crate::Host;
+use crate::config::ActiveConfig;
+use crate::looks::Looks;
+use crate::spawn::SpawnOrders;
 
 /// How many commands of the user's of one kind run at a time; the others wait.
 const COMMANDS: usize = 8;
-/// How long an errand waits for the daemon to be put together. It is there within a second, unless it never will be.
-const READY: Duration = Duration::from_secs(60);
-
-/// Runs errands.
-pub(crate) struct Errander {
-    data_dir: Utf8PathBuf,
-    clock: Arc<dyn Clock>,
-    /// Where commands of the user's are made known.
-    families: Arc<Families>,
+/// Runs the jobs of reactions and hooks.
+pub struct JobRunner {
+    deps: JobDeps,
     /// The user's shell.
     shell: OsString,
-    /// Keeps what commands start from getting away.
-    keeper: Keeper,
     logs: Logs,
-    /// What reactions run, which may take long.
+    /// Commands of reactions, which may take long.
     runs: Semaphore,
-    /// Hooks that nobody waits for, and those that something waits for: none of them waits behind what takes long.
+    /// Hooks without a waiter, and those that a merge or a session waits for: none of them waits behind what takes long.
     hooks: Semaphore,
     questions: Semaphore,
-    /// What there is only once the engine runs, which may want errands with its first breath.
-    engine: watch::Sender<Option<Engine>>,
-    /// The forges of the projects, once they are configured.
-    scms: watch::Sender<Option<BTreeMap<ProjectId, Arc<dyn Scm>>>>,
-    /// Who makes whole orders of wishes for sessions, once there is somebody.
-    host: watch::Sender<Option<Weak<dyn Host>>>,
 }
 
-/// The engine, and what errands need beside it.
-#[derive(Clone)]
-struct Engine {
-    handle: Handle,
-    worktrees: Arc<Worktrees>,
+/// What jobs are run with.
+pub(crate) struct JobDeps {
+    pub(crate) data_dir: Utf8PathBuf,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Where commands of the user's are made known.
+    pub(crate) families: Arc<Families>,
+    /// Keeps what commands start from getting away.
+    pub(crate) keeper: Keeper,
+    pub(crate) handle: Handle,
+    pub(crate) worktrees: Arc<Worktrees>,
+    pub(crate) config: Arc<ActiveConfig>,
+    pub(crate) looks: Arc<Looks>,
+    pub(crate) spawn: Arc<SpawnOrders>,
 }
 
-impl Errander {
-    pub(crate) fn new(
-        data_dir: &Utf8Path,
-        keeper: Keeper,
-        clock: Arc<dyn Clock>,
-        families: Arc<Families>,
-    ) -> Errander {
+impl JobRunner {
+    pub(crate) fn new(deps: JobDeps) -> JobRunner {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        Errander {
-            data_dir: data_dir.to_owned(),
-            clock,
-            keeper,
-            families,
+        JobRunner {
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
-            logs: Logs::new(data_dir.join("logs").join("hooks")),
+            logs: Logs::new(deps.data_dir.join("logs").join("hooks")),
+            deps,
             runs: Semaphore::new(COMMANDS),
             hooks: Semaphore::new(COMMANDS),
             questions: Semaphore::new(COMMANDS),
-            engine: watch::Sender::new(None),
-            scms: watch::Sender::new(None),
-            host: watch::Sender::new(None),
         }
     }
 
-    /// The engine runs; errands can be.
-    pub(crate) fn begin(&self, handle: Handle, worktrees: Arc<Worktrees>) {
-        self.engine.send_replace(Some(Engine { handle, worktrees }));
-    }
-
-    pub(crate) fn plug(&self, scms: BTreeMap<ProjectId, Arc<dyn Scm>>) {
-        self.scms.send_replace(Some(scms));
-    }
-
-    /// Somebody is there who knows how sessions are to be.
-    pub(crate) fn serve(&self, host: Weak<dyn Host>) {
-        self.host.send_replace(Some(host));
-    }
-
-    async fn engine(&self) -> Result<Engine, ErrandError> {
-        there(self.engine.subscribe(), "the daemon has not started yet").await
-    }
-
     async fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, ErrandError> {
-        let scms = there(self.scms.subscribe(), "no forge has been configured yet").await?;
-        let found = scms.get(project).cloned();
-        found.ok_or_else(|| ErrandError::Never(format!("the project `{project}` has no forge")))
+        // A job that an earlier daemon left may come before the forges are made.
+        self.deps.config.applied().await;
+        let found = self.deps.looks.scm(project);
+        found.map_err(|_| ErrandError::Never(format!("the project `{project}` has no forge")))
     }
-}
-
-/// Waits until something is there.
-async fn there<T: Clone>(mut what: watch::Receiver<Option<T>>, or: &str) -> Result<T, ErrandError> {
-    let found = tokio::time::timeout(READY, what.wait_for(Option::is_some)).await;
-    let found = found.ok().and_then(Result::ok).and_then(|found| found.clone());
-    found.ok_or_else(|| ErrandError::Later(or.to_owned()))
 }
 
 #[async_trait]
-impl Errands for Errander {
+impl Errands for JobRunner {
     async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
         match &errand.order {
             Order::Spawn { project, pull, agent, title, prompt } => {
@@ -147,12 +106,23 @@ impl Errands for Errander {
             }
             Order::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
             Order::Settle { pull, tasks } => self.settle(pull, tasks).await,
-            Order::Rerun { pull, check, commit, .. } => self.rerun(pull, check, commit).await,
-            Order::CheckBase { project, commit, check, .. } => self.check_base(project, commit, check).await,
+            Order::Rerun { pull, check, commit, .. } => {
+                forge::rerun(&*self.scm(&pull.project).await?, pull, check, commit).await
+            }
+            Order::CheckBase { project, commit, check, .. } => {
+                forge::check_base(&*self.scm(project).await?, project, commit, check).await
+            }
             Order::Rebase { pull, head, base } => self.rebase(pull, head, base).await,
             Order::Run { .. } => self.run_command(errand).await,
             Order::Reply { pull, thread, text, resolve, key } => {
-                self.reply(pull, thread, text, *resolve, key).await
+                let reply = ThreadReply {
+                    pull: pull.clone(),
+                    thread: thread.clone(),
+                    text: text.clone(),
+                    resolve: *resolve,
+                    key: key.clone(),
+                };
+                forge::reply(&*self.scm(&pull.project).await?, reply).await
             }
             Order::Hook { .. } => self.run_hooks(errand).await,
         }
@@ -168,8 +138,8 @@ fn stopping(err: ao_engine::AskError) -> ErrandError {
     ErrandError::Later(err.to_string())
 }
 
-impl fmt::Debug for Errander {
+impl fmt::Debug for JobRunner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Errander").field("data_dir", &self.data_dir).finish_non_exhaustive()
+        f.debug_struct("JobRunner").field("data_dir", &self.deps.data_dir).finish_non_exhaustive()
     }
 }

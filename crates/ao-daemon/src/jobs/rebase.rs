@@ -7,10 +7,10 @@ use ao_core::{Commit, PullId, State};
 use ao_ports::{ErrandError, RemoveOrder};
 use ao_workspace::worktree::{RebaseOrder, Rebased};
 
-use super::{Errander, done, stopping};
+use super::{JobRunner, done, stopping};
 use crate::cleanup::order_of;
 
-impl Errander {
+impl JobRunner {
     /// Rebases a pull request's branch. Pinned to both commits: a second time finds that the head is another one, or that
     /// there is nothing left to do.
     pub(super) async fn rebase(
@@ -19,9 +19,8 @@ impl Errander {
         head: &Commit,
         base: &Commit,
     ) -> Result<ErrandOutcome, ErrandError> {
-        let engine = self.engine().await?;
         let (id, at) = (pull.clone(), head.clone());
-        let found = engine.handle.view(move |state| find(state, &id, &at)).await.map_err(stopping)?;
+        let found = self.deps.handle.view(move |state| find(state, &id, &at)).await.map_err(stopping)?;
         let (tree, branch) = match found {
             Found::Tree(tree, branch) => (*tree, branch),
             Found::Moved => return Ok(done("the head has moved")),
@@ -29,7 +28,7 @@ impl Errander {
             Found::Nowhere(why) => return Err(ErrandError::Never(why)),
         };
         let order = RebaseOrder { tree, branch, head: head.clone(), base: base.clone() };
-        match engine.worktrees.rebase(&order).await {
+        match self.deps.worktrees.rebase(&order).await {
             Ok(Rebased::Done { head, pushed }) => {
                 let pushed = if pushed { ", and pushed" } else { "" };
                 Ok(done(format!("it is at {head} now{pushed}")))

@@ -1,6 +1,6 @@
 //! A session that a reaction starts, by the same way as one that somebody wishes for.
 
-use ao_api::{NewSession, Problem};
+use ao_api::Problem;
 use ao_core::errand::ErrandOutcome;
 use ao_core::pull::PullInput;
 use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput};
@@ -8,7 +8,8 @@ use ao_core::{ErrandId, Input, ProjectId, PullId, Refusal, SessionId, State};
 use ao_engine::{AskError, Handle};
 use ao_ports::ErrandError;
 
-use super::{Errander, done, stopping, there};
+use super::{JobRunner, done, stopping};
+use crate::spawn::SpawnDraft;
 
 /// What is wished for.
 #[derive(Debug, Clone, Copy)]
@@ -29,11 +30,11 @@ struct There {
     has_it: bool,
 }
 
-impl Errander {
+impl JobRunner {
     /// Starts an agent. A branch has one agent at a time, and a session of no branch carries the errand's own number in its
     /// name, so a second time finds the first one.
     pub(super) async fn spawn(&self, errand: ErrandId, wish: Wish<'_>) -> Result<ErrandOutcome, ErrandError> {
-        let handle = self.engine().await?.handle;
+        let handle = &self.deps.handle;
         let project = wish.project.clone();
         let stopped = handle.view(move |state| state.projects.get(&project)?.stopped.clone());
         if let Some(stopped) = stopped.await.map_err(stopping)? {
@@ -46,31 +47,31 @@ impl Errander {
         let prompt = wish.prompt.to_owned();
         let look = move |state: &State| there_already(state, pull.as_ref(), named.as_deref(), &prompt);
         if let Some(there) = handle.view(look.clone()).await.map_err(stopping)? {
-            return bring(self, &handle, there, errand, wish).await;
+            return bring(self, handle, there, errand, wish).await;
         }
-        let host = there_is_host(self).await?;
-        let new = NewSession {
-            project_id: Some(wish.project.to_string()),
+        self.deps.config.applied().await;
+        let draft = SpawnDraft {
+            project: Some(wish.project.to_string()),
             title: Some(wish.title.to_owned()),
             prompt: Some(wish.prompt.to_owned()),
             agent: wish.agent.map(str::to_owned),
             claim_pr: wish.pull.map(|pull| pull.number),
             name,
-            ..NewSession::default()
+            ..SpawnDraft::default()
         };
-        let order = host.order(&new).await.map_err(refused)?;
+        let order = self.deps.spawn.order(draft).await.map_err(refused)?;
         match handle.ask(Input::Spawn(Box::new(order))).await {
             Ok(receipt) => {
                 let made = receipt.events.iter().find_map(|stamped| stamped.event.session());
                 if let (Some(pull), Some(session)) = (wish.pull, made) {
-                    claim(&handle, pull, session).await?;
+                    claim(handle, pull, session).await?;
                 }
                 Ok(done("an agent was started"))
             }
             // Between the look and the order somebody else was faster.
             Err(AskError::Refused(Refusal::BranchTaken { name, .. } | Refusal::TaskTaken { name, .. })) => {
                 match handle.view(look).await.map_err(stopping)? {
-                    Some(there) => bring(self, &handle, there, errand, wish).await,
+                    Some(there) => bring(self, handle, there, errand, wish).await,
                     None => Ok(done(format!("`{name}` is there already"))),
                 }
             }
@@ -78,15 +79,6 @@ impl Errander {
             Err(err) => Err(stopping(err)),
         }
     }
-}
-
-pub(super) async fn there_is_host(
-    errander: &Errander,
-) -> Result<std::sync::Arc<dyn crate::Host>, ErrandError> {
-    let host =
-        there(errander.host.subscribe(), "there is no configuration that an agent could be started by")
-            .await?;
-    host.upgrade().ok_or_else(|| ErrandError::Later("the daemon is ending".into()))
 }
 
 /// The session that has the pull request's branch, or that this errand has made before.
@@ -116,7 +108,7 @@ fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prom
 /// Each step can be taken again: a crash between two of them must lose none, so they are taken whoever is there and however
 /// it came to be. The message goes by the errand's own key.
 async fn bring(
-    errander: &Errander,
+    jobs: &JobRunner,
     handle: &Handle,
     there: There,
     errand: ErrandId,
@@ -132,8 +124,8 @@ async fn bring(
         let look = handle.view(move |state| state.sessions.get(&session).cloned());
         let gone = look.await.map_err(stopping)?.ok_or_else(|| ErrandError::Never("it is gone".into()))?;
         // As for a person who asks: in the runtime that is configured now, if that can hold its agent.
-        let host = there_is_host(errander).await?;
-        let runtime = host.runtime_of(&gone, None).await.map_err(refused)?;
+        jobs.deps.config.applied().await;
+        let runtime = jobs.deps.spawn.runtime_of(&gone, None).await.map_err(refused)?;
         tell(SessionInput::RestoreIn { runtime }).await?;
     }
     if let Some(pull) = wish.pull {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use ao_core::pull::{PullFacts, PullInput};
 use ao_core::session::{Session, SessionInput};
@@ -11,7 +12,7 @@ use ao_engine::AskError;
 use ao_ports::{Hint, Hints as _, TaskFilter, TaskSeen, Tracker, TrackerError};
 use tokio::task::{Id, JoinSet};
 
-use super::Forges;
+use super::Looks;
 use crate::cleanup::order_of;
 
 /// How many open tasks of a project are known at a time; whoever has more gets the ones that changed last.
@@ -19,13 +20,24 @@ const OPEN_TASKS: usize = 5_000;
 
 /// Why nothing was seen.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LookError {
+pub enum LookError {
     #[error("{0}")]
     NoForge(String),
+    #[error("{0}")]
+    NoTracker(String),
     #[error(transparent)]
     Forge(#[from] TrackerError),
     #[error(transparent)]
     Engine(#[from] AskError),
+}
+
+/// The engine's part in a look at a task. It keeps in memory what is worked on or waited for, not every issue there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskReceiver {
+    /// The engine hears of it.
+    Engine,
+    /// The engine hears of it if it knows it already.
+    EngineIfKnown,
 }
 
 /// What came of a look.
@@ -36,10 +48,10 @@ struct Looked {
     unread: BTreeSet<PullId>,
 }
 
-impl Forges {
+impl Looks {
     /// Looks whenever there is a hint, until it is dropped. Each project is looked at by itself, one look at a time: what
     /// takes long in one of them holds up no other.
-    pub(crate) async fn run(self: Arc<Forges>) {
+    pub(crate) async fn run(self: Arc<Looks>) {
         tokio::join!(self.clone().look(), async {
             if let Err(err) = self.after_landings().await {
                 tracing::warn!(%err, "a policy that lands is read with the next look only");
@@ -47,7 +59,7 @@ impl Forges {
         });
     }
 
-    async fn look(self: Arc<Forges>) {
+    async fn look(self: Arc<Looks>) {
         let mut pulls: BTreeMap<ProjectId, BTreeSet<PullId>> = BTreeMap::new();
         let mut looks = JoinSet::new();
         let mut busy: BTreeMap<Id, ProjectId> = BTreeMap::new();
@@ -106,7 +118,7 @@ impl Forges {
         }
     }
 
-    async fn look_into(self: Arc<Forges>, project: ProjectId, pulls: BTreeSet<PullId>) {
+    async fn look_into(self: Arc<Looks>, project: ProjectId, pulls: BTreeSet<PullId>) {
         let pulls: Vec<PullId> = pulls.into_iter().collect();
         let seen = self.look_and_tell(&pulls).await;
         for pull in pulls {
@@ -125,7 +137,7 @@ impl Forges {
     }
 
     /// Looks at pull requests of one project, and returns what was seen once the engine knows it.
-    pub(crate) async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
+    pub async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
         let Looked { seen, unread } = self.look_and_tell(pulls).await?;
         unread.into_iter().for_each(|pull| self.asked.again(Hint::Pull(pull)));
         Ok(seen)
@@ -133,7 +145,7 @@ impl Forges {
 
     async fn look_and_tell(&self, pulls: &[PullId]) -> Result<Looked, LookError> {
         let Some(first) = pulls.first() else { return Ok(Looked::default()) };
-        let scm = self.scm(&first.project).map_err(LookError::NoForge)?;
+        let scm = self.scm(&first.project)?;
         let turn = {
             let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
             looking.entry(first.project.clone()).or_default().clone()
@@ -158,7 +170,7 @@ impl Forges {
         if !self.picks_up(project).await? {
             return Ok(BTreeSet::new());
         }
-        let tracker = self.tracker(project).map_err(LookError::NoForge)?;
+        let tracker = self.tracker(project)?;
         let open = TaskFilter { closed: Some(false), limit: OPEN_TASKS, ..TaskFilter::default() };
         let tasks = match tracker.list(project, &open).await {
             Err(TrackerError::Unsupported { .. }) => self.changed_tasks(&*tracker, project).await?,
@@ -210,30 +222,52 @@ impl Forges {
             concerned.extend(picked_up.then(|| changed.clone()));
             concerned
         });
-        let tracker = self.tracker(&hinted.project).map_err(LookError::NoForge)?;
         for task in concerned.await? {
-            let seen = match tracker.task(&task).await {
-                // It is gone, which says nothing about the work on it; but none is begun any more.
-                Err(TrackerError::NotFound { .. }) => {
-                    self.gone(task).await?;
-                    continue;
-                }
-                seen => seen?,
-            };
-            self.handle.ask(Input::Task { task, facts: Box::new(seen.facts) }).await?;
+            match self.task(&task, TaskReceiver::Engine).await {
+                // It says nothing about the work on it; but none is begun any more.
+                Ok(_) | Err(LookError::Forge(TrackerError::NotFound { .. })) => {}
+                Err(err) => return Err(err),
+            }
         }
         Ok(())
     }
 
-    /// Lets the engine forget a task that is gone and that nobody works on.
-    async fn gone(&self, task: TaskId) -> Result<(), LookError> {
+    /// Looks at a task, and gives the engine what was seen. A task that is gone is closed for the engine, unless a session
+    /// works on it.
+    pub async fn task(&self, id: &TaskId, receiver: TaskReceiver) -> Result<TaskSeen, LookError> {
+        let seen = match self.tracker(&id.project)?.task(id).await {
+            Err(err @ TrackerError::NotFound { .. }) => {
+                self.close_missing(id).await?;
+                return Err(err.into());
+            }
+            seen => seen?,
+        };
+        // Of the names that an issue can be called by, the tracker knows the one that counts.
+        let task = seen.task.clone();
         let of = task.clone();
+        let takes = match receiver {
+            TaskReceiver::Engine => true,
+            TaskReceiver::EngineIfKnown => {
+                self.handle.view(move |state| state.tasks.contains_key(&of)).await?
+            }
+        };
+        if takes {
+            self.handle.ask(Input::Task { task, facts: Box::new(seen.facts.clone()) }).await?;
+        }
+        Ok(seen)
+    }
+
+    /// Lets the engine forget a task that is gone and that no session works on.
+    async fn close_missing(&self, id: &TaskId) -> Result<(), LookError> {
+        let of = id.clone();
         let idle = self.handle.view(move |state| {
             state.tasks.get(&of).filter(|_| state.live_session_of(&of).is_none()).cloned()
         });
         if let Some(known) = idle.await? {
-            let facts = TaskFacts { closed: true, observed: self.ground.clock.now(), ..known };
-            self.handle.ask(Input::Task { task, facts: Box::new(facts) }).await?;
+            // Later than what is known, also if that was seen in this very moment: or it would be passed over.
+            let observed = self.deps.clock.now().max(known.observed + Duration::from_millis(1));
+            let facts = TaskFacts { closed: true, observed, ..known };
+            self.handle.ask(Input::Task { task: id.clone(), facts: Box::new(facts) }).await?;
         }
         Ok(())
     }
@@ -260,7 +294,7 @@ impl Forges {
     }
 
     /// An agent may have renamed its branch, or gone on to another one. That tells whose pull request is whose.
-    pub(crate) async fn see_where_sessions_stand(&self, project: &ProjectId) {
+    pub async fn see_where_sessions_stand(&self, project: &ProjectId) {
         let of = project.clone();
         let orders = self.handle.view(move |state| {
             let Some(project) = state.projects.get(&of) else { return vec![] };
@@ -286,7 +320,7 @@ impl Forges {
                 self.asked.answered(&hint);
                 Some(done)
             }
-            Err(LookError::NoForge(_)) => {
+            Err(LookError::NoForge(_) | LookError::NoTracker(_)) => {
                 self.asked.answered(&hint);
                 None
             }

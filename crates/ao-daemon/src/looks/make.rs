@@ -16,8 +16,8 @@ use ao_tracker::{Keep, LocalTracker, Options as TrackerOptions};
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
-use super::Ground;
-use super::masked::Discreet;
+use super::ForgeDeps;
+use super::masked::Masked;
 use crate::config::Known;
 
 /// A session that ended so shortly ago may have changed something that is noticed only now.
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a project's configuration wants of its forge and its tracker.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct ForgeConfig {
     scm: String,
     tracker: String,
     /// Whether issues are files of the repository.
@@ -41,13 +41,13 @@ pub(crate) struct Wanted {
     pub(crate) delete_branch: bool,
 }
 
-impl Wanted {
-    pub(crate) fn of(known: &Known, env: &Env) -> Wanted {
+impl ForgeConfig {
+    pub(crate) fn of(known: &Known, env: &Env) -> ForgeConfig {
         let effective: Effective<'_> = known.effective();
         let reactions = known.loaded.config.reactions_of(effective.name);
         let landing = reactions.0.get(&IncidentKind::ApprovedAndGreen);
         let keep = effective.tracker.options.get("keep").and_then(|keep| keep.as_str());
-        Wanted {
+        ForgeConfig {
             scm: effective.scm.plugin.clone(),
             tracker: effective.tracker.plugin.clone(),
             files: keep == Some("files"),
@@ -79,8 +79,8 @@ fn spec(check: &CheckConfig, env: &Env) -> CheckSpec {
 
 pub(super) async fn scm(
     project: &ProjectId,
-    wanted: &Wanted,
-    ground: &Ground,
+    wanted: &ForgeConfig,
+    deps: &ForgeDeps,
     handle: &Handle,
 ) -> Result<Arc<dyn Scm>, String> {
     if !names::AVAILABLE_SCMS.contains(&wanted.scm.as_str()) {
@@ -92,26 +92,26 @@ pub(super) async fn scm(
         default_branch: wanted.default_branch.clone(),
         checks: wanted.checks.clone(),
         strategy: wanted.strategy,
-        queues: ground.queues.clone(),
+        queues: deps.queues.clone(),
         settings: ao_git::Settings::default(),
         witness: Some(Arc::new(AtWork {
             project: project.clone(),
             handle: handle.clone(),
-            clock: ground.clock.clone(),
+            clock: deps.clock.clone(),
         })),
     };
-    let runner = Arc::new(ground.runner.clone());
-    let scm = LocalScm::open(options, ground.records.clone(), runner, ground.clock.clone())
+    let runner = Arc::new(deps.runner.clone());
+    let scm = LocalScm::open(options, deps.records.clone(), runner, deps.clock.clone())
         .await
         .map_err(|err| err.to_string())?;
     let scm: Arc<dyn Scm> = Arc::new(scm);
-    Ok(Arc::new(Discreet(scm)))
+    Ok(Arc::new(Masked(scm)))
 }
 
 pub(super) fn tracker(
     project: &ProjectId,
-    wanted: &Wanted,
-    ground: &Ground,
+    wanted: &ForgeConfig,
+    deps: &ForgeDeps,
 ) -> Result<Arc<dyn Tracker>, String> {
     if !names::AVAILABLE_TRACKERS.contains(&wanted.tracker.as_str()) {
         return Err(not_there(project, "tracker", "issues", &wanted.tracker));
@@ -121,9 +121,9 @@ pub(super) fn tracker(
         false => Keep::Store,
     };
     let options = TrackerOptions { project: project.clone(), keep };
-    let tracker = LocalTracker::new(options, ground.records.clone(), ground.clock.clone());
+    let tracker = LocalTracker::new(options, deps.records.clone(), deps.clock.clone());
     let tracker: Arc<dyn Tracker> = Arc::new(tracker);
-    Ok(Arc::new(Discreet(tracker)))
+    Ok(Arc::new(Masked(tracker)))
 }
 
 /// Who is at work in a project, as the engine knows it.

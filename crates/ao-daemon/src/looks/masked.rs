@@ -21,7 +21,7 @@ use async_trait::async_trait;
 use crate::secrets::known;
 
 /// A forge or a tracker that hears and tells no secrets.
-pub(super) struct Discreet<T: ?Sized>(pub(super) Arc<T>);
+pub(super) struct Masked<T: ?Sized>(pub(super) Arc<T>);
 
 /// Something with words of others in it.
 trait Words {
@@ -214,7 +214,7 @@ impl Words for MergeOutcome {
 }
 
 #[async_trait]
-impl Tracker for Discreet<dyn Tracker> {
+impl Tracker for Masked<dyn Tracker> {
     fn abilities(&self) -> TrackerAbilities {
         self.0.abilities()
     }
@@ -274,7 +274,7 @@ impl Tracker for Discreet<dyn Tracker> {
 }
 
 #[async_trait]
-impl Scm for Discreet<dyn Scm> {
+impl Scm for Masked<dyn Scm> {
     fn abilities(&self) -> ScmAbilities {
         self.0.abilities()
     }

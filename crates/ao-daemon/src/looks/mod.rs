@@ -1,14 +1,15 @@
 //! The forges and trackers of the projects: made as configured, watched, and looked at whenever something is worth asking.
 //!
 //! ```text
-//!  configuration ──► Forges ──► a Scm and a Tracker for each project ──► slots of the engine, routes of the API
+//!  configuration ──► Looks ──► a Scm and a Tracker for each project ──► slots of the engine, routes of the API
 //!                                  │ watch                     ▲ one look at a time for each project
 //!                                  ▼ hints                     │
-//!                               Asked (a set, so that a burst is one question) ──► look ──► Input ──► engine
+//!                               PendingLooks (a set, so that a burst is one question) ──► look ──► Input ──► engine
 //! ```
 //!
 //! Which forge it is matters in `make.rs` alone.
 
+mod import;
 mod look;
 mod make;
 mod masked;
@@ -25,17 +26,19 @@ use ao_ports::{Clock, Hint, Hints, Records, Scm, Strategy, Tracker, Workspace};
 use ao_scm::checks::Runner;
 use tokio::task::{AbortHandle, JoinSet};
 
-pub(crate) use self::look::LookError;
-pub(crate) use self::make::Wanted;
-use self::pending::Asked;
+pub use self::look::{LookError, TaskReceiver};
+pub(crate) use self::make::ForgeConfig;
+use self::pending::PendingLooks;
 use crate::{chores, policy};
 
 /// The forges and trackers of all projects.
-pub(crate) struct Forges {
+pub struct Looks {
     pub(crate) handle: Handle,
-    pub(crate) ground: Ground,
+    pub(crate) deps: ForgeDeps,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    pub(crate) asked: Arc<Asked>,
+    pub(crate) asked: Arc<PendingLooks>,
+    /// Adapters of the embedding program. They come before what is configured, and are not looked at by themselves.
+    own: OwnAdapters,
     /// Both are held for a few instructions only.
     projects: Mutex<BTreeMap<ProjectId, Project>>,
     watching: Mutex<JoinSet<()>>,
@@ -47,9 +50,16 @@ pub(crate) struct Forges {
     policies: Mutex<BTreeMap<ProjectId, policy::ReadPolicy>>,
 }
 
-/// What every forge stands on.
+/// Forges and trackers that the embedding program has made.
+#[derive(Default)]
+pub(crate) struct OwnAdapters {
+    pub(crate) scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
+    pub(crate) trackers: BTreeMap<ProjectId, Arc<dyn Tracker>>,
+}
+
+/// What every forge is made with.
 #[derive(Clone)]
-pub(crate) struct Ground {
+pub(crate) struct ForgeDeps {
     pub(crate) records: Arc<dyn Records>,
     pub(crate) runner: Runner,
     pub(crate) queues: Arc<Queues>,
@@ -58,22 +68,24 @@ pub(crate) struct Ground {
 
 /// What one project has.
 pub(crate) struct Project {
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: ForgeConfig,
     scm: Result<Arc<dyn Scm>, String>,
     tracker: Result<Arc<dyn Tracker>, String>,
     watches: Vec<AbortHandle>,
 }
 
-impl Forges {
+impl Looks {
     pub(crate) fn new(
         handle: Handle,
-        ground: Ground,
+        deps: ForgeDeps,
         workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    ) -> Forges {
-        Forges {
+        own: OwnAdapters,
+    ) -> Looks {
+        Looks {
             handle,
-            ground,
+            deps,
             workspaces,
+            own,
             asked: Arc::default(),
             projects: Mutex::default(),
             watching: Mutex::default(),
@@ -85,7 +97,8 @@ impl Forges {
 
     /// Makes the forges and trackers that are wanted. What has not changed stays as it is. One that cannot be made says why
     /// to whoever needs it, and stops nothing else.
-    pub(crate) async fn configure(&self, wanted: BTreeMap<ProjectId, Wanted>) {
+    pub(crate) async fn configure(&self, mut wanted: BTreeMap<ProjectId, ForgeConfig>) {
+        wanted.retain(|id, _| !self.own.scms.contains_key(id));
         let gone: Vec<ProjectId> = {
             let projects = self.projects();
             projects.keys().filter(|id| !wanted.contains_key(id)).cloned().collect()
@@ -98,15 +111,15 @@ impl Forges {
                 continue;
             }
             // The one before stays until its successor is made: whoever calls meanwhile finds a forge.
-            let scm = make::scm(&id, &wanted, &self.ground, &self.handle).await;
-            let tracker = make::tracker(&id, &wanted, &self.ground);
+            let scm = make::scm(&id, &wanted, &self.deps, &self.handle).await;
+            let tracker = make::tracker(&id, &wanted, &self.deps);
             let mut watches = Vec::new();
             if let Ok(scm) = &scm {
                 let tidies = chores::tidy_merged(
                     self.handle.clone(),
                     id.clone(),
                     scm.clone(),
-                    self.ground.clock.clone(),
+                    self.deps.clock.clone(),
                 );
                 watches.push(self.watching().spawn(tidies));
                 let (scm, hints) = (scm.clone(), self.hints());
@@ -125,38 +138,42 @@ impl Forges {
         }
     }
 
-    /// Where the pull requests of a project live, or why that is nowhere.
-    pub(crate) fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, String> {
-        match self.projects().get(project) {
-            Some(known) => known.scm.clone(),
-            None => Err(format!("there is no project `{project}`")),
+    /// Returns the forge of a project.
+    pub fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, LookError> {
+        match (self.own.scms.get(project), self.projects().get(project)) {
+            (Some(own), _) => Ok(own.clone()),
+            (None, Some(known)) => known.scm.clone().map_err(LookError::NoForge),
+            (None, None) => Err(LookError::NoForge(format!("there is no project `{project}`"))),
         }
     }
 
-    pub(crate) fn tracker(&self, project: &ProjectId) -> Result<Arc<dyn Tracker>, String> {
-        match self.projects().get(project) {
-            Some(known) => known.tracker.clone(),
-            None => Err(format!("there is no project `{project}`")),
+    /// Returns the tracker of a project.
+    pub fn tracker(&self, project: &ProjectId) -> Result<Arc<dyn Tracker>, LookError> {
+        match (self.own.trackers.get(project), self.projects().get(project)) {
+            (Some(own), _) => Ok(own.clone()),
+            (None, Some(known)) => known.tracker.clone().map_err(LookError::NoTracker),
+            (None, None) => Err(LookError::NoTracker(format!("there is no project `{project}`"))),
         }
     }
 
     /// How the changes of each project land, and whether their branches go then.
     pub(crate) fn landings(&self) -> BTreeMap<ProjectId, (Strategy, bool)> {
-        let landing = |wanted: &Wanted| (wanted.strategy, wanted.delete_branch);
+        let landing = |wanted: &ForgeConfig| (wanted.strategy, wanted.delete_branch);
         self.projects().iter().map(|(id, known)| (id.clone(), landing(&known.wanted))).collect()
     }
 
     /// Those that the engine can merge at.
     pub(crate) fn scms(&self) -> BTreeMap<ProjectId, Arc<dyn Scm>> {
         let projects = self.projects();
-        projects.iter().filter_map(|(id, known)| Some((id.clone(), known.scm.clone().ok()?))).collect()
+        let made = projects.iter().filter_map(|(id, known)| Some((id.clone(), known.scm.clone().ok()?)));
+        made.chain(self.own.scms.clone()).collect()
     }
 
     /// Ends the watches and what the checks run.
     pub(crate) async fn stop(&self) {
         let mut watching = std::mem::take(&mut *self.watching());
         watching.shutdown().await;
-        self.ground.runner.stop().await;
+        self.deps.runner.stop().await;
     }
 
     /// Has everything of a project looked at, because what is of interest there has changed.
@@ -188,8 +205,8 @@ impl Forges {
     }
 }
 
-impl fmt::Debug for Forges {
+impl fmt::Debug for Looks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Forges").field("projects", &self.projects().keys()).finish_non_exhaustive()
+        f.debug_struct("Looks").field("projects", &self.projects().keys()).finish_non_exhaustive()
     }
 }

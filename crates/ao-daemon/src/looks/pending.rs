@@ -15,7 +15,7 @@ const FIRST: Duration = Duration::from_secs(5);
 const MOST: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct PendingLooks {
     /// Held for a few instructions only.
     open: Mutex<Open>,
     some: Notify,
@@ -34,7 +34,7 @@ struct Later {
     wait: Duration,
 }
 
-impl Asked {
+impl PendingLooks {
     /// Waits until there is something, and takes all of it.
     pub(crate) async fn take(&self) -> BTreeSet<Hint> {
         loop {
@@ -89,7 +89,7 @@ impl Open {
     }
 }
 
-impl Hints for Asked {
+impl Hints for PendingLooks {
     fn hint(&self, hint: Hint) {
         self.open().now.insert(hint);
         self.some.notify_one();
@@ -109,7 +109,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn many_hints_at_one_thing_are_one_question() {
-        let asked = Asked::default();
+        let asked = PendingLooks::default();
         for _ in 0..100 {
             asked.hint(hint());
         }
@@ -122,7 +122,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_gets_no_answer_is_asked_less_and_less_often() {
-        let asked = Asked::default();
+        let asked = PendingLooks::default();
         asked.hint(hint());
         let mut waits = Vec::new();
         for _ in 0..9 {

@@ -132,13 +132,13 @@ impl<'a> Spawn<'a> {
     /// Hands the task in. Returns as soon as it is on disk; the agent starts when there is a slot for it.
     pub async fn start(self) -> Result<SessionHandle, OrchestratorError> {
         let daemon = &self.orchestrator.daemon;
-        let known = daemon.agents();
+        let known = daemon.adapters.agents();
         let name = match (self.agent, &known[..]) {
             (Some(name), _) => name,
             (None, [only]) => only.clone(),
             (None, _) => String::new(),
         };
-        let Some(agent) = daemon.agent(&name) else {
+        let Some(agent) = daemon.adapters.agent(&name) else {
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
             return Err(OrchestratorError::NoAgent { name, known });
         };

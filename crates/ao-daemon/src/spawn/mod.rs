@@ -1,9 +1,11 @@
-//! A wish for a session made whole: what the wish leaves open is as the configuration says.
+//! Spawn orders: a draft of a session made whole by the configuration, the tracker and the forge.
 
-pub(crate) mod named;
+mod named;
 mod rules;
 
-use ao_api::{NewSession, Problem};
+use std::sync::Arc;
+
+use ao_api::Problem;
 use ao_config::shape::{AgentConfig, Permissions, Specialist};
 use ao_config::{Effective, names};
 use ao_core::budget::Limits;
@@ -12,68 +14,184 @@ use ao_core::outside::{self, Kind, Source, one_line};
 use ao_core::session::{AgentAbilities, AgentChoice, Role, Session};
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, TaskId};
+use ao_engine::Handle;
 use ao_ports::{Io, TaskSeen};
 
 use self::rules::rules;
+use crate::adapters::Adapters;
+use crate::config::apply::Agents;
 use crate::config::combination::{self, Unfit};
-use crate::config::{InForce, Known};
+use crate::config::{ActiveConfig, InForce, Known};
+use crate::error::{DaemonError, ErrorKind};
+use crate::looks::Looks;
+use crate::problem::stopping;
+use crate::repository::{self, Repository};
+use crate::{chores, on_disk, secrets};
 
-/// What is plugged in: what the names in a wish can stand for.
-pub(crate) trait Plugged {
-    /// What an agent declares it can do, if there is one of that name.
-    fn abilities(&self, agent: &str) -> Option<AgentAbilities>;
-    /// The program that an agent is, if that is known.
-    fn program(&self, agent: &str) -> Option<String>;
-    /// How an agent wants to be held, if that is known.
-    fn io(&self, agent: &str) -> Option<Io>;
-    /// Whether an agent can be started with these permissions and this model.
-    fn takes(&self, agent: &str, permissions: Option<Permissions>, model: Option<&str>) -> Result<(), Unfit>;
-    fn agents(&self) -> Vec<String>;
-    fn workspaces(&self) -> Vec<String>;
-    /// Our own program, by its full path.
-    fn ao(&self) -> String;
-    /// Whether a program can be found.
-    fn is_installed(&self, program: &str) -> bool;
-}
-
-/// What the forge and the tracker know of what a wish names.
+/// A session that is asked for. The configuration fills in what it leaves open.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outside {
-    pub(crate) issue: Option<TaskSeen>,
-    /// The branch of the pull request that is to be taken over, if it is in the repository itself.
-    pub(crate) pull_branch: Option<String>,
+pub struct SpawnDraft {
+    /// May be left out if there is only one project.
+    pub project: Option<String>,
+    /// An issue by its tracker's own key: `42`, `#42`, `my-app#42`, `GH-789`. It must exist.
+    pub issue: Option<String>,
+    pub title: Option<String>,
+    /// What the agent is to do; made of the issue and the title if it is left out.
+    pub prompt: Option<String>,
+    pub name: Option<String>,
+    pub branch: Option<String>,
+    pub agent: Option<String>,
+    pub model: Option<String>,
+    pub runtime: Option<String>,
+    pub workspace: Option<String>,
+    /// The number of a pull request whose branch is taken over.
+    pub claim_pr: Option<u64>,
+    pub role: Option<Role>,
+    pub priority: Option<i32>,
+    /// Whether a person answers for an issue that an outsider wrote.
+    pub trust: bool,
+    /// Whether it starts although the tracker cannot be asked about the issue.
+    pub force: bool,
 }
 
-pub(crate) fn whole(
-    wish: &NewSession,
+/// Makes whole spawn orders. Routes, reactions and reviews all order sessions here.
+#[derive(Debug)]
+pub struct SpawnOrders {
+    pub(crate) handle: Handle,
+    pub(crate) config: Arc<ActiveConfig>,
+    pub(crate) looks: Arc<Looks>,
+    pub(crate) adapters: Arc<Adapters>,
+}
+
+impl SpawnOrders {
+    /// Makes a whole order of a draft: what the draft leaves open is as the configuration has it.
+    pub async fn order(&self, draft: SpawnDraft) -> Result<SpawnRequest, Problem> {
+        let (mut draft, configs) = (with_project_of_issue(draft)?, self.config.in_force());
+        // Names and branches are made of them.
+        for text in [&mut draft.title, &mut draft.prompt].into_iter().flatten() {
+            secrets::known().mask_in(text);
+        }
+        let plugged = self.plugged();
+        let outside = self.outside(&draft, &configs).await?;
+        let order = on_disk(move || whole(&draft, &configs, &outside, &plugged)).await??;
+        self.is_repository(&order.project).await?;
+        // Measured before the session is admitted, so that none slips in between two looks.
+        chores::tell_memory(&self.handle).await.map_err(stopping)?;
+        Ok(order)
+    }
+
+    /// Returns the runtime in which a session that is restored goes on: the one that is asked for, or the one that is
+    /// configured now.
+    pub async fn runtime_of(&self, session: &Session, asked_for: Option<&str>) -> Result<String, Problem> {
+        let (session, configs, plugged) = (session.clone(), self.config.in_force(), self.plugged());
+        let asked_for = asked_for.map(str::to_owned);
+        on_disk(move || runtime_of(&session, asked_for.as_deref(), &configs, &plugged)).await?
+    }
+
+    /// Refuses a project whose folder is no repository that work can begin in, before anything is made.
+    async fn is_repository(&self, project: &ProjectId) -> Result<(), Problem> {
+        let projects = self.config.configs().projects();
+        let Some(path) = projects.get(project).map(|known| known.effective().project.path.clone()) else {
+            return Ok(());
+        };
+        // Asking git takes a while, and the usual case can be seen at once.
+        let folder = path.clone();
+        if on_disk(move || repository::is_born(&folder)).await? {
+            return Ok(());
+        }
+        let wrong = match Repository::at(&path).await {
+            Ok(_) => return Ok(()),
+            Err(err) => DaemonError::from(err),
+        };
+        let word = match wrong.kind {
+            ErrorKind::UnbornRepository => "unborn-repository",
+            ErrorKind::BareRepository => "bare-repository",
+            ErrorKind::MissingProgram => "missing-program",
+            _ => "not-a-repository",
+        };
+        let mut problem = Problem::new(422, word, wrong.to_plain());
+        problem.hints = wrong.hints;
+        Err(problem)
+    }
+
+    fn plugged(&self) -> PluggedAgents {
+        PluggedAgents { adapters: self.adapters.clone(), described: self.config.agents().clone() }
+    }
+}
+
+/// The agents that are plugged in, with their descriptions: what the names in a draft can stand for.
+struct PluggedAgents {
+    adapters: Arc<Adapters>,
+    described: Agents,
+}
+
+impl PluggedAgents {
+    fn abilities(&self, agent: &str) -> Option<AgentAbilities> {
+        self.adapters.agent(agent).map(|agent| agent.abilities())
+    }
+
+    /// Returns the program that an agent is, if that is known.
+    fn program(&self, agent: &str) -> Option<String> {
+        self.described.get(agent).map(|known| known.program.clone())
+    }
+
+    /// Returns how an agent wants to be held, if that is known.
+    fn io(&self, agent: &str) -> Option<Io> {
+        self.described.get(agent).map(ao_agent::Options::io)
+    }
+
+    /// Refuses permissions and models that an agent cannot be started with. Of an agent that the embedding program has made
+    /// only its launch can tell.
+    fn takes(&self, agent: &str, permissions: Option<Permissions>, model: Option<&str>) -> Result<(), Unfit> {
+        self.described.get(agent).map_or(Ok(()), |options| combination::takes(options, permissions, model))
+    }
+}
+
+fn is_installed(program: &str) -> bool {
+    crate::program::find(program).is_some()
+}
+
+/// The workspaces that a session can have.
+const WORKSPACES: [&str; 2] = ["worktree", "clone"];
+
+/// What the forge and the tracker know of what a draft names.
+#[derive(Debug, Clone, Default)]
+struct Outside {
+    issue: Option<TaskSeen>,
+    /// The branch of the pull request that is to be taken over, if it is in the repository itself.
+    pull_branch: Option<String>,
+}
+
+fn whole(
+    draft: &SpawnDraft,
     configs: &InForce,
     outside: &Outside,
-    plugged: &dyn Plugged,
+    plugged: &PluggedAgents,
 ) -> Result<SpawnRequest, Problem> {
-    let known = project(wish.project_id.as_deref(), configs)?;
+    let known = project(draft.project.as_deref(), configs)?;
     let effective = known.effective();
-    let role = role(wish.role.as_deref())?;
-    let specialist = specialist(wish.agent.as_deref(), &effective, role, &known);
-    let agent = agent(wish, &effective, role, specialist, &known, plugged)?;
-    let runtime = runtime(wish, &effective, specialist, plugged)?;
+    let role = draft.role.unwrap_or(Role::Worker);
+    let specialist = specialist(draft.agent.as_deref(), &effective, role, &known);
+    let agent = agent(draft, &effective, role, specialist, &known, plugged)?;
+    let runtime = runtime(draft, &effective, specialist)?;
     fits(&agent.name, &runtime, plugged)?;
-    let workspace = wish.workspace.as_deref().unwrap_or(&effective.workspace.plugin);
-    one_of("workspace", workspace, &plugged.workspaces())?;
+    let workspace = draft.workspace.as_deref().unwrap_or(&effective.workspace.plugin);
+    one_of("workspace", workspace, &WORKSPACES.map(str::to_owned))?;
 
-    let issue = match (&outside.issue, wish.issue.as_deref()) {
+    let issue = match (&outside.issue, draft.issue.as_deref()) {
         (Some(seen), _) => Some(seen.task.key.clone()),
         (None, Some(issue)) => Some(issue_key(issue, &effective.tracker.plugin)?),
         (None, None) => None,
     };
-    let title = wish.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
-    let prompt = wish.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
+    let title = draft.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
+    let prompt = draft.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
     let of_issue = outside.issue.as_ref().map(|seen| one_line(&seen.facts.title));
     let title = match (role, title.or(of_issue.as_deref()), &issue, prompt) {
         (_, Some(title), _, _) => title.to_owned(),
         (Role::Orchestrator, ..) => format!("Orchestrator of {}", effective.name),
         (_, None, Some(issue), _) => format!("Issue {issue}"),
         (_, None, None, Some(prompt)) => prompt.lines().next().unwrap_or_default().chars().take(80).collect(),
-        (_, None, None, None) => match wish.claim_pr {
+        (_, None, None, None) => match draft.claim_pr {
             Some(number) => format!("Pull request {number}"),
             None => {
                 return Err(Problem::new(400, "nothing-to-do", "the session has nothing to do")
@@ -81,22 +199,22 @@ pub(crate) fn whole(
             }
         },
     };
-    if let Some(branch) = &wish.branch {
+    if let Some(branch) = &draft.branch {
         branch_fits(branch, &effective.project.default_branch)?;
     }
-    let (branch, origin) = match (wish.claim_pr, &outside.pull_branch) {
-        (None, _) => (wish.branch.clone(), Origin::Base),
+    let (branch, origin) = match (draft.claim_pr, &outside.pull_branch) {
+        (None, _) => (draft.branch.clone(), Origin::Base),
         (Some(_), Some(branch)) => (Some(branch.clone()), Origin::Branch),
         (Some(number), None) => {
             let fetch = match effective.scm.plugin.as_str() {
                 "gitlab" => format!("refs/merge-requests/{number}/head"),
                 _ => format!("refs/pull/{number}/head"),
             };
-            let branch = wish.branch.clone().unwrap_or_else(|| format!("pr-{number}"));
+            let branch = draft.branch.clone().unwrap_or_else(|| format!("pr-{number}"));
             (Some(branch), Origin::Pull { fetch })
         }
     };
-    let name = wish.name.clone().or_else(|| match (&issue, role) {
+    let name = draft.name.clone().or_else(|| match (&issue, role) {
         (_, Role::Orchestrator) => Some(format!("{}-orchestrator", effective.session_prefix)),
         (Some(issue), _) => Some(format!("{}-{issue}", effective.session_prefix)),
         (None, _) => Some(format!("{}-{title}", effective.session_prefix)),
@@ -108,7 +226,7 @@ pub(crate) fn whole(
             issue.as_deref(),
             specialist,
             outside,
-            &plugged.ao(),
+            &plugged.adapters.ao(),
         ),
         project: ProjectId::new(&known.name),
         task: issue.map(|key| TaskId { project: ProjectId::new(&known.name), key }),
@@ -120,12 +238,12 @@ pub(crate) fn whole(
         agent,
         runtime,
         workspace: workspace.to_owned(),
-        priority: wish
+        priority: draft
             .priority
             .or(outside.issue.as_ref().map(|seen| seen.facts.priority))
             .unwrap_or_default(),
         limits: limits(&effective),
-        trusted: wish.trust,
+        trusted: draft.trust,
     })
 }
 
@@ -159,16 +277,6 @@ pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<Known, P
     }
 }
 
-fn role(word: Option<&str>) -> Result<Role, Problem> {
-    match word {
-        None | Some("worker") => Ok(Role::Worker),
-        Some("orchestrator") => Ok(Role::Orchestrator),
-        Some("reviewer") => Ok(Role::Reviewer),
-        Some(other) => Err(Problem::new(400, "bad-role", format!("`{other}` is no role"))
-            .hint("there are `worker`, `orchestrator` and `reviewer`")),
-    }
-}
-
 /// The specialist that is named, if it is one.
 fn specialist<'a>(
     named: Option<&str>,
@@ -184,24 +292,24 @@ fn specialist<'a>(
 }
 
 fn agent(
-    wish: &NewSession,
+    draft: &SpawnDraft,
     effective: &Effective<'_>,
     role: Role,
     specialist: Option<&Specialist>,
     known: &Known,
-    plugged: &dyn Plugged,
+    plugged: &PluggedAgents,
 ) -> Result<AgentChoice, Problem> {
     let usual = if role == Role::Orchestrator { effective.orchestrator } else { effective.agent };
     let name = match specialist {
         Some(specialist) => specialist.tool.as_str(),
-        None => wish.agent.as_deref().unwrap_or(usual),
+        None => draft.agent.as_deref().unwrap_or(usual),
     };
     let Some(abilities) = plugged.abilities(name) else {
         let mut problem = Problem::new(400, "unknown-agent", format!("there is no agent `{name}`"));
-        problem.candidates = nearest(name, &plugged.agents());
+        problem.candidates = nearest(name, &plugged.adapters.agents());
         return Err(problem.hint("`ao plugin list` shows what there is; describe another one under `tools:`"));
     };
-    if let Some(program) = plugged.program(name).filter(|program| !plugged.is_installed(program)) {
+    if let Some(program) = plugged.program(name).filter(|program| !is_installed(program)) {
         let what = format!("the agent `{name}` is the program `{program}`, which is not installed");
         return Err(Problem::new(422, "missing-program", what)
             .hint(format!("install `{program}`, or choose another agent with `--agent`"))
@@ -220,7 +328,7 @@ fn agent(
     said.push(&effective.project.agent_config);
     let first = |get: &dyn Fn(&AgentConfig) -> Option<String>| said.iter().find_map(|config| get(config));
     let permissions = said.iter().find_map(|config| config.permissions);
-    let model = wish.model.clone().or_else(|| first(&|config| config.model.clone()));
+    let model = draft.model.clone().or_else(|| first(&|config| config.model.clone()));
     plugged
         .takes(name, permissions, model.as_deref())
         .map_err(|Unfit { what, hint }| Problem::new(422, "unfit-agent", what).hint(hint))?;
@@ -241,28 +349,27 @@ fn agent(
 }
 
 fn runtime(
-    wish: &NewSession,
+    draft: &SpawnDraft,
     effective: &Effective<'_>,
     specialist: Option<&Specialist>,
-    plugged: &dyn Plugged,
 ) -> Result<String, Problem> {
     let of_specialist = specialist.and_then(|specialist| specialist.runtime.as_ref());
     let configured = of_specialist.unwrap_or(effective.runtime);
-    let name = wish.runtime.as_deref().unwrap_or(&configured.plugin);
-    is_there(name, plugged)?;
+    let name = draft.runtime.as_deref().unwrap_or(&configured.plugin);
+    is_there(name)?;
     Ok(name.to_owned())
 }
 
 /// The runtime in which a session goes on: the one that is asked for, or the one that is configured now. One that was chosen
 /// for it is kept where the configured one cannot hold its agent.
-pub(crate) fn runtime_of(
+fn runtime_of(
     session: &Session,
     asked_for: Option<&str>,
     configs: &InForce,
-    plugged: &dyn Plugged,
+    plugged: &PluggedAgents,
 ) -> Result<String, Problem> {
     let agent = &session.spec.agent;
-    let can = |name: &str| is_there(name, plugged).and_then(|()| fits(&agent.name, name, plugged));
+    let can = |name: &str| is_there(name).and_then(|()| fits(&agent.name, name, plugged));
     let projects = configs.projects();
     let configured = projects.get(&session.spec.project).map(|known| {
         let mut specialists = known.loaded.config.agents.iter();
@@ -306,14 +413,14 @@ fn branch_fits(branch: &str, default: &str) -> Result<(), Problem> {
 }
 
 /// Whether a runtime can be used on this machine.
-fn is_there(name: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
+fn is_there(name: &str) -> Result<(), Problem> {
     if let Err(Unfit { what, hint }) = combination::runtime(name) {
         let mut problem = Problem::new(400, "unknown-runtime", what);
         let there: Vec<String> = names::RUNTIMES.iter().map(|&name| name.to_owned()).collect();
         problem.candidates = nearest(name, &there);
         return Err(problem.hint(hint));
     }
-    if name == "tmux" && !plugged.is_installed("tmux") {
+    if name == "tmux" && !is_installed("tmux") {
         return Err(Problem::new(
             422,
             "missing-program",
@@ -325,7 +432,7 @@ fn is_there(name: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
 }
 
 /// Whether a runtime holds agents in the way that this one needs.
-fn fits(agent: &str, runtime: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
+fn fits(agent: &str, runtime: &str, plugged: &PluggedAgents) -> Result<(), Problem> {
     // Of an agent that somebody else has made only its launch can tell.
     let Some(io) = plugged.io(agent) else { return Ok(()) };
     let unfit = combination::holds(agent, io, runtime);
@@ -343,25 +450,25 @@ fn one_of(slot: &str, name: &str, there: &[String]) -> Result<(), Problem> {
 }
 
 /// Takes the project out of an issue such as `my-app#42`, and puts it where a project is named.
-pub(crate) fn with_project_of_issue(mut wish: NewSession) -> Result<NewSession, Problem> {
-    let Some((project, key)) = wish.issue.as_deref().and_then(|issue| issue.trim().split_once('#')) else {
-        return Ok(wish);
+fn with_project_of_issue(mut draft: SpawnDraft) -> Result<SpawnDraft, Problem> {
+    let Some((project, key)) = draft.issue.as_deref().and_then(|issue| issue.trim().split_once('#')) else {
+        return Ok(draft);
     };
     if project.is_empty() {
-        return Ok(wish);
+        return Ok(draft);
     }
     let (project, key) = (project.to_owned(), key.to_owned());
-    if let Some(named) = wish.project_id.as_deref().filter(|named| *named != project) {
+    if let Some(named) = draft.project.as_deref().filter(|named| *named != project) {
         let what = format!("the issue `{project}#{key}` is not of the project `{named}`");
         return Err(Problem::new(422, "invalid", ao_core::text::sanitise(&what)));
     }
-    wish.project_id = Some(project);
-    wish.issue = Some(key);
-    Ok(wish)
+    draft.project = Some(project);
+    draft.issue = Some(key);
+    Ok(draft)
 }
 
 /// An issue's key as its tracker has it: `#42` is `42`, and for GitHub so is `GH-42`. A local tracker knows itself what it is.
-pub(crate) fn issue_key(written: &str, tracker: &str) -> Result<String, Problem> {
+fn issue_key(written: &str, tracker: &str) -> Result<String, Problem> {
     let key = written.trim().trim_start_matches('#');
     let key = match tracker {
         "github" | "gitlab" | "gitea" => {

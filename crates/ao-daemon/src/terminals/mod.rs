@@ -3,13 +3,13 @@
 //! Who only looks changes nothing: not how large the agent's terminal is, not how fast the agent goes. One viewer at a time
 //! has control. While somebody has, the terminal is as large as their window; afterwards it is as large as it was before.
 
-pub(crate) mod output;
+mod output;
 mod past;
 mod process;
 mod pty;
 mod tmux;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -19,17 +19,39 @@ use ao_core::session::{ProcessRef, Session};
 use ao_ports::RuntimeError;
 use ao_runtime::Processes;
 use ao_runtime::tmux::Tmux;
+use async_trait::async_trait;
 use tokio::sync::watch;
 
-use crate::{Look, View};
+pub(crate) use self::output::TerminalDeps;
+pub use self::output::Terminals;
+pub use ao_runtime::{AttachOptions, Frame};
 
 type Size = (u16, u16);
+
+/// A view of a terminal. It never waits for its viewer: one that does not ask for the next frame in time misses output, and
+/// then gets a keyframe.
+#[async_trait]
+pub trait View: Send {
+    /// Returns what comes next; nothing behind the end. Can be dropped and called again.
+    async fn next(&mut self) -> Result<Option<Frame>, Problem>;
+    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), Problem>;
+    async fn resize(&mut self, size: (u16, u16)) -> Result<(), Problem>;
+    async fn control(&mut self, take: bool) -> Result<(), Problem>;
+}
+
+/// The terminals of a runtime that is not built in.
+#[async_trait]
+pub trait TerminalSource: Send + Sync {
+    async fn attach(&self, process: &ProcessRef, look: AttachOptions) -> Result<Box<dyn View>, Problem>;
+}
 
 /// Opens views.
 pub struct Views {
     processes: Arc<Processes>,
     tmux: Arc<Tmux>,
-    /// The terminals that somebody looks at.
+    /// The terminals of runtimes that are not built in, by the runtime's name.
+    sources: BTreeMap<String, Arc<dyn TerminalSource>>,
+    /// The terminals that are looked at.
     terminals: Mutex<HashMap<String, Weak<Shared>>>,
 }
 
@@ -44,11 +66,17 @@ struct Shared {
 
 impl Views {
     pub fn new(processes: Arc<Processes>, tmux: Arc<Tmux>) -> Views {
-        Views { processes, tmux, terminals: Mutex::default() }
+        Views { processes, tmux, sources: BTreeMap::new(), terminals: Mutex::default() }
+    }
+
+    #[must_use]
+    pub fn with_sources(mut self, sources: BTreeMap<String, Arc<dyn TerminalSource>>) -> Views {
+        self.sources = sources;
+        self
     }
 
     /// Opens a view of a session's terminal.
-    pub async fn attach(&self, session: &Session, look: Look) -> Result<Box<dyn View>, Problem> {
+    pub async fn attach(&self, session: &Session, look: AttachOptions) -> Result<Box<dyn View>, Problem> {
         let name = &session.spec.name;
         let Some(process) = &session.process else {
             let title = format!("`{name}` has no program running, so there is no terminal to look into");
@@ -61,6 +89,7 @@ impl Views {
         match runtime {
             "process" => process::open(self.processes.clone(), own, look, shared).await,
             "tmux" => tmux::open(self.tmux.clone(), own, look, shared).await,
+            other if self.sources.contains_key(other) => self.sources[other].attach(&own, look).await,
             other => {
                 let title = format!("the runtime `{other}` of `{name}` gives no view of its terminals");
                 Err(Problem::new(409, "no-terminal", title)

@@ -1,5 +1,6 @@
 //! What a session's program has put out, on both of its streams, as text.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ao_agent::turn::TurnFormat;
@@ -9,16 +10,95 @@ use ao_core::session::{Phase, Session};
 use ao_engine::Handle;
 use ao_ports::{ProcessRef, Runtime, RuntimeError};
 use ao_runtime::Runtimes;
+use camino::Utf8PathBuf;
 use tokio::time::{Instant, timeout_at};
 
-use crate::secrets::Secrets;
+use super::{AttachOptions, View, Views};
+use crate::config::ActiveConfig;
+use crate::on_disk;
+use crate::secrets::{self, Secrets};
+
+/// The terminals and the output of agents.
+#[derive(Debug)]
+pub struct Terminals {
+    deps: TerminalDeps,
+    /// One for all viewers, as they share who has control.
+    views: Views,
+}
+
+#[derive(Debug)]
+pub(crate) struct TerminalDeps {
+    pub(crate) handle: Handle,
+    pub(crate) runtimes: Arc<Runtimes>,
+    pub(crate) config: Arc<ActiveConfig>,
+    pub(crate) data_dir: Utf8PathBuf,
+}
+
+impl Terminals {
+    pub(crate) fn new(deps: TerminalDeps, views: Views) -> Terminals {
+        Terminals { deps, views }
+    }
+
+    /// Opens a view of a session's terminal.
+    pub async fn attach(&self, session: &Session, look: AttachOptions) -> Result<Box<dyn View>, Problem> {
+        self.views.attach(session, look).await
+    }
+
+    /// Returns what the program of a session has put out from an offset on, at most so many bytes. With `wait`, not before
+    /// there is something, or nothing more will come; can be dropped then. Known secrets are masked.
+    ///
+    /// An offset beyond the end stands for the end: `u64::MAX` with a limit of 0 shows by `next` where that is.
+    pub async fn output(
+        &self,
+        session: &Session,
+        from: u64,
+        limit: u32,
+        wait: bool,
+    ) -> Result<Output, Problem> {
+        let TerminalDeps { handle, runtimes, config, .. } = &self.deps;
+        let secrets = self.secrets_of(session).await?;
+        let until = Instant::now() + if wait { WAIT } else { Duration::ZERO };
+        let session = begun(handle, runtimes, session, until).await;
+        let format = config.agents().get(&session.spec.agent.name).map(|agent| agent.output.format);
+        read(runtimes, &session, from, limit, until, &secrets, format.unwrap_or_default()).await
+    }
+
+    /// Returns what the set-up commands of a session have put out; nothing if there were none.
+    pub async fn setup_log(&self, session: &Session) -> Result<String, Problem> {
+        let options = ao_workspace::provision::Options::new(self.deps.data_dir.join("logs"));
+        let path = options.setup_log(session.id);
+        match tokio::fs::read(&path).await {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            Err(err) => Err(Problem::new(500, "unreadable-output", format!("`{}`: {err}", path.display()))),
+        }
+    }
+
+    /// Returns all known secrets, with those that the agent of a session was given.
+    async fn secrets_of(&self, session: &Session) -> Result<Secrets, Problem> {
+        let project = session.spec.project.clone();
+        let environment = self
+            .deps
+            .handle
+            .view(move |state| state.projects.get(&project).map(|project| project.environment.clone()))
+            .await;
+        let environment = environment.ok().flatten();
+        // Looked up again: a file may have got another one since.
+        on_disk(move || {
+            let variable = |name: &str| std::env::var(name).ok();
+            secrets::learn(environment.iter().flat_map(|of| secrets::of_project(of, variable)));
+            secrets::known()
+        })
+        .await
+    }
+}
 
 /// How long a call that waits for output waits at most, before it answers with nothing.
-pub(crate) const WAIT: Duration = Duration::from_secs(25);
+const WAIT: Duration = Duration::from_secs(25);
 /// An escape sequence, or a letter, that is cut off at the end of a piece is no longer than this.
 const CUT: usize = 256;
 
-pub(crate) async fn read(
+async fn read(
     runtimes: &Runtimes,
     session: &Session,
     from: u64,
@@ -79,12 +159,7 @@ fn whole_lines(format: TurnFormat, bytes: &[u8], is_full: bool) -> usize {
 
 /// The session once it has a process or has ended, or as it is by then. Whoever waits for output would ask again and again
 /// otherwise.
-pub(crate) async fn begun(
-    handle: &Handle,
-    runtimes: &Runtimes,
-    session: &Session,
-    until: Instant,
-) -> Session {
+async fn begun(handle: &Handle, runtimes: &Runtimes, session: &Session, until: Instant) -> Session {
     let id = session.id;
     let begins = async {
         loop {
@@ -121,7 +196,7 @@ async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
 }
 
 /// The process that a session has, or had last.
-pub(crate) fn process_of(session: &Session) -> Option<ProcessRef> {
+fn process_of(session: &Session) -> Option<ProcessRef> {
     if session.process.is_some() {
         return session.process.clone();
     }

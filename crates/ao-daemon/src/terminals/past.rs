@@ -9,8 +9,7 @@ use ao_ports::Runtime;
 use async_trait::async_trait;
 
 use super::tmux::CLEAN;
-use super::{Size, failed};
-use crate::{Frame, View};
+use super::{Frame, Size, View, failed};
 
 /// How large its terminal is taken to have been.
 const SIZE: Size = (120, 40);

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use ao_api::Problem;
 use ao_core::session::ProcessRef;
 use ao_ports::Runtime;
-use ao_runtime::{AttachOptions, Attachment, Processes};
+use ao_runtime::{Attachment, Processes};
 use async_trait::async_trait;
 
-use super::{Shared, Size, failed, no_control};
-use crate::{Frame, Look, View};
+use super::{AttachOptions, Frame, Shared, Size, View, failed, no_control};
 
 struct ProcessView {
     processes: Arc<Processes>,
@@ -31,11 +30,11 @@ struct ProcessView {
 pub(super) async fn open(
     processes: Arc<Processes>,
     process: ProcessRef,
-    look: Look,
+    look: AttachOptions,
     shared: Arc<Shared>,
 ) -> Result<Box<dyn View>, Problem> {
     // Control comes afterwards: it changes the size, and the one before has to be known by then.
-    let options = AttachOptions { size: look.size, control: false, history: look.history };
+    let options = AttachOptions { control: false, ..look };
     let attachment = processes.attach(&process, options).await.map_err(failed)?;
     let mut view = ProcessView {
         processes,
@@ -92,19 +91,13 @@ impl View for ProcessView {
         }
         loop {
             let Some(frame) = self.attachment().next().await.map_err(failed)? else { return Ok(None) };
-            return Ok(Some(match frame {
-                ao_runtime::Frame::Keyframe { size, from, bytes } => Frame::Keyframe { size, from, bytes },
-                ao_runtime::Frame::Output { from, bytes } => Frame::Output { from, bytes },
-                ao_runtime::Frame::Ended { code } => Frame::Ended { code },
+            match frame {
                 // The viewer was told so when they handed it back.
-                ao_runtime::Frame::Control { yours: false } if std::mem::take(&mut self.is_kept_by_shim) => {
-                    continue;
-                }
-                ao_runtime::Frame::Control { yours } => {
-                    self.has_control = yours;
-                    Frame::Control { yours }
-                }
-            }));
+                Frame::Control { yours: false } if std::mem::take(&mut self.is_kept_by_shim) => continue,
+                Frame::Control { yours } => self.has_control = yours,
+                _ => {}
+            }
+            return Ok(Some(frame));
         }
     }
 

@@ -21,8 +21,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until, timeout};
 
 use super::pty::Pty;
-use super::{Shared, Size, failed, no_control, past};
-use crate::{Frame, Look, View};
+use super::{AttachOptions, Frame, Shared, Size, View, failed, no_control, past};
 
 /// How often it is asked how large the terminal is now, and whether the program lives. tmux tells neither.
 const ASK: Duration = Duration::from_secs(1);
@@ -59,7 +58,7 @@ struct TmuxView {
 pub(super) async fn open(
     tmux: Arc<Tmux>,
     process: ProcessRef,
-    look: Look,
+    look: AttachOptions,
     shared: Arc<Shared>,
 ) -> Result<Box<dyn View>, Problem> {
     if let Life::Gone { code } = tmux.look(&process).await {

@@ -26,7 +26,7 @@ pub(super) async fn list(
     Part(id): Part,
 ) -> Result<Json<Conflicts>, Failure> {
     let project = project(&app, &caller, Some(&id))?;
-    Ok(Json(app.host.conflicts(&project).await?))
+    Ok(Json(app.daemon.forecasts.conflicts(&project).await?))
 }
 
 /// Which two.
@@ -53,5 +53,5 @@ pub(super) async fn between(
     Asked(which): Asked<Which>,
 ) -> Result<Json<Conflict>, Failure> {
     let project = project(&app, &caller, Some(&id))?;
-    Ok(Json(app.host.conflict(&project, &which.a, &which.b).await?))
+    Ok(Json(app.daemon.forecasts.conflict(&project, &which.a, &which.b).await?))
 }

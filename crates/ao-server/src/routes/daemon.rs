@@ -20,7 +20,7 @@ use crate::problem::Failure;
 #[utoipa::path(get, path = "/healthz", tag = "daemon", security(()), responses((status = 200, body = Health)))]
 pub(super) async fn healthz(State(app): State<Arc<App>>) -> Json<Health> {
     let status = if app.stop.is_cancelled() { "stopping" } else { "ok" };
-    Json(Health { status: status.into(), version: app.host.about().version })
+    Json(Health { status: status.into(), version: app.about().version })
 }
 
 /// Numbers for whoever keeps watch, in the format of OpenMetrics.
@@ -48,7 +48,7 @@ pub(super) async fn document() -> Response {
 /// Who answers.
 #[utoipa::path(get, path = "/api/daemon", tag = "daemon", responses((status = 200, body = Daemon)))]
 pub(super) async fn about(State(app): State<Arc<App>>) -> Result<Json<Daemon>, Failure> {
-    let about = app.host.about();
+    let about = app.about();
     let (live, queued, most, seq) = app
         .handle
         .view_at(|state, seq| {
@@ -68,7 +68,7 @@ pub(super) async fn about(State(app): State<Arc<App>>) -> Result<Json<Daemon>, F
 /// Ends the daemon. Agents go on, and the next daemon finds them.
 #[utoipa::path(post, path = "/api/daemon/stop", tag = "daemon", responses((status = 200, body = Stopping)))]
 pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, Failure> {
-    let pid = app.host.about().pid;
+    let pid = app.about().pid;
     let (running, queued) = app
         .handle
         .view(|state| {
@@ -82,7 +82,7 @@ pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, 
             (names(&|session| session.running_attempt().is_some()), names(&is_queued))
         })
         .await?;
-    app.host.stop();
+    app.stop.cancel();
     Ok(Json(Stopping { pid, running, queued }))
 }
 
@@ -90,13 +90,13 @@ pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, 
 #[utoipa::path(post, path = "/api/daemon/reload", tag = "daemon", responses((status = 200, body = Reloaded)))]
 pub(super) async fn reload(State(app): State<Arc<App>>) -> Result<Json<Reloaded>, Failure> {
     let reading = app.clone();
-    app.to_the_end(async move { Ok(Json(reading.host.reload().await?)) }).await
+    app.to_the_end(async move { Ok(Json(reading.daemon.reload().await?)) }).await
 }
 
 /// The configuration in force.
 #[utoipa::path(get, path = "/api/config", tag = "daemon", responses((status = 200, body = ConfigShown)))]
 pub(super) async fn config(State(app): State<Arc<App>>) -> Json<ConfigShown> {
-    Json(app.host.config())
+    Json(app.daemon.config.shown())
 }
 
 /// Sends a test notice on each channel, and says what became of it.
@@ -108,11 +108,11 @@ pub(super) async fn notify_test(
     State(app): State<Arc<App>>,
     Perhaps(test): Perhaps<NotifyTest>,
 ) -> Result<Json<Vec<ChannelTest>>, Failure> {
-    Ok(Json(app.host.notify_test(&test).await?))
+    Ok(Json(app.daemon.notify_test(&test).await?))
 }
 
 /// The channels by which people are told things, and how they fare.
 #[utoipa::path(get, path = "/api/notify", tag = "daemon", responses((status = 200, body = Vec<NotifyChannel>)))]
 pub(super) async fn notify_list(State(app): State<Arc<App>>) -> Result<Json<Vec<NotifyChannel>>, Failure> {
-    Ok(Json(app.host.notify_list().await?))
+    Ok(Json(app.daemon.notify_list().await?))
 }

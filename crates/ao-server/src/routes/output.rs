@@ -61,7 +61,7 @@ pub(super) async fn output(
         (None, Some(tail)) => {
             let tail = tail.min(PIECE_MOST);
             // A program that has put out nothing at all has no end to tell of.
-            let end = Some(app.host.output(&session, u64::MAX, 0, false).await?.next);
+            let end = Some(app.daemon.terminals.output(&session, u64::MAX, 0, false).await?.next);
             let end = end.filter(|end| *end < u64::MAX).unwrap_or(0);
             (end.saturating_sub(tail.into()), tail.max(1))
         }
@@ -69,14 +69,14 @@ pub(super) async fn output(
     if piece.wait == Some(true) {
         tokio::select! {
             () = app.stop.cancelled() => {}
-            waited = timeout(WAIT, app.host.output(&session, from, limit, true)) => {
+            waited = timeout(WAIT, app.daemon.terminals.output(&session, from, limit, true)) => {
                 if let Ok(output) = waited {
                     return Ok(Json(output?));
                 }
             }
         }
     }
-    Ok(Json(app.host.output(&session, from, limit, false).await?))
+    Ok(Json(app.daemon.terminals.output(&session, from, limit, false).await?))
 }
 
 /// What the set-up commands of a session have put out.
@@ -89,7 +89,7 @@ pub(super) async fn setup_log(
     State(app): State<Arc<App>>,
     Named(session): Named,
 ) -> Result<Response, Failure> {
-    let log = app.host.setup_log(&session).await?;
+    let log = app.daemon.terminals.setup_log(&session).await?;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     Ok(([(CONTENT_TYPE, plain)], log).into_response())
 }

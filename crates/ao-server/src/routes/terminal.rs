@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
-use ao_daemon::{Frame, Look, View};
+use ao_daemon::terminals::{AttachOptions, Frame, View};
 use axum::extract::State;
 use axum::extract::ws::{
     CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code, rejection::WebSocketUpgradeRejection,
@@ -65,12 +65,12 @@ pub(super) async fn terminal(
             .hint("`ao attach` opens one; `GET …/output` has what was put out")
     })?;
     let may_type = caller == Caller::Owner;
-    let look = Look {
+    let look = AttachOptions {
         size: how.columns.zip(how.rows).filter(|(columns, rows)| *columns > 0 && *rows > 0),
         control: how.control == Some(true) && may_type,
         history: how.history.unwrap_or(0).min(HISTORY_MOST),
     };
-    let view = app.host.attach(&session, look).await?;
+    let view = app.daemon.terminals.attach(&session, look).await?;
     let open = app.metrics.terminals.one();
     let (id, tasks) = (session.id, app.tasks.clone());
     let upgrade = upgrade.max_message_size(TYPED_MOST).max_frame_size(TYPED_MOST).write_buffer_size(0);

@@ -15,7 +15,7 @@ use crate::problem::Failure;
 #[utoipa::path(get, path = "/api/workspaces", tag = "workspaces", responses((status = 200, body = Cleanup)))]
 pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<Cleanup>, Failure> {
     let order = CleanupOrder { dry_run: true, ..CleanupOrder::default() };
-    Ok(Json(app.host.cleanup(&order).await?))
+    Ok(Json(app.daemon.cleanup(&order).await?))
 }
 
 /// Removes what may go. What would lose work stays, with the reason.
@@ -37,5 +37,5 @@ pub(super) async fn cleanup(
         order.session = Some(find(&app, caller, meant, false).await?.id.to_string());
     }
     let cleaning = app.clone();
-    app.to_the_end(async move { Ok(Json(cleaning.host.cleanup(&order).await?)) }).await
+    app.to_the_end(async move { Ok(Json(cleaning.daemon.cleanup(&order).await?)) }).await
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ao_api::Problem;
 use ao_api::client::{Client, ClientError, Said, Terminal};
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
-use ao_daemon::{Frame, Look, View};
+use ao_daemon::terminals::{AttachOptions, Frame, View};
 use async_trait::async_trait;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -38,7 +38,7 @@ fn torrent(house: &House) -> Arc<AtomicU64> {
             })
         }))
     };
-    *house.host.scene.lock().unwrap() = Some(Box::new(scene));
+    *house.stage.scene.lock().unwrap() = Some(Box::new(scene));
     fetched
 }
 
@@ -51,6 +51,7 @@ async fn a_viewer_that_shows_nothing_is_sent_a_window_and_no_more() {
     let house = House::new().await;
     let running = house.serve().await;
     let id = house.spawn("one").await;
+    house.run(id).await;
     let fetched = torrent(&house);
     let before = memory();
     let mut terminal = house.client().terminal(&id.to_string(), "columns=80&rows=24").await.unwrap();
@@ -86,6 +87,7 @@ async fn a_viewer_that_claims_to_show_and_does_not_read_holds_only_itself_up() {
     let house = House::new().await;
     let running = house.serve().await;
     let id = house.spawn("one").await;
+    house.run(id).await;
     let fetched = torrent(&house);
     let mut terminal = house.client().terminal(&id.to_string(), "").await.unwrap();
     let before = memory();
@@ -140,11 +142,11 @@ impl View for Told {
 
 fn scene(house: &House) -> (mpsc::UnboundedSender<Frame>, mpsc::UnboundedReceiver<String>) {
     let ((send, frames), (told, hear)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
-    let scene = move |look: Look| -> Box<dyn View> {
+    let scene = move |look: AttachOptions| -> Box<dyn View> {
         told.send(format!("{:?} control {} history {}", look.size, look.control, look.history)).unwrap();
         Box::new(Told { frames, told })
     };
-    *house.host.scene.lock().unwrap() = Some(Box::new(scene));
+    *house.stage.scene.lock().unwrap() = Some(Box::new(scene));
     (send, hear)
 }
 
@@ -153,6 +155,7 @@ async fn the_owner_looks_types_and_takes_control() {
     let house = House::new().await;
     let running = house.serve().await;
     let id = house.spawn("one").await;
+    house.run(id).await;
     let (frames, mut told) = scene(&house);
     let query = "columns=80&rows=24&control=true&history=1000";
     let mut terminal = house.client().terminal(&id.to_string(), query).await.unwrap();
@@ -183,8 +186,9 @@ async fn an_agent_may_look_at_its_own_terminal_and_not_touch_it() {
     let house = House::new().await;
     let running = house.serve().await;
     let (own, other) = (house.spawn("own").await, house.spawn("other").await);
-    house.host.give_token("worker", own);
-    let client = house.client().with_token(Some("worker".into()));
+    house.run(own).await;
+    let token = house.give_token("worker", own);
+    let client = house.client().with_token(Some(token));
     let (_frames, mut told) = scene(&house);
     let refused = client.terminal(&other.to_string(), "").await.unwrap_err();
     assert!(matches!(refused, ClientError::Refused(problem) if problem.word() == "forbidden"));
@@ -205,6 +209,7 @@ async fn a_foreign_page_cannot_open_a_terminal() {
     let house = House::new().await;
     let running = house.serve().await;
     let id = house.spawn("one").await;
+    house.run(id).await;
     let (_frames, mut told) = scene(&house);
     let address = running.addr().unwrap();
     let open = async |headers: &[(&'static str, String)]| {

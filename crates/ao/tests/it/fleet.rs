@@ -179,7 +179,7 @@ impl Fleet {
             origin: Origin::Base,
             agent: AgentChoice {
                 name: AGENT.into(),
-                abilities: self.daemon().agent(AGENT).expect("it is plugged in").abilities(),
+                abilities: self.daemon().adapters.agent(AGENT).expect("it is plugged in").abilities(),
                 ..AgentChoice::default()
             },
             runtime: self.plan.runtime.into(),

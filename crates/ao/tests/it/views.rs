@@ -3,9 +3,8 @@
 use std::num::NonZero;
 use std::time::Duration;
 
-use ao::terminals::Views;
 use ao_core::SessionId;
-use ao_daemon::{Frame, Look, View};
+use ao_daemon::terminals::{AttachOptions, Frame, View, Views};
 use ao_ports::Runtime;
 use tokio::time::timeout;
 
@@ -25,7 +24,7 @@ async fn who_only_looks_changes_nothing(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("looked-at").await;
     let (views, before) = (views(&fleet), size(&fleet, session).await);
-    let look = Look { size: Some((40, 10)), control: false, history: 0 };
+    let look = AttachOptions { size: Some((40, 10)), control: false, history: 0 };
     let mut watcher = Watcher::open(&fleet, &views, session, look).await;
     watcher.until("the screen", |shown| shown.contains("get ready")).await;
     assert_eq!(watcher.size, before, "it is shown as large as it is");
@@ -46,7 +45,7 @@ async fn who_has_control_says_how_large_it_is_and_gives_it_back(runtime: &'stati
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("taken-over").await;
     let (views, before) = (views(&fleet), size(&fleet, session).await);
-    let look = Look { size: Some((70, 20)), control: true, history: 0 };
+    let look = AttachOptions { size: Some((70, 20)), control: true, history: 0 };
     let mut watcher = Watcher::open(&fleet, &views, session, look).await;
     watcher.until_seen("control", |watcher| watcher.control == Some(true)).await;
     until_size(&fleet, session, (70, 20)).await;
@@ -76,9 +75,9 @@ async fn who_goes_without_a_word_gives_the_size_back(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("left-alone").await;
     let (views, before) = (views(&fleet), size(&fleet, session).await);
-    let look = Look { size: Some((70, 20)), control: true, history: 0 };
+    let look = AttachOptions { size: Some((70, 20)), control: true, history: 0 };
     let mut watcher = Watcher::open(&fleet, &views, session, look).await;
-    let mut looker = Watcher::open(&fleet, &views, session, Look::default()).await;
+    let mut looker = Watcher::open(&fleet, &views, session, AttachOptions::default()).await;
     watcher.until_seen("its own size", |watcher| watcher.size == (70, 20)).await;
     until_size(&fleet, session, (70, 20)).await;
     looker.until_seen("the size that it is given", |looker| looker.size == (70, 20)).await;
@@ -93,10 +92,11 @@ async fn control_goes_from_one_viewer_to_another(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("shared").await;
     let (views, before) = (views(&fleet), size(&fleet, session).await);
-    let look = Look { size: Some((70, 20)), control: true, history: 0 };
+    let look = AttachOptions { size: Some((70, 20)), control: true, history: 0 };
     let mut first = Watcher::open(&fleet, &views, session, look).await;
     first.until_seen("control", |watcher| watcher.control == Some(true)).await;
-    let mut second = Watcher::open(&fleet, &views, session, Look { size: Some((90, 25)), ..look }).await;
+    let mut second =
+        Watcher::open(&fleet, &views, session, AttachOptions { size: Some((90, 25)), ..look }).await;
     second.until_seen("control", |watcher| watcher.control == Some(true)).await;
     first.until_seen("that another has it", |watcher| watcher.control == Some(false)).await;
     assert_eq!(first.view.type_bytes(b"x").await.unwrap_err().word(), "no-control");
@@ -114,7 +114,7 @@ async fn a_viewer_who_never_reads_holds_up_nobody(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("quick").await;
     let views = views(&fleet);
-    let mut slow = Watcher::open(&fleet, &views, session, Look::default()).await;
+    let mut slow = Watcher::open(&fleet, &views, session, AttachOptions::default()).await;
     fleet.send(session, "[[tool seq 1000000 > /dev/tty]] [[say done with it]]").await;
     fleet.until_idle(session, 2).await;
     // Nothing was read until now. It ends with what the screen shows, and far less than was put out has come.
@@ -133,7 +133,7 @@ async fn the_end_is_told_with_its_code(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("ends").await;
     let views = views(&fleet);
-    let mut watcher = Watcher::open(&fleet, &views, session, Look::default()).await;
+    let mut watcher = Watcher::open(&fleet, &views, session, AttachOptions::default()).await;
     watcher.until("the screen", |shown| shown.contains("get ready")).await;
     fleet.kill9(fleet.agent_pid(session));
     watcher.until_seen("the end", |watcher| watcher.ended.is_some()).await;
@@ -150,7 +150,7 @@ async fn a_session_that_has_not_begun_has_no_terminal() {
     let fleet = Fleet::start(plan).await;
     let session = fleet.spawn("waits", "get ready").await;
     let session = fleet.session(session).await;
-    let refused = views(&fleet).attach(&session, Look::default()).await.err().unwrap();
+    let refused = views(&fleet).attach(&session, AttachOptions::default()).await.err().unwrap();
     assert_eq!((refused.status, refused.word()), (409, "not-running"));
     assert!(refused.hints[0].contains("ao status waits"), "{:?}", refused.hints);
     fleet.finish().await;
@@ -168,7 +168,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn open(fleet: &Fleet, views: &Views, session: SessionId, look: Look) -> Watcher {
+    async fn open(fleet: &Fleet, views: &Views, session: SessionId, look: AttachOptions) -> Watcher {
         let view = views.attach(&fleet.session(session).await, look).await.unwrap();
         Watcher { view, size: (0, 0), shown: vec![], at: None, control: None, ended: None }
     }

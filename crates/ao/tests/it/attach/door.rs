@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use ao::terminals::Views;
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer};
 use ao_core::session::Session;
-use ao_daemon::{Frame, Look, View};
+use ao_daemon::terminals::{AttachOptions, Frame, View, Views};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -78,7 +77,7 @@ async fn serve(mut stream: UnixStream, sessions: Arc<Vec<Session>>, views: Arc<V
         query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
     };
     let size = (value("columns").unwrap().parse().unwrap(), value("rows").unwrap().parse().unwrap());
-    let look = Look { size: Some(size), control: value("control").unwrap() == "true", history: 0 };
+    let look = AttachOptions { size: Some(size), control: value("control").unwrap() == "true", history: 0 };
     let view = views.attach(&session, look).await.unwrap();
     show(socket, view).await;
 }

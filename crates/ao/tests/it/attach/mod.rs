@@ -5,9 +5,8 @@ mod door;
 
 use std::sync::Arc;
 
-use ao::terminals::Views;
 use ao_core::SessionId;
-use ao_daemon::{Frame, Look};
+use ao_daemon::terminals::{AttachOptions, Frame, Views};
 use ao_ports::Runtime;
 use rustix::process::Signal;
 
@@ -139,7 +138,7 @@ async fn who_loses_control_is_told_and_can_take_it_back() {
     let stage = Stage::set().await;
     let mut desk = stage.sit_down((90, 24), &[]);
     stage.until_size((90, 24)).await;
-    let look = Look { size: Some((70, 20)), control: true, history: 0 };
+    let look = AttachOptions { size: Some((70, 20)), control: true, history: 0 };
     let mut other = stage.views.attach(&stage.fleet.session(stage.session).await, look).await.unwrap();
     desk.until_shown("another viewer has control · ctrl-t takes it back").await;
     stage.until_size((70, 20)).await;
