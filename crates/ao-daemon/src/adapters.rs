@@ -22,7 +22,7 @@ pub struct Adapters {
     plugged: Mutex<Plugged>,
 }
 
-/// What every agent is made with.
+/// The parts that every agent is made with.
 pub(crate) struct AgentDeps {
     pub(crate) data_dir: Utf8PathBuf,
     pub(crate) runtimes: Arc<Runtimes>,

@@ -1,4 +1,4 @@
-//! What the daemon does beside steering: keeps the machine awake while agents work, tells of the day, and
+//! Chores beside the engine: one keeps the machine awake while agents work, tells of the day, and
 //! forgets what is past keeping.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The time between two looks at whether a repository has to be packed.
 const UPKEEP: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether the day is to be told of.
+/// The pause between two looks at the hour of the digest.
 const LOOK_AT_CLOCK: Duration = Duration::from_secs(15);
 
 /// Holds the machine awake for as long as somebody works.
@@ -51,7 +51,7 @@ pub async fn keep_awake(handle: Handle, seen: Seq, bus: Bus) {
     tokio::join!(follow, power::keep_awake(works, bus));
 }
 
-/// Whether a session is at work, or about to be. One that waits for a person is not.
+/// Returns true if a session is at work, or about to be. One that waits for a person is not.
 fn anybody_works(state: &State) -> bool {
     state.live().any(|session: &Session| match session.phase {
         Phase::Preparing { .. } | Phase::Starting { .. } | Phase::Retrying { .. } => true,
@@ -226,7 +226,7 @@ pub async fn forget_rescues(
     }
 }
 
-/// How often free memory is measured while a session waits for it, or might have to.
+/// The pause between two measurements of free memory while a session waits for it, or might have to.
 const MEMORY: Duration = Duration::from_secs(10);
 
 /// Tells how much memory is free, if anybody wants to know: not unless there is a least that must be.

@@ -1,31 +1,74 @@
-//! What lies on disk, and what of it may go. The deletion gate decides; here it is asked, and what it says is told.
+//! Clean-up of workspaces on disk. The deletion gate decides; this asks it and reports its answers.
 
 use std::collections::BTreeMap;
 
-use ao_api::{Cleanup, CleanupOrder, Decision, Problem, TreeReport, TreeWork};
 use ao_core::project::Project;
 use ao_core::session::{Session, SessionInput};
 use ao_core::workspace::{KeepReason, WorkspaceState};
-use ao_core::{Event, Input, SessionId, State};
+use ao_core::{Event, Input, ProjectId, SessionId, State};
 use ao_engine::Handle;
 use ao_ports::{RemoveOrder, Surveyed, WorkFound, Workspace};
 
 use crate::daemon::Daemon;
-use crate::problem::stopping;
+use crate::error::DaemonError;
+
+/// A request to remove or clean workspaces.
+#[derive(Debug, Clone, Default)]
+pub struct CleanupRequest {
+    pub session: Option<SessionId>,
+    pub project: Option<ProjectId>,
+    /// Only report.
+    pub dry_run: bool,
+    /// Also clean ignored files of trees that stay.
+    pub artifacts: bool,
+    /// Throw the work of this session away.
+    pub discard: bool,
+}
+
+/// The workspaces that were removed, cleaned or kept.
+#[derive(Debug)]
+pub struct CleanupReport {
+    pub dry_run: bool,
+    pub trees: Vec<TreeReport>,
+    pub freed_bytes: u64,
+}
+
+#[derive(Debug)]
+pub struct TreeReport {
+    pub session: Option<SessionId>,
+    pub session_name: Option<String>,
+    pub project: ProjectId,
+    pub path: String,
+    pub bytes: u64,
+    pub ignored_bytes: u64,
+    pub decision: TreeDecision,
+    pub reasons: Vec<String>,
+    /// True if only the work in it keeps it.
+    pub can_discard: bool,
+    pub work: Option<WorkFound>,
+    pub rescue: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeDecision {
+    Remove,
+    Clean,
+    Keep,
+}
 
 impl Daemon {
-    /// Removes, or cleans, what the deletion gate allows; only reports with `dry_run`. `order.session` is an id here.
-    pub async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem> {
+    /// Removes, or cleans, what the deletion gate allows; only reports with `dry_run`.
+    pub async fn cleanup(&self, order: &CleanupRequest) -> Result<CleanupReport, DaemonError> {
         clean_up(self, order).await
     }
 }
 
 /// A repository with those of our trees in it that are asked about, and what kind they are.
-type Asked = BTreeMap<(String, String, String), Vec<(RemoveOrder, String, bool)>>;
+type Asked = BTreeMap<(ProjectId, String, String), Vec<(RemoveOrder, String, bool)>>;
 
-async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cleanup, Problem> {
+async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupReport, DaemonError> {
     let wish = order.clone();
-    let asked = daemon.handle.view(move |state| asked(state, &wish)).await.map_err(stopping)?;
+    let asked = daemon.handle.view(move |state| asked(state, &wish)).await?;
     let mut trees = Vec::new();
     for ((project, repository, kind), orders) in asked {
         let Some(workspace) = daemon.adapters.workspace(&kind) else { continue };
@@ -53,30 +96,30 @@ async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cleanup, Prob
         }
     }
     let freed = |tree: &TreeReport| match tree.decision {
-        Decision::Remove => tree.bytes,
-        Decision::Clean => tree.ignored_bytes,
-        Decision::Keep => 0,
+        TreeDecision::Remove => tree.bytes,
+        TreeDecision::Clean => tree.ignored_bytes,
+        TreeDecision::Keep => 0,
     };
-    Ok(Cleanup { dry_run: order.dry_run, freed_bytes: trees.iter().map(freed).sum(), trees })
+    Ok(CleanupReport { dry_run: order.dry_run, freed_bytes: trees.iter().map(freed).sum(), trees })
 }
 
 /// The trees of a repository that cannot be looked at: all of them stay. Without any of ours in it, the repository itself is
 /// told, once.
 fn unreadable(
-    project: &str,
+    project: &ProjectId,
     repository: &str,
     orders: &[(RemoveOrder, String, bool)],
     why: &str,
     told: &[TreeReport],
 ) -> Vec<TreeReport> {
     let kept = |path: &str, session: Option<(&RemoveOrder, &String)>| TreeReport {
-        session_id: session.map(|(order, _)| order.session.to_string()),
+        session: session.map(|(order, _)| order.session),
         session_name: session.map(|(_, name)| name.clone()),
-        project_id: project.to_owned(),
+        project: project.clone(),
         path: path.to_owned(),
         bytes: 0,
         ignored_bytes: 0,
-        decision: Decision::Keep,
+        decision: TreeDecision::Keep,
         reasons: vec![format!("the repository cannot be looked at: {why}")],
         can_discard: false,
         work: None,
@@ -84,7 +127,7 @@ fn unreadable(
     };
     if orders.is_empty() {
         let is_told =
-            told.iter().any(|tree| tree.project_id == project && tree.bytes == 0 && tree.path == repository);
+            told.iter().any(|tree| tree.project == *project && tree.bytes == 0 && tree.path == repository);
         return if is_told { vec![] } else { vec![kept(repository, None)] };
     }
     let path =
@@ -93,21 +136,21 @@ fn unreadable(
 }
 
 /// Those whose removal is asked for: of ended sessions, or of the one that was named.
-fn asked(state: &State, order: &CleanupOrder) -> Asked {
+fn asked(state: &State, order: &CleanupRequest) -> Asked {
     let mut asked = Asked::new();
     // Every project is looked at, because a folder that no session answers for is worth telling of, too.
     for (id, project) in &state.projects {
-        if order.project_id.as_ref().is_none_or(|wanted| wanted == id.as_str()) {
+        if order.project.as_ref().is_none_or(|wanted| wanted == id) {
             for kind in ["worktree", "clone"] {
-                asked.entry((id.to_string(), project.path.clone(), kind.to_owned())).or_default();
+                asked.entry((id.clone(), project.path.clone(), kind.to_owned())).or_default();
             }
         }
     }
     for session in state.sessions.values() {
         let Some(project) = state.projects.get(&session.spec.project) else { continue };
-        let key = (session.spec.project.to_string(), project.path.clone(), session.spec.workspace.clone());
+        let key = (session.spec.project.clone(), project.path.clone(), session.spec.workspace.clone());
         let wanted = match &order.session {
-            Some(wanted) => *wanted == session.id.to_string(),
+            Some(wanted) => *wanted == session.id,
             None => true,
         };
         if !wanted || !session.workspace.may_exist() {
@@ -121,7 +164,7 @@ fn asked(state: &State, order: &CleanupOrder) -> Asked {
     asked
 }
 
-/// What it takes to ask about a session's workspace: nothing is run in it.
+/// Returns the order that asks about a session's workspace; nothing is run in it.
 pub(crate) fn order_of(project: &Project, session: &Session) -> RemoveOrder {
     RemoveOrder {
         session: session.id,
@@ -136,19 +179,14 @@ pub(crate) fn order_of(project: &Project, session: &Session) -> RemoveOrder {
     }
 }
 
-fn told(work: WorkFound) -> TreeWork {
-    let WorkFound { files, files_in_all, commits, commits_in_all } = work;
-    TreeWork { files, files_in_all, commits, commits_in_all }
-}
-
 async fn judge(
     daemon: &Daemon,
     workspace: &dyn Workspace,
-    order: &CleanupOrder,
-    project: &str,
+    order: &CleanupRequest,
+    project: &ProjectId,
     tree: Surveyed,
     known: Option<&(RemoveOrder, String, bool)>,
-) -> Result<TreeReport, Problem> {
+) -> Result<TreeReport, DaemonError> {
     let mut reasons: Vec<String> = tree.reasons.iter().map(ToString::to_string).collect();
     let can_discard =
         known.is_some() && !tree.reasons.is_empty() && tree.reasons.iter().all(KeepReason::is_work);
@@ -160,13 +198,13 @@ async fn judge(
         reasons.push("no session of ours answers for it".into());
     }
     let mut report = TreeReport {
-        session_id: tree.session.map(|session| session.to_string()),
+        session: tree.session,
         session_name: known.map(|(_, name, _)| name.clone()),
-        project_id: project.to_owned(),
+        project: project.clone(),
         path: tree.path,
         bytes: tree.bytes,
         ignored_bytes: tree.ignored_bytes,
-        decision: if reasons.is_empty() { Decision::Remove } else { Decision::Keep },
+        decision: if reasons.is_empty() { TreeDecision::Remove } else { TreeDecision::Keep },
         reasons,
         can_discard,
         work: None,
@@ -174,48 +212,48 @@ async fn judge(
     };
     if let Some((removal, ..)) = known.filter(|_| order.discard) {
         match workspace.work(removal).await {
-            Ok(work) => report.work = Some(told(work)),
+            Ok(work) => report.work = Some(work),
             // What cannot be shown is not thrown away.
             Err(err) => {
-                report.decision = Decision::Keep;
+                report.decision = TreeDecision::Keep;
                 report.reasons.push(format!("it could not be found out what would be lost: {err}"));
             }
         }
     }
-    if report.decision == Decision::Keep
+    if report.decision == TreeDecision::Keep
         && order.artifacts
         && !live
         && tree.ignored_bytes > 0
         && known.is_some()
     {
-        report.decision = Decision::Clean;
+        report.decision = TreeDecision::Clean;
     }
     let (Some((removal, ..)), false) = (known, order.dry_run) else { return Ok(report) };
     match report.decision {
-        Decision::Remove => {
+        TreeDecision::Remove => {
             if let Some(kept) = remove(&daemon.handle, removal.session, order.discard).await? {
-                report.decision = Decision::Keep;
+                report.decision = TreeDecision::Keep;
                 report.reasons = kept;
             }
             let session = removal.session;
             let rescue =
                 daemon.handle.view(move |state| state.sessions.get(&session)?.workspace.rescue.clone());
-            report.rescue = rescue.await.map_err(stopping)?;
+            report.rescue = rescue.await?;
         }
-        Decision::Clean => match workspace.clean(removal).await {
+        TreeDecision::Clean => match workspace.clean(removal).await {
             Ok(cleaned) => report.ignored_bytes = cleaned.bytes,
             Err(err) => {
-                report.decision = Decision::Keep;
+                report.decision = TreeDecision::Keep;
                 report.reasons.push(err.to_string());
             }
         },
-        Decision::Keep => {}
+        TreeDecision::Keep => {}
     }
     Ok(report)
 }
 
 /// Asks for the removal and waits for what becomes of it: nothing if it is gone, or why it is kept.
-async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<Vec<String>>, Problem> {
+async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<Vec<String>>, DaemonError> {
     let input = if discard { SessionInput::Discard } else { SessionInput::Cleanup };
     let receipt = match handle.ask(Input::Session { session: id, input }).await {
         Ok(receipt) => receipt,
@@ -223,10 +261,7 @@ async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<
     };
     let mut happens = handle.subscribe(receipt.seq);
     loop {
-        let became = handle
-            .view(move |state| state.sessions.get(&id).map(|session| became(session)))
-            .await
-            .map_err(stopping)?;
+        let became = handle.view(move |state| state.sessions.get(&id).map(|session| became(session))).await?;
         match became {
             // Forgotten altogether, so nothing of it is left.
             None | Some(Some(None)) => return Ok(None),
@@ -247,7 +282,7 @@ async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<
     }
 }
 
-/// What became of a removal, once that is known: gone, or kept for these reasons.
+/// Returns the result of a removal, once that is known: gone, or kept for these reasons.
 fn became(session: &Session) -> Option<Option<Vec<String>>> {
     match &session.workspace.state {
         WorkspaceState::None | WorkspaceState::Removed => Some(None),

@@ -58,7 +58,7 @@ pub const KEEPER: &str = "keeper";
 /// The command under which this program helps tmux.
 pub const TMUX_HELPER: &str = "tmux-helper";
 
-/// What the daemon is made of.
+/// The parts and settings of a daemon.
 pub struct Options {
     pub data_dir: Utf8PathBuf,
     /// The lock of the data directory, if it is held already.
@@ -83,13 +83,13 @@ pub struct Options {
     /// Terminals of those runtimes, by the runtime's name.
     pub terminals: BTreeMap<String, Arc<dyn TerminalSource>>,
     pub max_parallel_checks: usize,
-    /// Whom to ask that the machine stays awake while agents work, if that is wanted.
+    /// The bus over which the machine is kept awake while agents work, if that is wanted.
     pub prevent_idle_sleep: Option<Bus>,
     /// The rules that the engine runs by. Tests exchange them.
     pub rules: Arc<dyn Rules>,
     /// Makes the log that the engine reads and writes of the store, if it is not the store itself. Tests let it fail.
     pub log: Option<Box<dyn FnOnce(Store) -> Arc<dyn EventStore> + Send>>,
-    /// Whether looks, forecasts and chores run by themselves.
+    /// False if looks, forecasts and chores do not run by themselves.
     pub background: bool,
 }
 
@@ -123,7 +123,7 @@ pub struct Daemon {
     pub store: Store,
     /// The configuration in force.
     pub config: Arc<ActiveConfig>,
-    /// What is plugged into the engine's slots.
+    /// The adapters in the engine's slots.
     pub adapters: Arc<Adapters>,
     /// Spawn orders, made whole by the configuration.
     pub spawn: Arc<SpawnOrders>,
@@ -131,7 +131,7 @@ pub struct Daemon {
     pub looks: Arc<Looks>,
     /// Jobs of reactions and hooks.
     pub jobs: Arc<JobRunner>,
-    /// Which branches will not merge with each other.
+    /// Forecasts of branches that will not merge with each other.
     pub forecasts: Arc<Forecasts>,
     /// The terminals and the output of agents.
     pub terminals: Terminals,
@@ -401,7 +401,7 @@ fn raise_open_files() {
     }
 }
 
-/// What lets an agent run `ao`, and lets that find this daemon, wherever the two are.
+/// Returns the variables by which an agent runs `ao` and `ao` finds this daemon, wherever the two are.
 fn way_home(data_dir: &Utf8PathBuf, program: &Path) -> BTreeMap<String, String> {
     let mut environment = BTreeMap::from([("AO_DATA_DIR".to_owned(), data_dir.to_string())]);
     let path = std::env::var_os("PATH").unwrap_or_default();

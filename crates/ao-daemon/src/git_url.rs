@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-/// Where a repository can be cloned from. Never holds a password or token.
+/// The address that a repository can be cloned from. Never holds a password or token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitUrl {
     text: String,
@@ -18,10 +18,10 @@ pub struct GitUrl {
 #[error("this address of a repository has a password or token in it")]
 pub struct HasSecret;
 
-/// Which addresses are for git alone; anything else may be a path.
+/// Schemes of addresses for git alone; anything else may be a path.
 const SCHEMES: [&str; 6] = ["https://", "http://", "ssh://", "git://", "git+ssh://", "file://"];
 
-/// What forges begin their tokens with.
+/// Prefixes of the tokens of forges.
 const TOKENS: [&str; 9] =
     ["ghp_", "gho_", "ghu_", "ghs_", "github_pat_", "glpat-", "gloas-", "x-access-token", "oauth2"];
 
@@ -98,7 +98,7 @@ impl GitUrl {
         if matches!(name, "" | "." | "..") { "repository" } else { name }
     }
 
-    /// Whether both lead to one repository, though perhaps by different protocols.
+    /// Returns true if both lead to one repository, though perhaps by different protocols.
     pub fn same_repository(&self, other: &GitUrl) -> bool {
         let real = |path: &str| Path::new(path).canonicalize().ok();
         match (&self.host, &other.host) {

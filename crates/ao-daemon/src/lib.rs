@@ -13,7 +13,7 @@
 mod adapters;
 pub mod channels;
 pub mod chores;
-mod cleanup;
+pub mod cleanup;
 pub mod clock;
 pub mod config;
 pub mod daemon;
@@ -25,7 +25,6 @@ pub mod looks;
 pub mod orchestrator;
 pub mod policy;
 pub mod power;
-mod problem;
 pub mod program;
 pub mod repository;
 pub mod secrets;
@@ -36,12 +35,11 @@ pub use crate::adapters::Adapters;
 pub use crate::daemon::Daemon;
 pub use crate::error::{DaemonError, ErrorKind};
 pub use crate::orchestrator::Orchestrator;
-pub use crate::problem::{engine_problem, forge_problem, look_problem, of_refusal};
 
 /// Runs what waits for the disk on a thread where nothing else waits for it.
 pub(crate) async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ao_api::Problem> {
+) -> Result<T, DaemonError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|err| ao_api::Problem::new(500, "failed", format!("the work was not done: {err}")))
+    done.map_err(|err| DaemonError::new(ErrorKind::Failed, format!("the work was not done: {err}")))
 }

@@ -349,14 +349,15 @@ impl From<ao_config::ConfigError> for CommandError {
 impl From<DaemonError> for CommandError {
     fn from(err: DaemonError) -> CommandError {
         let kind = match err.kind {
-            ErrorKind::Store(err) => return err.into(),
-            ErrorKind::Ask(err) => return err.into(),
+            ErrorKind::Store(err) => return (*err).into(),
+            ErrorKind::Ask(err) => return (*err).into(),
             ErrorKind::Config => Kind::Config,
-            ErrorKind::Environment => Kind::Environment,
+            ErrorKind::Environment | ErrorKind::Failed => Kind::Environment,
             ErrorKind::NoRepository => Kind::NoRepository,
             ErrorKind::UnbornRepository => Kind::UnbornRepository,
             ErrorKind::BareRepository => Kind::BareRepository,
             ErrorKind::MissingProgram => Kind::MissingProgram,
+            _ => Kind::User,
         };
         CommandError { kind, error: err.error, hints: err.hints }
     }

@@ -27,7 +27,6 @@ const ARROWS: &[(&str, May)] = &[
         "ao-daemon",
         May::Use(&[
             "ao-agent",
-            "ao-api",
             "ao-config",
             "ao-core",
             "ao-engine",

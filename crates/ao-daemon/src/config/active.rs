@@ -1,21 +1,28 @@
 //! The configuration that is in force now, and questions about it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ao_api::{Check, Checks, ConfigShown, Problem, Project};
 use ao_config::Loaded;
+use ao_config::shape::CheckConfig;
 use ao_core::ProjectId;
 use ao_notifier::Page;
+use ao_scm::checks::Proposed;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::sync::watch;
 
 use super::apply::Agents;
 use super::{InForce, Known};
-use crate::error::DaemonError;
+use crate::error::{DaemonError, ErrorKind};
 use crate::{on_disk, spawn};
 
-/// How long a check may take that is proposed and not configured.
-const PROPOSED_TIMEOUT: u64 = 30 * 60;
+/// The checks of a project.
+#[derive(Debug)]
+pub enum ProjectChecks {
+    Configured(Vec<CheckConfig>),
+    /// Suggested by the files of the project, for which none is configured.
+    Proposed(Vec<Proposed>),
+}
 
 /// The configuration in force, and the agents that it describes.
 #[derive(Debug)]
@@ -31,7 +38,7 @@ pub struct ActiveConfig {
     /// The page in the browser, for the links in notices.
     pub(crate) page: Page,
     pub(crate) changed: tokio::sync::Notify,
-    /// Whether it was put in force. What an earlier daemon left to do waits for that.
+    /// True once it was put in force. Jobs that an earlier daemon left wait for that.
     applied: watch::Sender<bool>,
 }
 
@@ -86,7 +93,7 @@ impl ActiveConfig {
     }
 
     /// Returns the project that is meant: the one that is named, or the only one.
-    pub fn project(&self, named: Option<&str>) -> Result<ProjectId, Problem> {
+    pub fn project(&self, named: Option<&str>) -> Result<ProjectId, DaemonError> {
         spawn::project(named, &self.configs()).map(|known| ProjectId::new(&known.name))
     }
 
@@ -109,67 +116,30 @@ impl ActiveConfig {
     }
 
     /// Returns the main configuration as it is written in a file, with where it comes from.
-    pub fn shown(&self) -> ConfigShown {
-        ConfigShown { files: self.files(), yaml: self.configs().main.show() }
+    pub fn shown(&self) -> String {
+        self.configs().main.show()
     }
 
-    /// Returns the projects that the configuration names. How many sessions are live is filled in by the caller.
-    pub fn projects(&self) -> Vec<Project> {
-        let projects = self.configs().projects();
-        let shown = |(id, known): (&ProjectId, &Known)| {
-            let effective = known.effective();
-            Project {
-                id: id.to_string(),
-                path: effective.project.path.to_string(),
-                default_branch: effective.project.default_branch.clone(),
-                repo: effective.project.repo.clone(),
-                config: known.loaded.main_file().map(ToString::to_string),
-                agent: effective.agent.to_owned(),
-                runtime: effective.runtime.plugin.clone(),
-                workspace: effective.workspace.plugin.clone(),
-                live_sessions: 0,
-                max_parallel_agents: effective.project.max_parallel_agents,
-                auto_assign: false,
-                stopped_by: None,
-            }
-        };
-        projects.iter().map(shown).collect()
+    /// Returns the projects that the configuration names.
+    pub fn projects(&self) -> BTreeMap<ProjectId, Known> {
+        self.configs().projects()
     }
 
     /// Returns the checks of a project: those that are configured, and if there are none what its files suggest.
-    pub async fn checks(&self, project: &ProjectId) -> Result<Checks, Problem> {
+    pub async fn checks(&self, project: &ProjectId) -> Result<ProjectChecks, DaemonError> {
         let projects = self.configs().projects();
         let Some(known) = projects.get(project) else {
-            return Err(Problem::new(404, "unknown-project", format!("there is no project `{project}`")));
+            return Err(DaemonError::new(
+                ErrorKind::UnknownProject,
+                format!("there is no project `{project}`"),
+            ));
         };
-        let configured: Vec<Check> = known
-            .effective()
-            .project
-            .checks
-            .iter()
-            .map(|check| Check {
-                name: check.name(),
-                command: check.command.clone(),
-                required: check.required,
-                timeout_seconds: check.timeout.0.as_secs(),
-                paths: check.paths.clone(),
-                because: None,
-            })
-            .collect();
-        if !configured.is_empty() {
-            return Ok(Checks { checks: configured, proposed: vec![] });
+        let effective = known.effective().project;
+        if !effective.checks.is_empty() {
+            return Ok(ProjectChecks::Configured(effective.checks.clone()));
         }
-        let root = known.effective().project.path.clone();
-        let found = on_disk(move || ao_scm::checks::propose(&root)).await?;
-        let proposed = found.into_iter().map(|proposed| Check {
-            name: proposed.name,
-            command: proposed.command,
-            required: true,
-            timeout_seconds: PROPOSED_TIMEOUT,
-            paths: vec![],
-            because: Some(proposed.because),
-        });
-        Ok(Checks { checks: vec![], proposed: proposed.collect() })
+        let root = effective.path.clone();
+        Ok(ProjectChecks::Proposed(on_disk(move || ao_scm::checks::propose(&root)).await?))
     }
 
     /// Returns what counts only from the next start, because the running daemon cannot change it.

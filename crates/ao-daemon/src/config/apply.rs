@@ -1,4 +1,4 @@
-//! What is configured put in force: the agents, the channels, the limits and the projects, as the engine is told them.
+//! Puts a configuration in force: the agents, the channels, the limits and the projects, as the engine is told them.
 //!
 //! One thing that is wrong stops nothing else. It is told of, and what was there before stays in its place: the agent that was
 //! described before, or ours of that name; the project as the engine knows it.
@@ -7,24 +7,31 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ao_agent::OptionsError;
-use ao_api::{NewProject, Reloaded};
 use ao_config::{Loaded, Problem};
 use ao_core::project::ProjectInput;
 use ao_core::{Input, ProjectId, Refusal};
 use ao_engine::AskError;
 use ao_notifier::Page;
 use ao_ports::Notifier;
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 
 use super::InForce;
 use crate::daemon::Daemon;
-use crate::error::DaemonError;
+use crate::error::{DaemonError, ErrorKind};
 use crate::looks::ForgeConfig;
 use crate::spawn::nearest;
 use crate::{channels, on_disk, secrets};
 
 /// Agents by the names that people use.
 pub type Agents = BTreeMap<String, ao_agent::Options>;
+
+/// The result of reading the configuration again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReloadReport {
+    pub changes: Vec<String>,
+    /// Settings that count only from the next start.
+    pub needs_restart: Vec<String>,
+}
 
 impl Daemon {
     /// Tells the engine what is configured, and remembers it. Returns what has changed.
@@ -98,23 +105,22 @@ impl Daemon {
     }
 
     /// Takes the projects of a configuration file into care, and remembers the file. Returns the ids of its projects.
-    pub async fn add_project(&self, project: &NewProject) -> Result<Vec<String>, ao_api::Problem> {
+    pub async fn add_project(&self, file: &Utf8Path) -> Result<Vec<String>, DaemonError> {
         let _one_at_a_time = self.config.changing.lock().await;
-        let file = Utf8PathBuf::from(&project.config);
         if !file.is_absolute() {
-            return Err(ao_api::Problem::new(400, "bad-config", format!("`{file}` is no absolute path")));
+            return Err(DaemonError::new(ErrorKind::BadPath, format!("`{file}` is no absolute path")));
         }
-        let (before, added) = (self.config.in_force(), file.clone());
+        let (before, added) = (self.config.in_force(), file.to_owned());
         let configs = on_disk(move || before.with(&added)).await?.map_err(bad_config)?;
         let named = configs.projects();
-        let named = named.iter().filter(|(_, known)| known.file.as_ref() == Some(&file));
+        let named = named.iter().filter(|(_, known)| known.file.as_deref() == Some(file));
         let named: Vec<String> = named.map(|(id, _)| id.to_string()).collect();
         self.put_in_force(configs).await.map_err(bad_config)?;
         Ok(named)
     }
 
     /// Forgets a project. Nothing is deleted from disk; a project with live sessions is refused.
-    pub async fn remove_project(&self, project: &str) -> Result<(), ao_api::Problem> {
+    pub async fn remove_project(&self, project: &str) -> Result<(), DaemonError> {
         let _one_at_a_time = self.config.changing.lock().await;
         let id = ProjectId::new(project);
         let configs = self.config.in_force();
@@ -131,13 +137,13 @@ impl Daemon {
             Ok(_) | Err(AskError::Refused(Refusal::UnknownProject(_))) => Ok(()),
             Err(err) => {
                 self.put_in_force(configs).await.map_err(bad_config)?;
-                Err(ao_api::Problem::new(409, "project-in-use", err.to_string()))
+                Err(DaemonError::new(ErrorKind::ProjectInUse, err.to_string()))
             }
         }
     }
 
     /// Reads the configuration again. If anything is wrong with it, the old one stays in force.
-    pub async fn reload(&self) -> Result<Reloaded, ao_api::Problem> {
+    pub async fn reload(&self) -> Result<ReloadReport, DaemonError> {
         let _one_at_a_time = self.config.changing.lock().await;
         let before = self.config.in_force();
         let configs = on_disk(move || before.again()).await?.map_err(bad_config)?;
@@ -145,11 +151,10 @@ impl Daemon {
         let problems = self.config.configs().problems();
         let needs_restart = self.config.needs_restart();
         match problems.is_empty() {
-            true => Ok(Reloaded { configs: self.config.files(), changes, needs_restart }),
+            true => Ok(ReloadReport { changes, needs_restart }),
             false => {
-                let mut problem = ao_api::Problem::new(
-                    422,
-                    "bad-config",
+                let mut problem = DaemonError::new(
+                    ErrorKind::Config,
                     "the configuration is wrong; what was in force before stays so",
                 );
                 problem.detail = Some(problems.join("\n"));
@@ -272,28 +277,27 @@ fn manifest_of(loaded: &Loaded, name: &str, manifest: &Manifest) -> Result<ao_ag
     }
 }
 
-/// Why a project cannot be forgotten with its file: there is none, or the file names others too.
-fn not_forgotten(project: &str, configs: &InForce) -> ao_api::Problem {
+/// Returns the error for a project that cannot be forgotten with its file: there is none, or the file names others too.
+fn not_forgotten(project: &str, configs: &InForce) -> DaemonError {
     let projects = configs.projects();
     match projects.get(&ProjectId::new(project)) {
         Some(known) => {
             let file = known.loaded.main_file().map(ToString::to_string).unwrap_or_default();
             let what = format!("the project `{project}` is in `{file}`, with others");
-            ao_api::Problem::new(409, "configured", what)
+            DaemonError::new(ErrorKind::ConfiguredProject, what)
                 .hint(format!("take it out with `ao remove-project {project}`"))
         }
         None => {
             let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
             let mut problem =
-                ao_api::Problem::new(404, "unknown-project", format!("there is no project `{project}`"));
+                DaemonError::new(ErrorKind::UnknownProject, format!("there is no project `{project}`"));
             problem.candidates = nearest(project, &names);
             problem
         }
     }
 }
 
-fn bad_config(err: DaemonError) -> ao_api::Problem {
-    let mut problem = ao_api::Problem::new(422, "bad-config", err.to_plain());
-    problem.hints = err.hints;
-    problem
+fn bad_config(err: DaemonError) -> DaemonError {
+    let hints = err.hints.clone();
+    DaemonError { hints, ..DaemonError::config(err.to_plain()) }
 }

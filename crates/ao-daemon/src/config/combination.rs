@@ -1,4 +1,4 @@
-//! Which agents a runtime can hold, and what is configured although it cannot work.
+//! Combinations of agents and runtimes, and settings that cannot work.
 //!
 //! An agent needs to be held in one way: on a terminal, on pipes, or without input. A runtime declares which ways it has. The
 //! two are compared here, where they are configured and where a session is wished for, so that nothing is first found out by
@@ -13,14 +13,14 @@ use ao_runtime::tmux::Tmux;
 use super::apply::{Agents, agents_of};
 use crate::error::DaemonError;
 
-/// Why something cannot work, and what to do instead.
+/// The reason why something cannot work, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfit {
     pub what: String,
     pub hint: String,
 }
 
-/// What is configured and cannot work.
+/// Settings that cannot work.
 #[derive(Debug, Default)]
 pub struct Unworkable {
     /// Sessions would need it.
@@ -29,7 +29,7 @@ pub struct Unworkable {
     pub doubtful: Vec<Warning>,
 }
 
-/// What a runtime can do, or why there is none of that name.
+/// Returns the abilities of a runtime, or why there is none of that name.
 pub fn runtime(name: &str) -> Result<RuntimeAbilities, Unfit> {
     match name {
         "process" => Ok(Processes::ABILITIES),
@@ -45,7 +45,7 @@ pub fn missing_runtime(name: &str) -> Unfit {
     }
 }
 
-/// Whether a runtime holds agents in the way that this one needs.
+/// Refuses a runtime that does not hold agents in the way that this one needs.
 pub fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit> {
     if runtime(runtime_name)?.holds(io) {
         return Ok(());
@@ -68,7 +68,7 @@ pub fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit> {
     })
 }
 
-/// Whether an agent can be started with these permissions and this model.
+/// Refuses permissions and a model that an agent cannot be started with.
 pub fn takes(
     options: &ao_agent::Options,
     permissions: Option<Permissions>,

@@ -18,7 +18,7 @@ use ao_core::ProjectId;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-pub use self::active::ActiveConfig;
+pub use self::active::{ActiveConfig, ProjectChecks};
 use self::apply::strange_tools;
 use crate::error::DaemonError;
 
@@ -31,7 +31,7 @@ struct Kept {
     projects: BTreeMap<Utf8PathBuf, Vec<String>>,
 }
 
-/// What the files say.
+/// The configuration files in force, and what they hold.
 #[derive(Debug, Clone)]
 pub struct InForce {
     /// The environment and the home that files are read with.
@@ -40,9 +40,9 @@ pub struct InForce {
     /// The user's own file, and what is wrong with it.
     own: Arc<Loaded>,
     own_problem: Option<String>,
-    /// What holds for all: the first file, or the user's own.
+    /// The settings for all: the first file, or the user's own.
     pub main: Arc<Loaded>,
-    /// What the files say and nobody would take: agents that make no sense, projects that the engine refuses.
+    /// Settings that were not taken: agents that make no sense, projects that the engine refuses.
     pub not_taken: Vec<String>,
 }
 
@@ -50,9 +50,9 @@ pub struct InForce {
 #[derive(Debug, Clone)]
 struct Registered {
     path: Utf8PathBuf,
-    /// What it said when it could last be read; nothing if it never could.
+    /// Its content when it could last be read; nothing if it never could.
     said: Option<Arc<Loaded>>,
-    /// What is wrong with it now.
+    /// The fault that it has now.
     problem: Option<String>,
     /// The projects that it named when it could last be read, by any daemon.
     names: Vec<String>,
@@ -166,7 +166,7 @@ impl InForce {
         InForce { base, files, own, own_problem, main, not_taken: vec![] }
     }
 
-    /// What is wrong with files as they are now.
+    /// Returns the faults of the files as they are now.
     pub fn problems(&self) -> Vec<String> {
         let of_files = self.files.iter().filter_map(|file| file.problem.clone());
         let mut problems: Vec<String> = of_files.chain(self.own_problem.clone()).collect();
@@ -175,7 +175,7 @@ impl InForce {
         problems
     }
 
-    /// What the files say of agents and runtimes and cannot work. Sessions that would need it are refused.
+    /// Returns the settings of agents and runtimes that cannot work. Sessions that would need it are refused.
     pub fn unworkable(&self) -> Vec<String> {
         let said = self.files.iter().filter_map(|file| file.said.as_ref());
         let own = self.files.is_empty().then_some(&self.own);
@@ -238,7 +238,7 @@ impl InForce {
         (&self.own, self.files.iter().map(|file| (file.path.as_path(), file.said.as_ref())))
     }
 
-    /// Whether every file could be read, so that what none of them names is named nowhere.
+    /// Returns true if every file could be read, so that what none of them names is named nowhere.
     pub fn is_whole(&self) -> bool {
         self.own_problem.is_none() && self.files.iter().all(|file| file.problem.is_none())
     }
@@ -340,7 +340,7 @@ pub fn config_error(err: ao_config::ConfigError) -> DaemonError {
     DaemonError::config(err)
 }
 
-/// Whether somebody started ao with this file before.
+/// Returns true if ao was started with this file before.
 pub fn is_registered(data_dir: &Utf8Path, file: &Utf8Path) -> bool {
     remembered(data_dir).is_ok_and(|kept| kept.files.iter().any(|known| known == file))
 }

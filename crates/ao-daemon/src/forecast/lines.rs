@@ -27,7 +27,7 @@ pub(crate) struct Line {
     pub(super) from: From,
 }
 
-/// Where its commit comes from.
+/// The origin of its commit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum From {
     Commit(String),
@@ -40,12 +40,12 @@ pub(super) enum From {
 }
 
 impl Line {
-    /// Whose it is. Two of one session are not compared.
+    /// Its owner. Two of one session are not compared.
     pub(super) fn owner(&self) -> &str {
         self.session.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether people mean this one by a word: its name, the number of a pull request, its session or its branch.
+    /// Returns true if a word names this one: its name, the number of a pull request, its session or its branch.
     pub(crate) fn is_meant_by(&self, word: &str) -> bool {
         let number = match &self.side {
             Side::Pull(pull) => word.trim_start_matches('!') == pull.number.to_string(),
@@ -55,7 +55,7 @@ impl Line {
     }
 }
 
-/// What there is to compare in a project.
+/// The branches of a project that can be compared.
 pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
     let project = state.projects.get(id)?;
     let works = |session: &&Session| session.spec.role == Role::Worker && session.workspace.tree.is_some();

@@ -17,10 +17,10 @@ use super::{ForecastError, Forecasts};
 /// A look that takes longer is given up.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// What was seen so lately is told again without another look, to whoever asks: a look reads every tree.
+/// A result this recent is returned again without another look, because a look reads every tree.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// What is remembered of a project.
+/// The memory of a project.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     forecast: Forecast,
@@ -30,7 +30,7 @@ pub(crate) struct Known {
     last: Option<(Instant, Vec<Line>, Seen)>,
 }
 
-/// What was seen.
+/// The result of a look.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) at: Timestamp,
@@ -52,7 +52,7 @@ impl Forecasts {
         self.look_with(project, &mut known, moved).await
     }
 
-    /// What was seen just now, or a look at everything. Of many who ask at once, one looks and all are told.
+    /// Returns a recent result, or looks at everything. Of many callers at once, one looks and all get the result.
     pub(crate) async fn recent(&self, project: &ProjectId) -> Result<Seen, ForecastError> {
         let known = self.known(project);
         let mut known = known.lock().await;
@@ -81,7 +81,7 @@ impl Forecasts {
         Ok(seen)
     }
 
-    /// What two lines of work do not agree on, in words.
+    /// Explains the conflicts of two branches, with the text.
     pub(crate) async fn explain(
         &self,
         project: &ProjectId,
@@ -215,7 +215,7 @@ fn session_of(side: &Side) -> Option<SessionId> {
     }
 }
 
-/// What was seen, in the engine's words.
+/// Converts a result for the engine.
 fn for_the_engine(seen: &Seen) -> (Vec<core::Clash>, BTreeMap<SessionId, Vec<String>>) {
     let sides: BTreeMap<String, &Side> =
         seen.lines.iter().map(|(line, _)| (line.side.to_string(), &line.side)).collect();

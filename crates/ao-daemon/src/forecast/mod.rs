@@ -13,7 +13,7 @@
 
 mod lines;
 mod look;
-mod told;
+mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -29,8 +29,9 @@ use ao_ports::{Clock, Seq, Workspace};
 use tokio::time::{Instant, timeout_at};
 
 pub(crate) use look::Seen;
+pub use report::{BranchClash, ForecastBranch, ForecastReport};
 
-/// What happens comes in bursts; this long after the last of it, it is looked at.
+/// Events come in bursts; a look begins this long after the last one.
 const QUIET: Duration = Duration::from_secs(1);
 /// However much happens, it is looked at so often.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,7 +51,7 @@ pub struct Forecasts {
     known: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<look::Known>>>>,
 }
 
-/// Why there is no forecast.
+/// The reason why there is no forecast.
 #[derive(Debug, thiserror::Error)]
 pub enum ForecastError {
     #[error("there is no project `{0}`")]
@@ -69,7 +70,7 @@ pub enum ForecastError {
     Engine(#[from] AskError),
 }
 
-/// What may have changed.
+/// Projects and sessions that may have changed.
 #[derive(Debug, Default)]
 struct News {
     projects: BTreeSet<ProjectId>,

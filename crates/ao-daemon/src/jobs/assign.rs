@@ -9,6 +9,7 @@ use ao_ports::{ErrandError, TrackerError};
 use super::forge::fault;
 use super::spawn::refused;
 use super::{JobRunner, done, stopping};
+use crate::error::{DaemonError, ErrorKind};
 use crate::looks::{LookError, TaskReceiver};
 use crate::spawn::SpawnDraft;
 
@@ -39,7 +40,7 @@ impl JobRunner {
             ..SpawnDraft::default()
         };
         let order = match self.deps.spawn.order(draft).await {
-            Err(problem) if problem.word() == "task-closed" => return Ok(done("it was closed meanwhile")),
+            Err(err) if is_closed(&err) => return Ok(done("it was closed meanwhile")),
             order => order.map_err(refused)?,
         };
         match handle.ask(Input::Spawn(Box::new(order))).await {
@@ -64,6 +65,11 @@ impl JobRunner {
         let wanted = self.deps.handle.view(move |state| still_wanted(state, &picked, now));
         Ok((!wanted.await.map_err(stopping)?).then(|| done("it is not wanted any more")))
     }
+}
+
+fn is_closed(err: &DaemonError) -> bool {
+    let ErrorKind::Ask(err) = &err.kind else { return false };
+    matches!(**err, AskError::Refused(Refusal::TaskClosed { .. }))
 }
 
 /// Returns what a failed look means for a job.

@@ -16,11 +16,11 @@ use tokio::time::{Instant, timeout};
 
 use super::logs::Log;
 
-/// How long to wait, once the shell has ended, for others to let go of its output.
+/// The time to wait, once the shell has ended, for others to let go of its output.
 const DRAIN: Duration = Duration::from_millis(250);
-/// How much of each stream is remembered to say what went wrong.
+/// The bytes of each stream that are kept for the error.
 const TAIL: usize = 8 * 1024;
-/// How much of that is told.
+/// The part of that in the error.
 const TOLD: usize = 500;
 /// A limit that no clock can hold is none that anybody would live to see.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -39,11 +39,11 @@ pub(super) struct Order<'a> {
     pub(super) document: &'a str,
 }
 
-/// How a command has ended.
+/// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
-    /// Why it counts as a no, if it does: its last word, in one line without anything that is not text.
+    /// The reason of an objection, if it is one: its last word, in one line without anything that is not text.
     pub(crate) objection: Option<String>,
 }
 
@@ -103,7 +103,7 @@ fn not_started(order: &Order<'_>, err: &io::Error) -> io::Error {
     io::Error::new(err.kind(), format!("the shell `{shell}` could not be started: {err}"))
 }
 
-/// What a command puts out, kept apart because its last word is looked for among its errors first.
+/// The output of a command, kept apart because its last word is looked for among its errors first.
 struct Streams {
     out: Stream,
     err: Stream,

@@ -1,4 +1,4 @@
-//! What is asked of a forge on behalf of a reaction.
+//! Jobs at a forge, for reactions.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use ao_ports::{CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, Thre
 
 use super::done;
 
-/// How long a check of the base is waited for. Its own limit ends it before, unless that is longer than anybody waits.
+/// The time that a check of the base may take. Its own limit ends it before, unless that is longer than anybody waits.
 const CHECKED_WITHIN: Duration = Duration::from_secs(55 * 60);
-/// How often it is asked how a check ended whose output says nothing about that.
+/// The pause between two looks at a check whose output does not show its end.
 const ASKED_EVERY: Duration = Duration::from_millis(500);
-/// How much of a log is taken at a time, only to notice its end.
+/// The bytes of a log that are read at a time, only to notice its end.
 const PART: u32 = 64 << 10;
 
 /// Runs a check again. A second time is one run more, of the same tree.
@@ -87,7 +87,7 @@ pub(super) async fn reply(scm: &dyn Scm, mut reply: ThreadReply) -> Result<Erran
     Ok(done(if reply.resolve { "answered, and resolved" } else { "answered" }))
 }
 
-/// Why there is nothing to be done about a head any more, if there is not.
+/// Returns why nothing is to be done about a head any more, if so.
 async fn moved(scm: &dyn Scm, pull: &PullId, head: &Commit) -> Result<Option<String>, ErrandError> {
     let seen = scm.pulls(std::slice::from_ref(pull)).await.map_err(fault)?;
     Ok(match seen.first() {
@@ -115,7 +115,7 @@ async fn over(scm: &dyn Scm, mut run: CheckRun) -> Result<CheckRun, ErrandError>
     Ok(run)
 }
 
-/// What a forge's refusal means for an errand.
+/// Returns what a refusal of a forge means for a job.
 pub(super) fn fault(err: TrackerError) -> ErrandError {
     match err {
         TrackerError::Limited { .. } | TrackerError::Failed(_) => ErrandError::Later(err.to_string()),

@@ -20,10 +20,10 @@ use super::logs::Logs;
 use super::{JobRunner, done, stopping};
 use crate::secrets;
 
-/// How long programs that are asked to end may take before they are killed.
+/// The time that programs have to end before they are killed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What the hooks of a point are to be asked.
+/// A question to the hooks of a point.
 #[derive(Debug, Clone)]
 pub(crate) struct HookQuestion {
     pub(crate) project: ProjectId,
@@ -33,13 +33,13 @@ pub(crate) struct HookQuestion {
     pub(crate) document: String,
 }
 
-/// What came of one hook.
+/// The result of one hook.
 #[derive(Debug, Clone)]
-pub(crate) struct HookRan {
-    pub(crate) command: String,
-    pub(crate) code: Option<i32>,
-    pub(crate) objection: Option<String>,
-    pub(crate) log: Utf8PathBuf,
+pub struct HookRan {
+    pub command: String,
+    pub code: Option<i32>,
+    pub objection: Option<String>,
+    pub log: Utf8PathBuf,
 }
 
 /// Where a command is run, and as what.

@@ -35,15 +35,15 @@ pub(super) struct Log {
 
 /// A log as people find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HookLog {
+pub struct HookLog {
     /// Its name, by which it can be read.
-    pub(crate) id: String,
-    pub(crate) at: Option<Timestamp>,
+    pub id: String,
+    pub at: Option<Timestamp>,
     /// The point, or `run` for a reaction's command.
-    pub(crate) what: String,
+    pub what: String,
     /// How its last command ended, in its own words; nothing while it runs.
-    pub(crate) ended: Option<String>,
-    pub(crate) path: Utf8PathBuf,
+    pub ended: Option<String>,
+    pub path: Utf8PathBuf,
 }
 
 impl Logs {

@@ -37,9 +37,12 @@ use async_trait::async_trait;
 use camino::Utf8PathBuf;
 use tokio::sync::Semaphore;
 
-pub(crate) use self::hooks::{HookQuestion, HookRan};
+pub use self::by_hand::HookTrial;
+pub(crate) use self::hooks::HookQuestion;
+pub use self::hooks::HookRan;
+pub(crate) use self::logs::BY_HAND;
+pub use self::logs::HookLog;
 use self::logs::Logs;
-pub(crate) use self::logs::{BY_HAND, HookLog};
 use crate::config::ActiveConfig;
 use crate::looks::Looks;
 use crate::spawn::SpawnOrders;

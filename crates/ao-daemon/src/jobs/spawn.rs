@@ -1,6 +1,5 @@
 //! A session that a reaction starts, by the same way as one that somebody wishes for.
 
-use ao_api::Problem;
 use ao_core::errand::ErrandOutcome;
 use ao_core::pull::PullInput;
 use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput};
@@ -9,6 +8,7 @@ use ao_engine::{AskError, Handle};
 use ao_ports::ErrandError;
 
 use super::{JobRunner, done, stopping};
+use crate::error::DaemonError;
 use crate::spawn::SpawnDraft;
 
 /// What is wished for.
@@ -174,12 +174,10 @@ fn name(errand: ErrandId, wish: Wish<'_>) -> String {
     [short.trim_matches('-'), &number].join("-").trim_start_matches('-').to_owned()
 }
 
-/// What a refused wish means: whoever could grant it later is asked later.
-pub(super) fn refused(problem: Problem) -> ErrandError {
-    let why = problem.title.clone();
-    if problem.status >= 500 && problem.status != 501 {
-        ErrandError::Later(why)
-    } else {
-        ErrandError::Never(why)
+/// Returns what a refused draft means for a job: what may pass is tried later.
+pub(super) fn refused(err: DaemonError) -> ErrandError {
+    match err.kind.may_pass() {
+        true => ErrandError::Later(err.to_string()),
+        false => ErrandError::Never(err.to_string()),
     }
 }

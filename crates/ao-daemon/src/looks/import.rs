@@ -1,13 +1,20 @@
 //! Issues that are brought in from a text.
 
-use ao_api::{ImportOrder, Imported, ImportedIssue, Problem};
 use ao_core::ProjectId;
 use ao_core::pull::Author;
-use ao_ports::Tracker;
 use ao_tracker::import;
+pub use ao_tracker::import::{ImportResult, Outcome};
 
 use super::Looks;
-use crate::problem::{forge_problem, look_problem};
+use crate::error::{DaemonError, ErrorKind};
+
+/// The formats that issues come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportFormat {
+    Markdown,
+    /// The output of `gh issue list --json`.
+    GitHub,
+}
 
 impl Looks {
     /// Brings issues in from a text, each once however often the same text comes.
@@ -15,39 +22,15 @@ impl Looks {
         &self,
         project: &ProjectId,
         by: &Author,
-        order: &ImportOrder,
-    ) -> Result<Imported, Problem> {
-        bring_in(&*self.tracker(project).map_err(look_problem)?, project, by, order).await
+        (format, text): (ImportFormat, &str),
+        dry_run: bool,
+    ) -> Result<Vec<ImportResult>, DaemonError> {
+        let tracker = self.tracker(project)?;
+        let drafts = match format {
+            ImportFormat::Markdown => import::markdown(text),
+            ImportFormat::GitHub => import::github(text),
+        };
+        let drafts = drafts.map_err(|err| DaemonError::new(ErrorKind::BadImport, err.to_string()))?;
+        Ok(import::bring_in(&*tracker, project, by, &drafts, dry_run).await?)
     }
-}
-
-async fn bring_in(
-    tracker: &dyn Tracker,
-    project: &ProjectId,
-    by: &Author,
-    order: &ImportOrder,
-) -> Result<Imported, Problem> {
-    let drafts = match order.format.as_str() {
-        "markdown" => import::markdown(&order.text),
-        "github" => import::github(&order.text),
-        other => {
-            let what = format!("`{other}` is no format that issues come in");
-            return Err(Problem::new(400, "bad-format", what).hint("there are `markdown` and `github`"));
-        }
-    };
-    let drafts = drafts.map_err(|err| Problem::new(422, "bad-import", err.to_string()))?;
-    let made = import::bring_in(tracker, project, by, &drafts, order.dry_run)
-        .await
-        .map_err(|err| forge_problem(&err))?;
-    let issues = made.into_iter().map(|made| ImportedIssue {
-        id: made.task.map(|task| task.to_string()),
-        title: made.title,
-        result: match made.outcome {
-            import::Outcome::Made => "made",
-            import::Outcome::Known => "known",
-            import::Outcome::WouldBeMade => "would_be_made",
-        }
-        .to_owned(),
-    });
-    Ok(Imported { issues: issues.collect() })
 }

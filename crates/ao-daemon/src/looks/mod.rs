@@ -26,6 +26,7 @@ use ao_ports::{Clock, Hint, Hints, Records, Scm, Strategy, Tracker, Workspace};
 use ao_scm::checks::Runner;
 use tokio::task::{AbortHandle, JoinSet};
 
+pub use self::import::{ImportFormat, ImportResult, Outcome};
 pub use self::look::{LookError, TaskReceiver};
 pub(crate) use self::make::ForgeConfig;
 use self::pending::PendingLooks;

@@ -5,7 +5,6 @@ mod rules;
 
 use std::sync::Arc;
 
-use ao_api::Problem;
 use ao_config::shape::{AgentConfig, Permissions, Specialist};
 use ao_config::{Effective, names};
 use ao_core::budget::Limits;
@@ -24,7 +23,6 @@ use crate::config::combination::{self, Unfit};
 use crate::config::{ActiveConfig, InForce, Known};
 use crate::error::{DaemonError, ErrorKind};
 use crate::looks::Looks;
-use crate::problem::stopping;
 use crate::repository::{self, Repository};
 use crate::{chores, on_disk, secrets};
 
@@ -65,7 +63,7 @@ pub struct SpawnOrders {
 
 impl SpawnOrders {
     /// Makes a whole order of a draft: what the draft leaves open is as the configuration has it.
-    pub async fn order(&self, draft: SpawnDraft) -> Result<SpawnRequest, Problem> {
+    pub async fn order(&self, draft: SpawnDraft) -> Result<SpawnRequest, DaemonError> {
         let (mut draft, configs) = (with_project_of_issue(draft)?, self.config.in_force());
         // Names and branches are made of them.
         for text in [&mut draft.title, &mut draft.prompt].into_iter().flatten() {
@@ -76,20 +74,24 @@ impl SpawnOrders {
         let order = on_disk(move || whole(&draft, &configs, &outside, &plugged)).await??;
         self.is_repository(&order.project).await?;
         // Measured before the session is admitted, so that none slips in between two looks.
-        chores::tell_memory(&self.handle).await.map_err(stopping)?;
+        chores::tell_memory(&self.handle).await?;
         Ok(order)
     }
 
     /// Returns the runtime in which a session that is restored goes on: the one that is asked for, or the one that is
     /// configured now.
-    pub async fn runtime_of(&self, session: &Session, asked_for: Option<&str>) -> Result<String, Problem> {
+    pub async fn runtime_of(
+        &self,
+        session: &Session,
+        asked_for: Option<&str>,
+    ) -> Result<String, DaemonError> {
         let (session, configs, plugged) = (session.clone(), self.config.in_force(), self.plugged());
         let asked_for = asked_for.map(str::to_owned);
         on_disk(move || runtime_of(&session, asked_for.as_deref(), &configs, &plugged)).await?
     }
 
     /// Refuses a project whose folder is no repository that work can begin in, before anything is made.
-    async fn is_repository(&self, project: &ProjectId) -> Result<(), Problem> {
+    async fn is_repository(&self, project: &ProjectId) -> Result<(), DaemonError> {
         let projects = self.config.configs().projects();
         let Some(path) = projects.get(project).map(|known| known.effective().project.path.clone()) else {
             return Ok(());
@@ -99,19 +101,14 @@ impl SpawnOrders {
         if on_disk(move || repository::is_born(&folder)).await? {
             return Ok(());
         }
-        let wrong = match Repository::at(&path).await {
+        let mut wrong = match Repository::at(&path).await {
             Ok(_) => return Ok(()),
             Err(err) => DaemonError::from(err),
         };
-        let word = match wrong.kind {
-            ErrorKind::UnbornRepository => "unborn-repository",
-            ErrorKind::BareRepository => "bare-repository",
-            ErrorKind::MissingProgram => "missing-program",
-            _ => "not-a-repository",
-        };
-        let mut problem = Problem::new(422, word, wrong.to_plain());
-        problem.hints = wrong.hints;
-        Err(problem)
+        if let ErrorKind::Environment = wrong.kind {
+            wrong.kind = ErrorKind::NoRepository;
+        }
+        Err(wrong)
     }
 
     fn plugged(&self) -> PluggedAgents {
@@ -167,7 +164,7 @@ fn whole(
     configs: &InForce,
     outside: &Outside,
     plugged: &PluggedAgents,
-) -> Result<SpawnRequest, Problem> {
+) -> Result<SpawnRequest, DaemonError> {
     let known = project(draft.project.as_deref(), configs)?;
     let effective = known.effective();
     let role = draft.role.unwrap_or(Role::Worker);
@@ -176,7 +173,7 @@ fn whole(
     let runtime = runtime(draft, &effective, specialist)?;
     fits(&agent.name, &runtime, plugged)?;
     let workspace = draft.workspace.as_deref().unwrap_or(&effective.workspace.plugin);
-    one_of("workspace", workspace, &WORKSPACES.map(str::to_owned))?;
+    workspace_known(workspace)?;
 
     let issue = match (&outside.issue, draft.issue.as_deref()) {
         (Some(seen), _) => Some(seen.task.key.clone()),
@@ -194,7 +191,7 @@ fn whole(
         (_, None, None, None) => match draft.claim_pr {
             Some(number) => format!("Pull request {number}"),
             None => {
-                return Err(Problem::new(400, "nothing-to-do", "the session has nothing to do")
+                return Err(DaemonError::new(ErrorKind::NothingToDo, "the session has nothing to do")
                     .hint("give it an issue, a title or a prompt"));
             }
         },
@@ -248,7 +245,7 @@ fn whole(
 }
 
 /// The project that is meant: the one that is named, or the only one.
-pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<Known, Problem> {
+pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<Known, DaemonError> {
     let mut projects = configs.projects();
     let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
     match named {
@@ -260,17 +257,21 @@ pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<Known, P
                     return Ok(projects.remove(&ProjectId::new(only)).expect("it is one of them"));
                 }
                 let mut problem =
-                    Problem::new(404, "unknown-project", format!("there is no project `{name}`"));
+                    DaemonError::new(ErrorKind::UnknownProject, format!("there is no project `{name}`"));
                 problem.candidates = nearest(name, &names);
                 Err(problem.hint("`ao status` lists what there is; `ao add-project PATH` adds one"))
             }
         },
         None if names.len() == 1 => Ok(projects.into_values().next().expect("there is one")),
-        None if names.is_empty() => Err(Problem::new(404, "unknown-project", "there is no project yet")
-            .hint("run `ao start` in a git repository, or `ao add-project PATH`")),
+        None if names.is_empty() => {
+            Err(DaemonError::new(ErrorKind::UnknownProject, "there is no project yet")
+                .hint("run `ao start` in a git repository, or `ao add-project PATH`"))
+        }
         None => {
-            let mut problem =
-                Problem::new(400, "which-project", "there are several projects; which one is meant?");
+            let mut problem = DaemonError::new(
+                ErrorKind::AmbiguousProject,
+                "there are several projects; which one is meant?",
+            );
             problem.candidates = names;
             Err(problem.hint("name it with `--project`"))
         }
@@ -298,20 +299,20 @@ fn agent(
     specialist: Option<&Specialist>,
     known: &Known,
     plugged: &PluggedAgents,
-) -> Result<AgentChoice, Problem> {
+) -> Result<AgentChoice, DaemonError> {
     let usual = if role == Role::Orchestrator { effective.orchestrator } else { effective.agent };
     let name = match specialist {
         Some(specialist) => specialist.tool.as_str(),
         None => draft.agent.as_deref().unwrap_or(usual),
     };
     let Some(abilities) = plugged.abilities(name) else {
-        let mut problem = Problem::new(400, "unknown-agent", format!("there is no agent `{name}`"));
+        let mut problem = DaemonError::new(ErrorKind::UnknownAgent, format!("there is no agent `{name}`"));
         problem.candidates = nearest(name, &plugged.adapters.agents());
         return Err(problem.hint("`ao plugin list` shows what there is; describe another one under `tools:`"));
     };
     if let Some(program) = plugged.program(name).filter(|program| !is_installed(program)) {
         let what = format!("the agent `{name}` is the program `{program}`, which is not installed");
-        return Err(Problem::new(422, "missing-program", what)
+        return Err(DaemonError::new(ErrorKind::MissingProgram, what)
             .hint(format!("install `{program}`, or choose another agent with `--agent`"))
             .hint("`ao doctor` says what else is missing"));
     }
@@ -331,7 +332,7 @@ fn agent(
     let model = draft.model.clone().or_else(|| first(&|config| config.model.clone()));
     plugged
         .takes(name, permissions, model.as_deref())
-        .map_err(|Unfit { what, hint }| Problem::new(422, "unfit-agent", what).hint(hint))?;
+        .map_err(|Unfit { what, hint }| DaemonError::new(ErrorKind::UnfitAgent, what).hint(hint))?;
     Ok(AgentChoice {
         name: name.to_owned(),
         specialist: specialist.map(|specialist| specialist.id.clone()),
@@ -352,7 +353,7 @@ fn runtime(
     draft: &SpawnDraft,
     effective: &Effective<'_>,
     specialist: Option<&Specialist>,
-) -> Result<String, Problem> {
+) -> Result<String, DaemonError> {
     let of_specialist = specialist.and_then(|specialist| specialist.runtime.as_ref());
     let configured = of_specialist.unwrap_or(effective.runtime);
     let name = draft.runtime.as_deref().unwrap_or(&configured.plugin);
@@ -367,7 +368,7 @@ fn runtime_of(
     asked_for: Option<&str>,
     configs: &InForce,
     plugged: &PluggedAgents,
-) -> Result<String, Problem> {
+) -> Result<String, DaemonError> {
     let agent = &session.spec.agent;
     let can = |name: &str| is_there(name).and_then(|()| fits(&agent.name, name, plugged));
     let projects = configs.projects();
@@ -388,8 +389,8 @@ fn runtime_of(
 }
 
 /// Refuses a branch that no session can work on: one that git does not allow, or the one that everything lands on.
-fn branch_fits(branch: &str, default: &str) -> Result<(), Problem> {
-    let refused = |what: String, hint: &str| Err(Problem::new(422, "unfit-branch", what).hint(hint));
+fn branch_fits(branch: &str, default: &str) -> Result<(), DaemonError> {
+    let refused = |what: String, hint: &str| Err(DaemonError::new(ErrorKind::UnfitBranch, what).hint(hint));
     let shown = one_line(branch);
     if branch == default {
         let what = format!("`{shown}` is the branch that changes land on, so no session can work on it");
@@ -413,17 +414,16 @@ fn branch_fits(branch: &str, default: &str) -> Result<(), Problem> {
 }
 
 /// Whether a runtime can be used on this machine.
-fn is_there(name: &str) -> Result<(), Problem> {
+fn is_there(name: &str) -> Result<(), DaemonError> {
     if let Err(Unfit { what, hint }) = combination::runtime(name) {
-        let mut problem = Problem::new(400, "unknown-runtime", what);
+        let mut problem = DaemonError::new(ErrorKind::UnknownRuntime, what);
         let there: Vec<String> = names::RUNTIMES.iter().map(|&name| name.to_owned()).collect();
         problem.candidates = nearest(name, &there);
         return Err(problem.hint(hint));
     }
     if name == "tmux" && !is_installed("tmux") {
-        return Err(Problem::new(
-            422,
-            "missing-program",
+        return Err(DaemonError::new(
+            ErrorKind::MissingProgram,
             "the runtime `tmux` needs the program `tmux`, which is not installed",
         )
         .hint("install tmux, or use the built-in terminal: `ao config set defaults.runtime process`"));
@@ -432,25 +432,25 @@ fn is_there(name: &str) -> Result<(), Problem> {
 }
 
 /// Whether a runtime holds agents in the way that this one needs.
-fn fits(agent: &str, runtime: &str, plugged: &PluggedAgents) -> Result<(), Problem> {
+fn fits(agent: &str, runtime: &str, plugged: &PluggedAgents) -> Result<(), DaemonError> {
     // Of an agent that somebody else has made only its launch can tell.
     let Some(io) = plugged.io(agent) else { return Ok(()) };
     let unfit = combination::holds(agent, io, runtime);
-    unfit.map_err(|Unfit { what, hint }| Problem::new(422, "unfit-runtime", what).hint(hint))
+    unfit.map_err(|Unfit { what, hint }| DaemonError::new(ErrorKind::UnfitRuntime, what).hint(hint))
 }
 
-fn one_of(slot: &str, name: &str, there: &[String]) -> Result<(), Problem> {
-    if there.iter().any(|known| known == name) {
+fn workspace_known(name: &str) -> Result<(), DaemonError> {
+    if WORKSPACES.contains(&name) {
         return Ok(());
     }
-    let mut problem =
-        Problem::new(400, &format!("unknown-{slot}"), format!("the {slot} `{name}` is not there"));
-    problem.candidates = nearest(name, there);
-    Err(problem.hint(format!("there is {}", there.join(", "))))
+    let mut error =
+        DaemonError::new(ErrorKind::UnknownWorkspace, format!("the workspace `{name}` is not there"));
+    error.candidates = nearest(name, &WORKSPACES.map(str::to_owned));
+    Err(error.hint(format!("there is {}", WORKSPACES.join(", "))))
 }
 
 /// Takes the project out of an issue such as `my-app#42`, and puts it where a project is named.
-fn with_project_of_issue(mut draft: SpawnDraft) -> Result<SpawnDraft, Problem> {
+fn with_project_of_issue(mut draft: SpawnDraft) -> Result<SpawnDraft, DaemonError> {
     let Some((project, key)) = draft.issue.as_deref().and_then(|issue| issue.trim().split_once('#')) else {
         return Ok(draft);
     };
@@ -460,7 +460,7 @@ fn with_project_of_issue(mut draft: SpawnDraft) -> Result<SpawnDraft, Problem> {
     let (project, key) = (project.to_owned(), key.to_owned());
     if let Some(named) = draft.project.as_deref().filter(|named| *named != project) {
         let what = format!("the issue `{project}#{key}` is not of the project `{named}`");
-        return Err(Problem::new(422, "invalid", ao_core::text::sanitise(&what)));
+        return Err(DaemonError::new(ErrorKind::OtherProject, ao_core::text::sanitise(&what)));
     }
     draft.project = Some(project);
     draft.issue = Some(key);
@@ -468,7 +468,7 @@ fn with_project_of_issue(mut draft: SpawnDraft) -> Result<SpawnDraft, Problem> {
 }
 
 /// An issue's key as its tracker has it: `#42` is `42`, and for GitHub so is `GH-42`. A local tracker knows itself what it is.
-fn issue_key(written: &str, tracker: &str) -> Result<String, Problem> {
+fn issue_key(written: &str, tracker: &str) -> Result<String, DaemonError> {
     let key = written.trim().trim_start_matches('#');
     let key = match tracker {
         "github" | "gitlab" | "gitea" => {
@@ -479,9 +479,8 @@ fn issue_key(written: &str, tracker: &str) -> Result<String, Problem> {
     };
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     if key.is_empty() || key.len() > 100 || !key.chars().all(fits) || key.starts_with('-') {
-        return Err(Problem::new(
-            400,
-            "bad-issue",
+        return Err(DaemonError::new(
+            ErrorKind::BadIssue,
             format!("`{}` is no issue", ao_core::text::sanitise(written)),
         )
         .hint("an issue is a number or a key, such as `42` or `ENG-7`"));

@@ -1,6 +1,5 @@
 //! What a draft names outside: the issue, the pull request that is taken over, and the one that is reviewed.
 
-use ao_api::Problem;
 use ao_core::input::SpawnRequest;
 use ao_core::pull::PullState;
 use ao_core::session::Role;
@@ -11,13 +10,17 @@ use ao_ports::{PullDetail, TaskSeen, TrackerError};
 
 use super::{Outside, SpawnDraft, SpawnOrders};
 use crate::config::InForce;
+use crate::error::{DaemonError, ErrorKind};
 use crate::looks::{LookError, TaskReceiver};
-use crate::problem::{engine_problem, forge_problem, stopping};
 
 impl SpawnOrders {
     /// What the tracker and the forge say of what a draft names. The engine hears of the issue, so that it can judge whether
     /// work on it may begin.
-    pub(super) async fn outside(&self, draft: &SpawnDraft, configs: &InForce) -> Result<Outside, Problem> {
+    pub(super) async fn outside(
+        &self,
+        draft: &SpawnDraft,
+        configs: &InForce,
+    ) -> Result<Outside, DaemonError> {
         let mut outside = Outside::default();
         if draft.issue.is_none() && draft.claim_pr.is_none() {
             return Ok(outside);
@@ -29,16 +32,16 @@ impl SpawnOrders {
             let task = TaskId { project: project.clone(), key };
             outside.issue = match self.issue(&task).await {
                 Err(NotRead::Unasked(_)) if draft.force => None,
-                seen => Some(seen.map_err(Problem::from)?),
+                seen => Some(seen.map_err(DaemonError::from)?),
             };
         }
         if let Some(number) = draft.claim_pr
             && let Ok(scm) = self.looks.scm(&project)
         {
             let pull = PullId { project, number };
-            let detail = scm.show(&pull).await.map_err(refused)?;
+            let detail = scm.show(&pull).await?;
             if detail.facts.state != PullState::Open {
-                return Err(Problem::new(409, "pull-over", format!("{pull} is not open any more")));
+                return Err(DaemonError::new(ErrorKind::PullOver, format!("{pull} is not open any more")));
             }
             outside.pull_branch = Some(detail.facts.head_branch);
         }
@@ -49,13 +52,13 @@ impl SpawnOrders {
     async fn issue(&self, wanted: &TaskId) -> Result<TaskSeen, NotRead> {
         let of = wanted.clone();
         let live = self.handle.view(move |state| state.live_session_of(&of)).await;
-        let live = live.map_err(|err| NotRead::Refused(stopping(err)))?;
+        let live = live.map_err(|err| NotRead::Refused(err.into()))?;
         let seen = self.looks.task(wanted, TaskReceiver::Engine).await;
         let seen = seen.map_err(|err| NotRead::by(err, wanted))?;
         // The engine forgets closed ones, so it is refused here; those that were blocked by it go on.
         if seen.facts.closed && live.is_none() {
             let task = seen.task;
-            return Err(NotRead::Refused(engine_problem(AskError::Refused(Refusal::TaskClosed { task }))));
+            return Err(NotRead::Refused(AskError::Refused(Refusal::TaskClosed { task }).into()));
         }
         Ok(seen)
     }
@@ -66,10 +69,10 @@ impl SpawnOrders {
         pull: &PullDetail,
         agent: Option<String>,
         look_for: Option<&str>,
-    ) -> Result<SpawnRequest, Problem> {
+    ) -> Result<SpawnRequest, DaemonError> {
         let (id, facts) = (&pull.pull, &pull.facts);
         if facts.state != PullState::Open {
-            return Err(Problem::new(409, "pull-over", format!("{id} is not open any more")));
+            return Err(DaemonError::new(ErrorKind::PullOver, format!("{id} is not open any more")));
         }
         let short: String = facts.head.as_str().chars().take(8).collect();
         let prefix = {
@@ -99,9 +102,9 @@ impl SpawnOrders {
 /// Why the issue of a session is not known.
 enum NotRead {
     /// The tracker cannot be asked, now or in this version. A person may start the session all the same.
-    Unasked(Problem),
+    Unasked(DaemonError),
     /// The tracker has answered, and nothing is started by that answer.
-    Refused(Problem),
+    Refused(DaemonError),
 }
 
 impl NotRead {
@@ -110,9 +113,9 @@ impl NotRead {
         let err = match err {
             LookError::NoForge(why) | LookError::NoTracker(why) => {
                 let what = format!("issue `{key}` cannot be read: {why}");
-                return NotRead::Unasked(Problem::new(422, "no-tracker", what));
+                return NotRead::Unasked(DaemonError::new(ErrorKind::NoTracker, what));
             }
-            LookError::Engine(err) => return NotRead::Refused(stopping(err)),
+            LookError::Engine(err) => return NotRead::Refused(err.into()),
             LookError::Forge(err) => err,
         };
         match &err {
@@ -120,7 +123,7 @@ impl NotRead {
                 let what =
                     format!("there is no issue `{key}` in the project `{project}`, so nothing was started");
                 NotRead::Refused(
-                    Problem::new(404, "unknown-issue", what)
+                    DaemonError::new(ErrorKind::UnknownIssue, what)
                         .hint(format!("`ao issue list --project {project}` shows the open ones; `ao issue add` writes one down"))
                         .hint("`ao new \"what to do\"` starts a session without an issue"),
                 )
@@ -129,19 +132,16 @@ impl NotRead {
             | TrackerError::Limited { .. }
             | TrackerError::Unsupported { .. }
             | TrackerError::Failed(_) => {
-                let mut problem = forge_problem(&err);
-                problem.title = format!("issue `{task}` cannot be read, so nothing was started: {err}");
-                NotRead::Unasked(problem)
+                let what = format!("issue `{task}` cannot be read, so nothing was started: {err}");
+                NotRead::Unasked(DaemonError::new(ErrorKind::Forge(Box::new(err)), what))
             }
-            TrackerError::Refused { .. } | TrackerError::BadWebhook { .. } => {
-                NotRead::Refused(forge_problem(&err))
-            }
+            TrackerError::Refused { .. } | TrackerError::BadWebhook { .. } => NotRead::Refused(err.into()),
         }
     }
 }
 
-impl From<NotRead> for Problem {
-    fn from(not_read: NotRead) -> Problem {
+impl From<NotRead> for DaemonError {
+    fn from(not_read: NotRead) -> DaemonError {
         match not_read {
             NotRead::Unasked(problem) => {
                 problem.hint("`--force` (`\"force\": true`) starts it all the same, with nothing of the issue but its name")
@@ -171,9 +171,4 @@ fn review_prompt(pull: &PullDetail, look_for: Option<&str>) -> String {
         text += look_for;
     }
     text
-}
-
-/// A tracker's or a forge's refusal, as the API tells it.
-fn refused(err: TrackerError) -> Problem {
-    forge_problem(&err)
 }

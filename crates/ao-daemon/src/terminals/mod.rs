@@ -14,17 +14,17 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use ao_api::Problem;
 use ao_core::session::{ProcessRef, Session};
 use ao_ports::RuntimeError;
 use ao_runtime::Processes;
 use ao_runtime::tmux::Tmux;
+pub use ao_runtime::{AttachOptions, Frame};
 use async_trait::async_trait;
 use tokio::sync::watch;
 
 pub(crate) use self::output::TerminalDeps;
-pub use self::output::Terminals;
-pub use ao_runtime::{AttachOptions, Frame};
+pub use self::output::{OutputPiece, Terminals};
+use crate::error::{DaemonError, ErrorKind};
 
 type Size = (u16, u16);
 
@@ -33,16 +33,16 @@ type Size = (u16, u16);
 #[async_trait]
 pub trait View: Send {
     /// Returns what comes next; nothing behind the end. Can be dropped and called again.
-    async fn next(&mut self) -> Result<Option<Frame>, Problem>;
-    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), Problem>;
-    async fn resize(&mut self, size: (u16, u16)) -> Result<(), Problem>;
-    async fn control(&mut self, take: bool) -> Result<(), Problem>;
+    async fn next(&mut self) -> Result<Option<Frame>, DaemonError>;
+    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), DaemonError>;
+    async fn resize(&mut self, size: (u16, u16)) -> Result<(), DaemonError>;
+    async fn control(&mut self, take: bool) -> Result<(), DaemonError>;
 }
 
 /// The terminals of a runtime that is not built in.
 #[async_trait]
 pub trait TerminalSource: Send + Sync {
-    async fn attach(&self, process: &ProcessRef, look: AttachOptions) -> Result<Box<dyn View>, Problem>;
+    async fn attach(&self, process: &ProcessRef, look: AttachOptions) -> Result<Box<dyn View>, DaemonError>;
 }
 
 /// Opens views.
@@ -76,12 +76,12 @@ impl Views {
     }
 
     /// Opens a view of a session's terminal.
-    pub async fn attach(&self, session: &Session, look: AttachOptions) -> Result<Box<dyn View>, Problem> {
+    pub async fn attach(&self, session: &Session, look: AttachOptions) -> Result<Box<dyn View>, DaemonError> {
         let name = &session.spec.name;
         let Some(process) = &session.process else {
             let title = format!("`{name}` has no program running, so there is no terminal to look into");
             let hint = format!("`ao status {name}` says how it stands, `ao logs {name}` what it has said");
-            return Err(Problem::new(409, "not-running", title).hint(hint));
+            return Err(DaemonError::new(ErrorKind::NotRunning, title).hint(hint));
         };
         let (runtime, own) = process.0.split_once(':').unwrap_or(("", &process.0));
         let own = ProcessRef(own.to_owned());
@@ -92,7 +92,7 @@ impl Views {
             other if self.sources.contains_key(other) => self.sources[other].attach(&own, look).await,
             other => {
                 let title = format!("the runtime `{other}` of `{name}` gives no view of its terminals");
-                Err(Problem::new(409, "no-terminal", title)
+                Err(DaemonError::new(ErrorKind::NoTerminal, title)
                     .hint(format!("`ao logs -f {name}` shows its output")))
             }
         }
@@ -137,15 +137,16 @@ impl Shared {
 }
 
 /// Who may not type is told so, rather than typing into nothing.
-fn no_control() -> Problem {
-    Problem::new(409, "no-control", "who only looks cannot type").hint("take control of the terminal first")
+fn no_control() -> DaemonError {
+    DaemonError::new(ErrorKind::NoControl, "who only looks cannot type")
+        .hint("take control of the terminal first")
 }
 
-fn failed(err: RuntimeError) -> Problem {
+fn failed(err: RuntimeError) -> DaemonError {
     match err {
-        RuntimeError::NoProgram { .. } => Problem::new(424, "missing-program", err.to_string()),
-        RuntimeError::Unable { .. } => Problem::new(409, "no-terminal", err.to_string()),
-        _ => Problem::new(502, "terminal-failed", err.to_string()),
+        RuntimeError::NoProgram { .. } => DaemonError::new(ErrorKind::NoTerminalProgram, err.to_string()),
+        RuntimeError::Unable { .. } => DaemonError::new(ErrorKind::NoTerminal, err.to_string()),
+        _ => DaemonError::new(ErrorKind::TerminalFailed, err.to_string()),
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_agent::turn::TurnFormat;
-use ao_api::{Output, Problem};
 use ao_core::Event;
 use ao_core::session::{Phase, Session};
 use ao_engine::Handle;
@@ -15,8 +14,20 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{AttachOptions, View, Views};
 use crate::config::ActiveConfig;
+use crate::error::{DaemonError, ErrorKind};
 use crate::on_disk;
 use crate::secrets::{self, Secrets};
+
+/// A piece of what a program has put out, as plain text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputPiece {
+    pub from: u64,
+    /// The offset to read on from.
+    pub next: u64,
+    pub text: String,
+    /// True if nothing more will come.
+    pub ended: bool,
+}
 
 /// The terminals and the output of agents.
 #[derive(Debug)]
@@ -40,7 +51,7 @@ impl Terminals {
     }
 
     /// Opens a view of a session's terminal.
-    pub async fn attach(&self, session: &Session, look: AttachOptions) -> Result<Box<dyn View>, Problem> {
+    pub async fn attach(&self, session: &Session, look: AttachOptions) -> Result<Box<dyn View>, DaemonError> {
         self.views.attach(session, look).await
     }
 
@@ -54,7 +65,7 @@ impl Terminals {
         from: u64,
         limit: u32,
         wait: bool,
-    ) -> Result<Output, Problem> {
+    ) -> Result<OutputPiece, DaemonError> {
         let TerminalDeps { handle, runtimes, config, .. } = &self.deps;
         let secrets = self.secrets_of(session).await?;
         let until = Instant::now() + if wait { WAIT } else { Duration::ZERO };
@@ -64,18 +75,20 @@ impl Terminals {
     }
 
     /// Returns what the set-up commands of a session have put out; nothing if there were none.
-    pub async fn setup_log(&self, session: &Session) -> Result<String, Problem> {
+    pub async fn setup_log(&self, session: &Session) -> Result<String, DaemonError> {
         let options = ao_workspace::provision::Options::new(self.deps.data_dir.join("logs"));
         let path = options.setup_log(session.id);
         match tokio::fs::read(&path).await {
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-            Err(err) => Err(Problem::new(500, "unreadable-output", format!("`{}`: {err}", path.display()))),
+            Err(err) => {
+                Err(DaemonError::new(ErrorKind::UnreadableOutput, format!("`{}`: {err}", path.display())))
+            }
         }
     }
 
     /// Returns all known secrets, with those that the agent of a session was given.
-    async fn secrets_of(&self, session: &Session) -> Result<Secrets, Problem> {
+    async fn secrets_of(&self, session: &Session) -> Result<Secrets, DaemonError> {
         let project = session.spec.project.clone();
         let environment = self
             .deps
@@ -106,9 +119,9 @@ async fn read(
     until: Instant,
     secrets: &Secrets,
     format: TurnFormat,
-) -> Result<Output, Problem> {
+) -> Result<OutputPiece, DaemonError> {
     let (Some(process), false) = (process_of(session), has_none_yet(runtimes, session).await) else {
-        return Ok(Output { from: 0, next: 0, text: String::new(), ended: !session.is_live() });
+        return Ok(OutputPiece { from: 0, next: 0, text: String::new(), ended: !session.is_live() });
     };
     // More than a secret at a time, so that something of it can always be shown.
     let limit = (limit.clamp(1024, 1024 * 1024) as usize).max(secrets.longest() * 2 + CUT);
@@ -137,7 +150,7 @@ async fn read(
     let text = String::from_utf8_lossy(&read.bytes[..whole]);
     let text = ao_agent::turn::render(format, &text);
     let text = anstream::adapter::strip_str(&in_lines(&text)).to_string();
-    Ok(Output {
+    Ok(OutputPiece {
         from: read.from,
         next: read.from + whole as u64,
         text: secrets.mask(&ao_core::text::sanitise(&text)),
@@ -207,10 +220,10 @@ fn process_of(session: &Session) -> Option<ProcessRef> {
     (session.attempt.0 > 0).then(|| Runtimes::process(&session.spec.runtime, session.id, session.attempt))
 }
 
-fn unreadable(session: &Session, err: &RuntimeError) -> Problem {
+fn unreadable(session: &Session, err: &RuntimeError) -> DaemonError {
     let name = &session.spec.name;
     let mut problem =
-        Problem::new(500, "unreadable-output", format!("the output of `{name}` cannot be read"));
+        DaemonError::new(ErrorKind::UnreadableOutput, format!("the output of `{name}` cannot be read"));
     problem.detail = Some(err.to_string());
     problem.hint(format!("`ao explain {name}` says what is known of it"))
 }

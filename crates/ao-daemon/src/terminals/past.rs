@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ao_api::Problem;
 use ao_core::session::ProcessRef;
 use ao_ports::Runtime;
 use async_trait::async_trait;
 
 use super::tmux::CLEAN;
 use super::{Frame, Size, View, failed};
+use crate::error::{DaemonError, ErrorKind};
 
 /// How large its terminal is taken to have been.
 const SIZE: Size = (120, 40);
@@ -24,7 +24,7 @@ pub(super) async fn open(
     process: &ProcessRef,
     history: u64,
     code: Option<i32>,
-) -> Result<Box<dyn View>, Problem> {
+) -> Result<Box<dyn View>, DaemonError> {
     let wanted = usize::try_from(history).unwrap_or(usize::MAX).max(SHOWN);
     let (mut kept, mut end) = (VecDeque::new(), 0);
     loop {
@@ -47,19 +47,19 @@ pub(super) async fn open(
 
 #[async_trait]
 impl View for PastView {
-    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+    async fn next(&mut self) -> Result<Option<Frame>, DaemonError> {
         Ok(self.0.pop_front())
     }
 
-    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), Problem> {
-        Err(Problem::new(409, "not-running", "the program has ended and reads nothing any more"))
+    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), DaemonError> {
+        Err(DaemonError::new(ErrorKind::NotRunning, "the program has ended and reads nothing any more"))
     }
 
-    async fn resize(&mut self, _: Size) -> Result<(), Problem> {
+    async fn resize(&mut self, _: Size) -> Result<(), DaemonError> {
         Ok(())
     }
 
-    async fn control(&mut self, _: bool) -> Result<(), Problem> {
+    async fn control(&mut self, _: bool) -> Result<(), DaemonError> {
         Ok(())
     }
 }

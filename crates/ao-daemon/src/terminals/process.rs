@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ao_api::Problem;
 use ao_core::session::ProcessRef;
 use ao_ports::Runtime;
 use ao_runtime::{Attachment, Processes};
 use async_trait::async_trait;
 
 use super::{AttachOptions, Frame, Shared, Size, View, failed, no_control};
+use crate::error::DaemonError;
 
 struct ProcessView {
     processes: Arc<Processes>,
@@ -32,7 +32,7 @@ pub(super) async fn open(
     process: ProcessRef,
     look: AttachOptions,
     shared: Arc<Shared>,
-) -> Result<Box<dyn View>, Problem> {
+) -> Result<Box<dyn View>, DaemonError> {
     // Control comes afterwards: it changes the size, and the one before has to be known by then.
     let options = AttachOptions { control: false, ..look };
     let attachment = processes.attach(&process, options).await.map_err(failed)?;
@@ -58,7 +58,7 @@ impl ProcessView {
         self.attachment.as_mut().expect("it is there until the view is dropped")
     }
 
-    async fn take(&mut self) -> Result<(), Problem> {
+    async fn take(&mut self) -> Result<(), DaemonError> {
         // One that has ended, or has no terminal, has no size that could change.
         let size = self.processes.screen(&self.process).await.ok().map(|screen| screen.size);
         let Some(size) = size else { return Ok(()) };
@@ -74,7 +74,7 @@ impl ProcessView {
         Ok(())
     }
 
-    async fn hand_back(&mut self) -> Result<(), Problem> {
+    async fn hand_back(&mut self) -> Result<(), DaemonError> {
         self.has_control = false;
         let Some(natural) = self.shared.hand_back(self.number) else { return Ok(()) };
         self.is_kept_by_shim = true;
@@ -85,7 +85,7 @@ impl ProcessView {
 
 #[async_trait]
 impl View for ProcessView {
-    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+    async fn next(&mut self) -> Result<Option<Frame>, DaemonError> {
         if let Some(frame) = self.first.pop_front() {
             return Ok(Some(frame));
         }
@@ -101,14 +101,14 @@ impl View for ProcessView {
         }
     }
 
-    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), DaemonError> {
         if !self.has_control {
             return Err(no_control());
         }
         self.attachment().type_bytes(bytes).await.map_err(failed)
     }
 
-    async fn resize(&mut self, size: Size) -> Result<(), Problem> {
+    async fn resize(&mut self, size: Size) -> Result<(), DaemonError> {
         self.window = Some(size);
         if !self.has_control {
             return Ok(());
@@ -116,7 +116,7 @@ impl View for ProcessView {
         self.attachment().resize(size).await.map_err(failed)
     }
 
-    async fn control(&mut self, take: bool) -> Result<(), Problem> {
+    async fn control(&mut self, take: bool) -> Result<(), DaemonError> {
         if take { self.take().await } else { self.hand_back().await }
     }
 }

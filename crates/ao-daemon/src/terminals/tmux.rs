@@ -9,7 +9,6 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_api::Problem;
 use ao_core::input::Life;
 use ao_core::session::ProcessRef;
 use ao_ports::{Runtime, RuntimeError};
@@ -22,6 +21,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_unti
 
 use super::pty::Pty;
 use super::{AttachOptions, Frame, Shared, Size, View, failed, no_control, past};
+use crate::error::{DaemonError, ErrorKind};
 
 /// How often it is asked how large the terminal is now, and whether the program lives. tmux tells neither.
 const ASK: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ pub(super) async fn open(
     process: ProcessRef,
     look: AttachOptions,
     shared: Arc<Shared>,
-) -> Result<Box<dyn View>, Problem> {
+) -> Result<Box<dyn View>, DaemonError> {
     if let Life::Gone { code } = tmux.look(&process).await {
         return past::open(&*tmux, &process, look.history, code).await;
     }
@@ -93,12 +93,15 @@ pub(super) async fn open(
 
 impl TmuxView {
     /// Begins anew with a client of this size, as control allows.
-    fn start(&mut self, size: Size) -> Result<(), Problem> {
+    fn start(&mut self, size: Size) -> Result<(), DaemonError> {
         let flags: &[&str] = if self.has_control { &[] } else { &["-f", "ignore-size,read-only"] };
         let words = command(&self.tmux, &self.process, flags).map_err(failed)?;
         let client = Pty::start(&words, size).map_err(|err| match err.kind() {
             std::io::ErrorKind::NotFound => failed(RuntimeError::NoProgram { program: words[0].clone() }),
-            _ => Problem::new(502, "terminal-failed", format!("`{}` could not be started: {err}", words[0])),
+            _ => DaemonError::new(
+                ErrorKind::TerminalFailed,
+                format!("`{}` could not be started: {err}", words[0]),
+            ),
         })?;
         self.client = Some(client);
         self.redactor = Redactor::of_known();
@@ -112,7 +115,7 @@ impl TmuxView {
         self.first.push_back(Frame::Keyframe { size, from: self.at, bytes: CLEAN.to_vec() });
     }
 
-    fn take(&mut self, now: Size) -> Result<(), Problem> {
+    fn take(&mut self, now: Size) -> Result<(), DaemonError> {
         self.shared.take(self.number, now);
         self.holder.mark_unchanged();
         self.has_control = true;
@@ -121,7 +124,7 @@ impl TmuxView {
         Ok(())
     }
 
-    async fn give(&mut self) -> Result<(), Problem> {
+    async fn give(&mut self) -> Result<(), DaemonError> {
         self.has_control = false;
         let natural = self.shared.hand_back(self.number);
         let client = self.client.take();
@@ -133,7 +136,7 @@ impl TmuxView {
         self.start(natural.unwrap_or(self.size))
     }
 
-    fn resize_client(&mut self, size: Size) -> Result<(), Problem> {
+    fn resize_client(&mut self, size: Size) -> Result<(), DaemonError> {
         if let Some(client) = &self.client {
             client.resize(size).map_err(lost)?;
         }
@@ -142,7 +145,7 @@ impl TmuxView {
     }
 
     /// Looks how large the terminal is and whether its program lives.
-    async fn ask(&mut self) -> Result<(), Problem> {
+    async fn ask(&mut self) -> Result<(), DaemonError> {
         let screen = match self.tmux.screen(&self.process).await {
             Ok(screen) => screen,
             Err(_) => {
@@ -177,7 +180,7 @@ enum Happened {
 
 #[async_trait]
 impl View for TmuxView {
-    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+    async fn next(&mut self) -> Result<Option<Frame>, DaemonError> {
         let mut space = vec![0; PIECE];
         loop {
             if let Some(frame) = self.first.pop_front() {
@@ -240,22 +243,22 @@ impl View for TmuxView {
         }
     }
 
-    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), DaemonError> {
         let Some(client) = self.client.as_ref().filter(|_| self.has_control) else {
             return Err(no_control());
         };
         match timeout(TYPE, client.write(bytes)).await {
             Ok(written) => written.map_err(lost),
-            Err(_) => Err(Problem::new(504, "terminal-failed", "tmux does not read what is typed")),
+            Err(_) => Err(DaemonError::new(ErrorKind::TerminalSlow, "tmux does not read what is typed")),
         }
     }
 
-    async fn resize(&mut self, size: Size) -> Result<(), Problem> {
+    async fn resize(&mut self, size: Size) -> Result<(), DaemonError> {
         self.window = Some(size);
         if self.has_control { self.resize_client(size) } else { Ok(()) }
     }
 
-    async fn control(&mut self, take: bool) -> Result<(), Problem> {
+    async fn control(&mut self, take: bool) -> Result<(), DaemonError> {
         match (take, self.has_control) {
             (true, false) => {
                 let now = self.tmux.screen(&self.process).await.map_err(failed)?.size;
@@ -313,6 +316,6 @@ fn command(tmux: &Tmux, process: &ProcessRef, flags: &[&str]) -> Result<Vec<Stri
     Ok(words)
 }
 
-fn lost(err: std::io::Error) -> Problem {
-    Problem::new(502, "terminal-failed", format!("the client of tmux was lost: {err}"))
+fn lost(err: std::io::Error) -> DaemonError {
+    DaemonError::new(ErrorKind::TerminalFailed, format!("the client of tmux was lost: {err}"))
 }

@@ -65,7 +65,7 @@ fn elsewhere(app: &App, caller: &Caller, project: &ProjectId, meant: &str, named
             Problem::new(422, "invalid", title).into()
         }
         (Ok(_), None) => unknown_pull(meant),
-        (Err(problem), _) => problem.into(),
+        (Err(err), _) => err.into(),
     }
 }
 

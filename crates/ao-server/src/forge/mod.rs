@@ -54,7 +54,7 @@ pub(crate) fn projects(app: &App, caller: &Caller, named: Option<&str>) -> Resul
     if named.is_some() || matches!(caller, Caller::Session(_)) {
         return project(app, caller, named).map(|project| vec![project]);
     }
-    Ok(app.daemon.config.projects().iter().map(|project| ProjectId::new(&project.id)).collect())
+    Ok(app.daemon.config.projects().into_keys().collect())
 }
 
 /// Leaves out what a project cannot do, if it is one of several that were asked.

@@ -195,7 +195,7 @@ pub(super) async fn of_project(
     Part(id): Part,
 ) -> Result<Json<Checks>, Failure> {
     let project = project(&app, &caller, Some(&id))?;
-    Ok(Json(app.daemon.config.checks(&project).await?))
+    Ok(Json(tell::daemon::checks(app.daemon.config.checks(&project).await?)))
 }
 
 /// The failures of a project's checks that went away when the same commit was checked again, the latest first.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ao_api::{
     ChannelTest, ConfigShown, Daemon, Health, NotifyChannel, NotifyTest, Problem, Reloaded, Stopping,
 };
+use ao_core::notice::Level;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderValue;
@@ -15,6 +16,7 @@ use crate::app::App;
 use crate::extract::Perhaps;
 use crate::metrics::{Levels, is_queued};
 use crate::problem::Failure;
+use crate::tell;
 
 /// Whether the daemon is there. Anybody may ask.
 #[utoipa::path(get, path = "/healthz", tag = "daemon", security(()), responses((status = 200, body = Health)))]
@@ -90,13 +92,18 @@ pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, 
 #[utoipa::path(post, path = "/api/daemon/reload", tag = "daemon", responses((status = 200, body = Reloaded)))]
 pub(super) async fn reload(State(app): State<Arc<App>>) -> Result<Json<Reloaded>, Failure> {
     let reading = app.clone();
-    app.to_the_end(async move { Ok(Json(reading.daemon.reload().await?)) }).await
+    app.to_the_end(async move {
+        let report = reading.daemon.reload().await?;
+        let configs = reading.daemon.config.files();
+        Ok(Json(Reloaded { configs, changes: report.changes, needs_restart: report.needs_restart }))
+    })
+    .await
 }
 
 /// The configuration in force.
 #[utoipa::path(get, path = "/api/config", tag = "daemon", responses((status = 200, body = ConfigShown)))]
 pub(super) async fn config(State(app): State<Arc<App>>) -> Json<ConfigShown> {
-    Json(app.daemon.config.shown())
+    Json(ConfigShown { files: app.daemon.config.files(), yaml: app.daemon.config.shown() })
 }
 
 /// Sends a test notice on each channel, and says what became of it.
@@ -108,11 +115,23 @@ pub(super) async fn notify_test(
     State(app): State<Arc<App>>,
     Perhaps(test): Perhaps<NotifyTest>,
 ) -> Result<Json<Vec<ChannelTest>>, Failure> {
-    Ok(Json(app.daemon.notify_test(&test).await?))
+    let level = match &test.level {
+        None => Level::Info,
+        Some(word) => {
+            let known = tell::daemon::LEVELS.iter().find(|(known, _)| known == word);
+            known.map(|(_, level)| *level).ok_or_else(|| {
+                Problem::new(422, "unknown-level", format!("there is no level `{word}`"))
+                    .hint("there are `urgent`, `action`, `warning` and `info`")
+            })?
+        }
+    };
+    let tried = app.daemon.notify_test(&test.channels, level).await?;
+    Ok(Json(tried.into_iter().map(tell::daemon::channel_test).collect()))
 }
 
 /// The channels by which people are told things, and how they fare.
 #[utoipa::path(get, path = "/api/notify", tag = "daemon", responses((status = 200, body = Vec<NotifyChannel>)))]
 pub(super) async fn notify_list(State(app): State<Arc<App>>) -> Result<Json<Vec<NotifyChannel>>, Failure> {
-    Ok(Json(app.daemon.notify_list().await?))
+    let channels = app.daemon.notify_list().await?;
+    Ok(Json(channels.into_iter().map(tell::daemon::notify_channel).collect()))
 }

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Asked, Part, Perhaps, find};
 use crate::problem::Failure;
+use crate::tell;
 
 /// Lists the hooks that are configured, in the order in which they are run.
 #[utoipa::path(
@@ -25,13 +26,15 @@ pub(super) async fn list(
         Some(named) => Some(app.daemon.config.project(Some(named))?),
         None => None,
     };
-    Ok(Json(app.daemon.jobs.hooks(project.as_ref()).await?))
+    let hooks = app.daemon.jobs.hooks(project.as_ref()).await?;
+    Ok(Json(Hooks { hooks: hooks.into_iter().map(tell::daemon::hook).collect() }))
 }
 
 /// Lists the logs of hooks and of commands of reactions, the newest first.
 #[utoipa::path(get, path = "/api/hooks/logs", tag = "hooks", responses((status = 200, body = HookLogs)))]
 pub(super) async fn logs(State(app): State<Arc<App>>) -> Result<Json<HookLogs>, Failure> {
-    Ok(Json(HookLogs { logs: app.daemon.jobs.hook_logs().await? }))
+    let logs = app.daemon.jobs.hook_logs().await?;
+    Ok(Json(HookLogs { logs: logs.into_iter().map(|log| tell::daemon::hook_log(log, None)).collect() }))
 }
 
 /// One log, with what is in it.
@@ -41,7 +44,8 @@ pub(super) async fn logs(State(app): State<Arc<App>>) -> Result<Json<HookLogs>, 
     responses((status = 200, body = HookLog)),
 )]
 pub(super) async fn log(State(app): State<Arc<App>>, Part(id): Part) -> Result<Json<HookLog>, Failure> {
-    Ok(Json(app.daemon.jobs.hook_log(&id).await?))
+    let (log, text) = app.daemon.jobs.hook_log(&id).await?;
+    Ok(Json(tell::daemon::hook_log(log, Some(text))))
 }
 
 /// Runs the hooks of a point now. They really run; nothing else comes of what they say.
@@ -72,7 +76,8 @@ pub(super) async fn test(
     let running = app.clone();
     app.to_the_end(async move {
         let session = session.map(|session| session.id);
-        Ok(Json(running.daemon.jobs.try_hooks(&project, point, session).await?))
+        let trial = running.daemon.jobs.try_hooks(&project, point, session).await?;
+        Ok(Json(tell::daemon::hook_tested(trial)))
     })
     .await
 }

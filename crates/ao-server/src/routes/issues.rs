@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ao_api::{ImportOrder, Imported, Issue, IssueEdit, Issues, NewIssue, NewIssueComment};
+use ao_api::{ImportOrder, Imported, Issue, IssueEdit, Issues, NewIssue, NewIssueComment, Problem};
 use ao_core::{ProjectId, TaskId};
-use ao_daemon::looks::TaskReceiver;
+use ao_daemon::looks::{ImportFormat, Outcome, TaskReceiver};
 use ao_ports::{NewTask, TaskEdit, TaskFilter, TaskSeen};
 use axum::Json;
 use axum::extract::State;
@@ -218,17 +218,30 @@ pub(super) async fn import(
     allow(&caller, Deed::Decide)?;
     let project = project(&app, &caller, order.project_id.as_deref())?;
     let by = author(&app, &caller);
+    let format = match order.format.as_str() {
+        "markdown" => ImportFormat::Markdown,
+        "github" => ImportFormat::GitHub,
+        other => {
+            let what = format!("`{other}` is no format that issues come in");
+            return Err(Problem::new(400, "bad-format", what)
+                .hint("there are `markdown` and `github`")
+                .into());
+        }
+    };
     let importing = app.clone();
     app.to_the_end(async move {
-        let imported = importing.daemon.looks.import(&project, &by, &order).await?;
+        let looks = &importing.daemon.looks;
+        let imported = looks.import(&project, &by, (format, &order.text), order.dry_run).await?;
         if !order.dry_run {
-            for made in imported.issues.iter().filter(|issue| issue.result == "made") {
-                if let Some(id) = made.id.as_ref().and_then(|id| id.parse::<TaskId>().ok()) {
-                    importing.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
-                }
+            for id in imported
+                .iter()
+                .filter(|made| made.outcome == Outcome::Made)
+                .filter_map(|made| made.task.as_ref())
+            {
+                looks.task(id, TaskReceiver::EngineIfKnown).await?;
             }
         }
-        Ok(Json(imported))
+        Ok(Json(tell::daemon::imported(imported)))
     })
     .await
 }

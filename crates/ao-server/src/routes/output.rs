@@ -16,6 +16,7 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::extract::{Asked, Named};
 use crate::problem::Failure;
+use crate::tell;
 
 const PIECE: u32 = 64 * 1024;
 const PIECE_MOST: u32 = 1024 * 1024;
@@ -71,12 +72,13 @@ pub(super) async fn output(
             () = app.stop.cancelled() => {}
             waited = timeout(WAIT, app.daemon.terminals.output(&session, from, limit, true)) => {
                 if let Ok(output) = waited {
-                    return Ok(Json(output?));
+                    return Ok(Json(tell::daemon::output(output?)));
                 }
             }
         }
     }
-    Ok(Json(app.daemon.terminals.output(&session, from, limit, false).await?))
+    let piece = app.daemon.terminals.output(&session, from, limit, false).await?;
+    Ok(Json(tell::daemon::output(piece)))
 }
 
 /// What the set-up commands of a session have put out.

@@ -35,7 +35,9 @@ pub(super) async fn add(
     Given(project): Given<NewProject>,
 ) -> Result<Json<Projects>, Failure> {
     let adding = app.clone();
-    let added = app.to_the_end(async move { Ok(adding.daemon.add_project(&project).await?) }).await?;
+    let added = app
+        .to_the_end(async move { Ok(adding.daemon.add_project(project.config.as_str().into()).await?) })
+        .await?;
     let projects = known(&app).await?.into_iter().filter(|project| added.contains(&project.id)).collect();
     Ok(Json(Projects { projects }))
 }
@@ -124,7 +126,9 @@ async fn tell(app: &App, id: String, input: ProjectInput) -> Result<Json<Project
 }
 
 async fn known(app: &App) -> Result<Vec<Project>, Failure> {
-    let mut projects = app.daemon.config.projects();
+    let projects = app.daemon.config.projects();
+    let mut projects: Vec<Project> =
+        projects.iter().map(|(id, known)| crate::tell::daemon::project(id, known)).collect();
     let counted = app.handle.view(move |state| {
         for project in &mut projects {
             let id = ProjectId::new(&project.id);

@@ -116,8 +116,8 @@ impl Terminal {
                 frame = self.view.next(), if self.flow.is_open() => match frame {
                     Ok(Some(frame)) => self.tell(frame).await?,
                     Ok(None) => return Ok(()),
-                    Err(problem) => {
-                        self.say(&FromServer::Refused { why: problem.title }).await?;
+                    Err(err) => {
+                        self.say(&FromServer::Refused { why: err.to_plain() }).await?;
                         return Err("the terminal cannot be shown any longer");
                     }
                 },
@@ -150,8 +150,8 @@ impl Terminal {
     async fn hear(&mut self, said: Message) -> Ended {
         self.heard = Instant::now();
         let done = match said {
-            Message::Binary(_) if !self.may_type => Err(read_only()),
-            Message::Binary(bytes) => self.view.type_bytes(&bytes).await,
+            Message::Binary(_) if !self.may_type => Err(READ_ONLY.to_owned()),
+            Message::Binary(bytes) => self.view.type_bytes(&bytes).await.map_err(|err| err.to_plain()),
             Message::Text(word) => match serde_json::from_str(&word) {
                 Ok(FromViewer::Shown { offset }) => {
                     self.flow.shown(offset);
@@ -159,28 +159,28 @@ impl Terminal {
                 }
                 Ok(FromViewer::Resize { columns, rows }) if columns > 0 && rows > 0 => {
                     if self.may_type {
-                        self.view.resize((columns, rows)).await
+                        self.view.resize((columns, rows)).await.map_err(|err| err.to_plain())
                     } else {
-                        Err(read_only())
+                        Err(READ_ONLY.to_owned())
                     }
                 }
                 Ok(FromViewer::Resize { .. }) => {
-                    Err(Problem::new(422, "invalid", "a terminal has at least one row and one column"))
+                    Err("a terminal has at least one row and one column".to_owned())
                 }
                 Ok(FromViewer::Control { take }) => {
                     if self.may_type {
-                        self.view.control(take).await
+                        self.view.control(take).await.map_err(|err| err.to_plain())
                     } else {
-                        Err(read_only())
+                        Err(READ_ONLY.to_owned())
                     }
                 }
-                Err(err) => Err(Problem::new(400, "invalid", format!("no word of a viewer: {err}"))),
+                Err(err) => Err(format!("no word of a viewer: {err}")),
             },
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => Ok(()),
         };
         match done {
             Ok(()) => Ok(()),
-            Err(problem) => self.say(&FromServer::Refused { why: problem.title }).await,
+            Err(why) => self.say(&FromServer::Refused { why }).await,
         }
     }
 
@@ -208,9 +208,7 @@ impl Terminal {
     }
 }
 
-fn read_only() -> Problem {
-    Problem::new(403, "read-only", "this view is for looking only")
-}
+const READ_ONLY: &str = "this view is for looking only";
 
 fn output(from: u64, bytes: &[u8]) -> Message {
     let mut message = Vec::with_capacity(8 + bytes.len());

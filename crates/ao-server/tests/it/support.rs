@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ao_api::Problem;
 use ao_config::{Env, Places};
 use ao_core::budget::Limits as Budget;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
@@ -18,9 +17,9 @@ use ao_core::setup::Origin;
 use ao_core::{
     Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State, Timestamp,
 };
-use ao_daemon::Daemon;
 use ao_daemon::config::InForce;
 use ao_daemon::terminals::{AttachOptions, Frame, TerminalSource, View};
+use ao_daemon::{Daemon, DaemonError, ErrorKind};
 use ao_engine::{Core, Handle, Rules};
 use ao_ports::{
     Clock, Descent, EndOrder, EventStore, Lineage, NewRecord, Output, Record, Runtime, RuntimeAbilities,
@@ -129,10 +128,10 @@ pub(crate) type Scene = Box<dyn FnOnce(AttachOptions) -> Box<dyn View> + Send>;
 
 #[async_trait]
 impl TerminalSource for Stage {
-    async fn attach(&self, _: &ProcessRef, look: AttachOptions) -> Result<Box<dyn View>, Problem> {
+    async fn attach(&self, _: &ProcessRef, look: AttachOptions) -> Result<Box<dyn View>, DaemonError> {
         match self.scene.lock().unwrap().take() {
             Some(scene) => Ok(scene(look)),
-            None => Err(Problem::new(409, "not-running", "there is no terminal to look at")),
+            None => Err(DaemonError::new(ErrorKind::NotRunning, "there is no terminal to look at")),
         }
     }
 }
@@ -489,22 +488,22 @@ pub(crate) struct Frames<F>(pub(crate) F);
 
 #[async_trait]
 impl<F: FnMut() -> Option<Frame> + Send> View for Frames<F> {
-    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+    async fn next(&mut self) -> Result<Option<Frame>, DaemonError> {
         match (self.0)() {
             Some(frame) => Ok(Some(frame)),
             None => std::future::pending().await,
         }
     }
 
-    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), Problem> {
+    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), DaemonError> {
         Ok(())
     }
 
-    async fn resize(&mut self, _: (u16, u16)) -> Result<(), Problem> {
+    async fn resize(&mut self, _: (u16, u16)) -> Result<(), DaemonError> {
         Ok(())
     }
 
-    async fn control(&mut self, _: bool) -> Result<(), Problem> {
+    async fn control(&mut self, _: bool) -> Result<(), DaemonError> {
         Ok(())
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ao_api::Problem;
 use ao_api::client::{Client, ClientError, Said, Terminal};
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
 use ao_daemon::terminals::{AttachOptions, Frame, View};
+use ao_daemon::{DaemonError, ErrorKind};
 use async_trait::async_trait;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -120,23 +120,27 @@ struct Told {
 
 #[async_trait]
 impl View for Told {
-    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+    async fn next(&mut self) -> Result<Option<Frame>, DaemonError> {
         Ok(self.frames.recv().await)
     }
 
-    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), DaemonError> {
         self.told.send(format!("type {}", String::from_utf8_lossy(bytes))).unwrap();
         Ok(())
     }
 
-    async fn resize(&mut self, size: (u16, u16)) -> Result<(), Problem> {
+    async fn resize(&mut self, size: (u16, u16)) -> Result<(), DaemonError> {
         self.told.send(format!("resize {size:?}")).unwrap();
         Ok(())
     }
 
-    async fn control(&mut self, take: bool) -> Result<(), Problem> {
+    async fn control(&mut self, take: bool) -> Result<(), DaemonError> {
         self.told.send(format!("control {take}")).unwrap();
-        if take { Ok(()) } else { Err(Problem::new(409, "not-yours", "you have no control to hand back")) }
+        if take {
+            Ok(())
+        } else {
+            Err(DaemonError::new(ErrorKind::NoControl, "you have no control to hand back"))
+        }
     }
 }
 

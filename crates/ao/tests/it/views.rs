@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use ao_core::SessionId;
+use ao_daemon::ErrorKind;
 use ao_daemon::terminals::{AttachOptions, Frame, View, Views};
 use ao_ports::Runtime;
 use tokio::time::timeout;
@@ -30,7 +31,7 @@ async fn who_only_looks_changes_nothing(runtime: &'static str) {
     assert_eq!(watcher.size, before, "it is shown as large as it is");
     watcher.view.resize((30, 8)).await.unwrap();
     let refused = watcher.view.type_bytes(b"never typed\r").await.unwrap_err();
-    assert_eq!((refused.status, refused.word()), (409, "no-control"));
+    assert!(matches!(refused.kind, ErrorKind::NoControl), "{refused}");
     // The agent goes on, and what it does next is seen; its messages are not held up by somebody who looks.
     fleet.send(session, "say more").await;
     watcher.until("what comes next", |shown| shown.contains("say more")).await;
@@ -64,7 +65,8 @@ async fn who_has_control_says_how_large_it_is_and_gives_it_back(runtime: &'stati
     watcher.until_seen("that control is gone", |watcher| watcher.control == Some(false)).await;
     until_size(&fleet, session, before).await;
     watcher.until_seen("the size as before", |watcher| watcher.size == before).await;
-    assert_eq!(watcher.view.type_bytes(b"x").await.unwrap_err().word(), "no-control");
+    let refused = watcher.view.type_bytes(b"x").await.unwrap_err();
+    assert!(matches!(refused.kind, ErrorKind::NoControl), "{refused}");
     watcher.view.control(true).await.unwrap();
     watcher.until_seen("control again", |watcher| watcher.control == Some(true)).await;
     until_size(&fleet, session, (66, 18)).await;
@@ -99,7 +101,8 @@ async fn control_goes_from_one_viewer_to_another(runtime: &'static str) {
         Watcher::open(&fleet, &views, session, AttachOptions { size: Some((90, 25)), ..look }).await;
     second.until_seen("control", |watcher| watcher.control == Some(true)).await;
     first.until_seen("that another has it", |watcher| watcher.control == Some(false)).await;
-    assert_eq!(first.view.type_bytes(b"x").await.unwrap_err().word(), "no-control");
+    let refused = first.view.type_bytes(b"x").await.unwrap_err();
+    assert!(matches!(refused.kind, ErrorKind::NoControl), "{refused}");
     until_size(&fleet, session, (90, 25)).await;
     drop(first);
     second.view.type_bytes(b"still here").await.unwrap();
@@ -151,7 +154,7 @@ async fn a_session_that_has_not_begun_has_no_terminal() {
     let session = fleet.spawn("waits", "get ready").await;
     let session = fleet.session(session).await;
     let refused = views(&fleet).attach(&session, AttachOptions::default()).await.err().unwrap();
-    assert_eq!((refused.status, refused.word()), (409, "not-running"));
+    assert!(matches!(refused.kind, ErrorKind::NotRunning), "{refused}");
     assert!(refused.hints[0].contains("ao status waits"), "{:?}", refused.hints);
     fleet.finish().await;
 }
