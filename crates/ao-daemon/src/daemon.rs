@@ -58,6 +58,9 @@ pub const KEEPER: &str = "keeper";
 /// The command under which this program helps tmux.
 pub const TMUX_HELPER: &str = "tmux-helper";
 
+/// Makes the log of the engine from the store.
+pub type LogMaker = Box<dyn FnOnce(Store) -> Arc<dyn EventStore> + Send>;
+
 /// The parts and settings of a daemon.
 pub struct Options {
     pub data_dir: Utf8PathBuf,
@@ -88,7 +91,7 @@ pub struct Options {
     /// The rules that the engine runs by. Tests exchange them.
     pub rules: Arc<dyn Rules>,
     /// Makes the log that the engine reads and writes of the store, if it is not the store itself. Tests let it fail.
-    pub log: Option<Box<dyn FnOnce(Store) -> Arc<dyn EventStore> + Send>>,
+    pub log: Option<LogMaker>,
     /// False if looks, forecasts and chores do not run by themselves.
     pub background: bool,
 }

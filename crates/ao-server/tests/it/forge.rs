@@ -486,8 +486,7 @@ impl Tracker for Forge {
     }
 
     async fn find(&self, _: &ProjectId, _: &str) -> Result<Option<TaskId>, TrackerError> {
-        self.ask("marked")?;
-        Ok(None)
+        self.ask("marked").map(|_| None)
     }
 
     async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {

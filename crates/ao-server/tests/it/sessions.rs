@@ -256,10 +256,9 @@ async fn output_comes_in_pieces_from_the_end_and_when_it_comes() {
     });
     house.stage.output.lock().unwrap().push_str("third\n");
     assert_eq!(waiting.await.unwrap().json["text"], "third\n");
-    let logs = house.folder.path().join("logs");
-    std::fs::create_dir_all(&logs).unwrap();
-    let provision = ao_workspace::provision::Options::new(&logs);
-    std::fs::write(provision.setup_log(id), "npm ci\n").unwrap();
+    let log = ao_workspace::provision::Options::new(house.folder.path().join("logs")).setup_log(id);
+    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    std::fs::write(log, "npm ci\n").unwrap();
     let log = get(&format!("/api/sessions/{id}/setup-log")).owner().to(&app).await;
     assert_eq!(log.text, "npm ci\n");
     house.end().await;
