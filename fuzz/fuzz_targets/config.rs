@@ -1,4 +1,4 @@
-//! Any bytes as a configuration file, and as a key and a value that are set in one.
+//! Any bytes as a configuration file, and as a key and a value to set in one.
 #![no_main]
 
 use ao_config::{Env, Places, edit, parse_str};
@@ -15,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
     let name = Utf8Path::new("/repo/agent-orchestrator.yaml");
     match parse_str(name, &text, &places) {
         Ok(loaded) => {
-            // What is shown means the same.
+            // The shown configuration has the same meaning.
             let shown = loaded.show();
             let again = parse_str(name, &shown, &places).expect("what is shown can be read");
             assert_eq!(again.config, loaded.config);

@@ -1,11 +1,11 @@
-//! Any bytes as a stored event: refused with a word, or read; and what is read is written back the same.
+//! Any bytes as a stored event: refused with an error, or decoded; encoding it again gives the same bytes.
 #![no_main]
 
 use ao_core::codec::{decode, encode};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &str| {
-    // Kind, version and scope on lines of their own, then the body.
+    // Kind, version and scope on separate lines, then the body.
     let mut lines = input.splitn(4, '\n');
     let (Some(kind), Some(version), Some(scope), Some(body)) =
         (lines.next(), lines.next(), lines.next(), lines.next())

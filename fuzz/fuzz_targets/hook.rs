@@ -1,4 +1,4 @@
-//! Any bytes as what an agent tells a hook, and any text as something to be typed.
+//! Any bytes as a report of an agent's hook, and any text as input to type.
 #![no_main]
 
 use ao_agent::hook::understand;

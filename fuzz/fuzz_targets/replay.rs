@@ -1,4 +1,4 @@
-//! Any log, in the format of `ao events export`: folding it never fails, and a snapshot of it is as good as the log.
+//! Any log in the format of `ao events export`: folding it never fails, and a snapshot of it is as good as the log.
 #![no_main]
 
 use ao_core::codec::decode;
@@ -26,12 +26,12 @@ fuzz_target!(|input: &str| {
         }
     }
     let restored = State::from_snapshot(&state.to_snapshot()).expect("what we wrote we can read");
-    // Compared by what they store: in a log that no core has written, two sessions may claim one name.
+    // Compared by their snapshots: in a log that no core has written, two sessions may claim one name.
     assert_eq!(restored.to_snapshot(), state.to_snapshot());
     for scope in scopes(&state) {
         let _ = wants(&state, &scope);
     }
-    // Whatever the past was, time goes on.
+    // Time goes on after any log.
     let at = state.next_due().unwrap_or_default();
     let _ = step(&mut state, &Moment { at, seed: 1 }, Input::Tick);
 });

@@ -1,4 +1,4 @@
-//! Any bytes as a snapshot: refused, or read and written back the same.
+//! Any bytes as a snapshot: refused, or decoded and encoded again to the same.
 #![no_main]
 
 use ao_core::State;

@@ -19,7 +19,7 @@ fuzz_target!(|input: (&str, &str)| {
     if let Ok(id) = one.parse::<PullId>() {
         assert_eq!(id.to_string().parse(), Ok(id));
     }
-    // A turn that is our text proves it, however it is laid out; a longer one does not.
+    // A turn that is our text proves the delivery, however it is wrapped; a longer turn does not.
     if !other.trim().is_empty() {
         assert!(is_turn_of(other, other));
         assert!(is_turn_of(&format!("\n{other}\r\n"), other));

@@ -1,8 +1,9 @@
-//! `cargo xtask api-fuzz`: everything that the description of the API allows, and much that it does not, against a real
-//! daemon in a folder of its own.
+//! `cargo xtask api-fuzz`: calls a real daemon with valid and invalid requests, generated from the description of the
+//! API.
 //!
-//! Schemathesis makes the calls up from `docs/openapi.json`. No answer may be a failure of ours, and each must be one that
-//! the description tells of. What is wrong but looks right may be refused: the description cannot say everything.
+//! Schemathesis generates the calls from `docs/openapi.json`. No response may be a 5xx error, and each must be one that
+//! the description lists. An invalid request that looks valid may be refused: the description cannot express
+//! everything.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -15,21 +16,21 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::process::{cargo, root, shown, success_if, watch};
 use crate::tools;
 
-/// The version that this repository was tried with.
+/// The version that this repository was tested with.
 const SCHEMATHESIS: &str = "4.32.5";
-/// What cannot be tried by calls that come to an end: streams, the end of the daemon, and notices on somebody's desktop.
+/// Calls that are not tested: endless streams, the end of the daemon, and notices on the desktop.
 const LEFT_OUT: &[&str] =
     &["/api/events", "/api/sessions/{id}/terminal", "/api/daemon/stop", "/api/notify/test"];
-/// How long the daemon may take to come up, and to end.
+/// The time limit for the daemon to start, and to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Try the API with made-up calls.
+/// Call the API with generated requests.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long to go on.
+    /// Seconds to run for.
     #[arg(long, default_value_t = 120)]
     seconds: u64,
-    /// The same calls again.
+    /// Seed of the generated calls; the same seed repeats them.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     ensure!(built.status.success(), "ao does not build");
 
     let place = tempfile::tempdir()?;
-    let daemon = Daemon::start(place.path())?;
+    let daemon = FuzzDaemon::start(place.path())?;
     daemon.prepare(place.path())?;
     let mut command = Command::new(program);
     command.current_dir(place.path()).arg("run").arg(root().join("docs/openapi.json"));
@@ -54,7 +55,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         "--request-timeout",
         "30",
     ]);
-    // The first for the reason above, the others because all calls are about the same session, which stays when it has ended.
+    // The first for the reason above, the others because all calls are about the same session, which stays when it has
+    // ended.
     let checks = "positive_data_acceptance,ensure_resource_availability,use_after_free";
     command.args(["--exclude-checks", checks]);
     command.args(["--generation-database", "none"]);
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(success_if(survived && finished.status.success()))
 }
 
-/// The program, installed beside what is built if it is not there.
+/// Returns the program; installs it below the target folder if it is missing.
 fn schemathesis() -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let home = target.join(format!("schemathesis-{SCHEMATHESIS}"));
@@ -86,7 +88,7 @@ fn schemathesis() -> Result<PathBuf> {
         say!("$ {}", shown(&command));
         let status = command.status().with_context(|| format!("failed to start `{}`", shown(&command)))?;
         if !status.success() {
-            // Half of it would be taken for the whole the next time.
+            // An incomplete installation would be used the next time.
             fs::remove_dir_all(&home).ok();
             bail!("`{}` failed\nhint: Debian has venv in `python3-venv`", shown(&command));
         }
@@ -94,14 +96,14 @@ fn schemathesis() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// A daemon that nobody else uses.
-struct Daemon {
+/// A daemon for this test only.
+struct FuzzDaemon {
     child: Child,
     url: String,
 }
 
-impl Daemon {
-    fn start(place: &Path) -> Result<Daemon> {
+impl FuzzDaemon {
+    fn start(place: &Path) -> Result<FuzzDaemon> {
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
         let mut command = Command::new(target.join("debug/ao"));
@@ -124,12 +126,12 @@ impl Daemon {
             }
             heard += &line;
         };
-        // Read on, so that it can go on saying things.
+        // Reads on, so that the daemon does not block on a full pipe.
         std::thread::spawn(move || std::io::copy(&mut told, &mut std::io::sink()));
-        Ok(Daemon { child, url })
+        Ok(FuzzDaemon { child, url })
     }
 
-    /// Gives it something to be called about: a project with a session, whose agent comes to its end by itself.
+    /// Creates a project with a session to call about, whose agent ends on its own.
     fn prepare(&self, place: &Path) -> Result<()> {
         let repository = place.join("my-app");
         fs::create_dir(&repository)?;
@@ -153,7 +155,7 @@ impl Daemon {
         )?;
         self.post("/api/projects", &format!("{{\"config\":{:?}}}", config.display().to_string()))?;
         self.post("/api/sessions", r#"{"projectId":"my-app","title":"one","name":"my-app-one"}"#)?;
-        // Made-up names would only ever be refused.
+        // Invented names would only ever be refused.
         Ok(fs::write(place.join("schemathesis.toml"), "[parameters]\n\"path.id\" = \"my-app-one\"\n")?)
     }
 
@@ -170,10 +172,10 @@ impl Daemon {
         Ok(())
     }
 
-    /// Ends it, and says whether it was still there.
+    /// Ends it, and returns `true` if it was still running.
     fn end(mut self) -> Result<bool> {
         let lived = self.child.try_wait()?.is_none();
-        // The shell's `kill`, because std can only end a process for good, and our code has no `unsafe`.
+        // Uses the shell's `kill`, because std can only send SIGKILL and our code has no `unsafe`.
         Command::new("sh").args(["-c", &format!("kill -s TERM {}", self.child.id())]).status()?;
         let began = Instant::now();
         while self.child.try_wait()?.is_none() {
@@ -188,9 +190,9 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for FuzzDaemon {
     fn drop(&mut self) {
-        // Whatever went wrong, nothing of ours is left running. It may have ended already.
+        // Leaves no process behind after an error. It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: how fast it is, against what we promise.
+//! `cargo xtask bench`: compares speed with its budgets.
 //!
-//! Each bench is a plain program that prints its own table and ends with a failure if a number is over its
-//! budget. It is not part of `cargo xtask test`, because a busy machine would make that one flicker.
+//! Each bench is a plain program that prints its own table and fails if a number is over its budget. It is not part of
+//! `cargo xtask test`, because its result depends on the load of the machine.
 
 use std::process::ExitCode;
 
@@ -56,11 +56,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn verdict(package: &str, bench: &str) -> Result<&'static str> {
     let mut command = cargo(&format!("bench --package {package} --bench {bench}"));
     say!("$ {}", shown(&command));
-    // It weighs the program itself, which a bench of another package does not build.
+    // It measures the program itself, which a bench of another package does not build.
     if bench == "shim" && !cargo("build --release --package ao").status()?.success() {
         return Ok("does not build");
     }
-    // Built first and apart: cargo's exit code does not tell a number over its budget from code that is broken.
+    // Built first and separately: cargo's exit code does not distinguish a number over its budget from broken code.
     if !cargo(&format!("bench --package {package} --bench {bench} --no-run")).status()?.success() {
         return Ok("does not build");
     }

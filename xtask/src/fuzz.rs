@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz`: random bytes into everything that reads what others wrote.
+//! `cargo xtask fuzz`: feeds random bytes to every parser of outside input.
 //!
-//! Runs without a sanitizer, for two reasons. Our code forbids `unsafe`, so that panics, hangs and broken
-//! promises are what can be found, and without AddressSanitizer five times as many inputs are tried. And it then
-//! works with the stable toolchain that builds the product; the sanitizer would need a nightly one.
+//! Runs without a sanitizer, for two reasons. Our code forbids `unsafe`, so only panics, hangs and broken promises can
+//! be found, and without AddressSanitizer five times as many inputs are tried. Also it works with the stable toolchain
+//! that builds the product; the sanitizer would need a nightly one.
 
 use std::fs;
 use std::process::ExitCode;
@@ -10,16 +10,16 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::process::{Finished, cargo, root, success_if, watch};
+use crate::process::{FinishedProcess, cargo, root, success_if, watch};
 use crate::{say, tools};
 
 /// Fuzz each target for a while.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long each target runs.
+    /// Seconds for which each target runs.
     #[arg(long, default_value_t = 20)]
     seconds: u64,
-    /// Only these targets; all of them if none is named.
+    /// Only these targets; by default all.
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
 }
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(success_if(failed == 0))
 }
 
-/// Puts the stored events of every released version, the examples of configurations, and outputs of failed checks where the fuzzer begins to
-/// look: from something valid it gets further than from nothing.
+/// Fills the corpus with the stored events of every released version, the example configurations and outputs of failed
+/// checks: the fuzzer gets further from valid inputs than from nothing.
 fn plant_seeds() -> Result<()> {
     let corpus = root().join("fuzz/corpus");
     fs::create_dir_all(corpus.join("config"))?;
@@ -95,7 +95,7 @@ fn plant_seeds() -> Result<()> {
     Ok(())
 }
 
-/// Asked of cargo and not of cargo-fuzz, which may have to be installed first.
+/// Returns the targets, from cargo instead of cargo-fuzz, which may not be installed yet.
 fn known_targets() -> Result<Vec<String>> {
     let output = cargo("metadata --no-deps --format-version 1 --manifest-path fuzz/Cargo.toml").output()?;
     ensure!(
@@ -111,6 +111,6 @@ fn known_targets() -> Result<Vec<String>> {
     Ok(targets)
 }
 
-fn inputs_tried(finished: &Finished) -> Option<&str> {
+fn inputs_tried(finished: &FinishedProcess) -> Option<&str> {
     finished.lines.iter().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")).map(str::trim)
 }

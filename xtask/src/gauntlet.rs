@@ -1,4 +1,4 @@
-//! `cargo xtask gauntlet`: many scripted issues through the real program, with everything going wrong that does go wrong.
+//! `cargo xtask gauntlet`: sends many scripted issues through the real program while faults are injected.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use anyhow::{Result, ensure};
 use crate::process::{cargo, forward, root, watch};
 use crate::tools;
 
-/// Send many issues through the program while everything goes wrong that does go wrong.
+/// Send many issues through the program while faults are injected.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// What the gauntlet itself takes: `--issues`, `--seed` and more, which its `--help` lists.
+    /// Arguments of the gauntlet: `--issues`, `--seed` and more, listed by its `--help`.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }

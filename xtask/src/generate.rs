@@ -1,7 +1,8 @@
-//! `cargo xtask generate`: files that are checked in and made from the code, such as the reference of the configuration.
+//! `cargo xtask generate`: writes the files that are generated from the code, such as the configuration reference.
 //!
-//! Each crate that makes some has an example called `generate-` and its own name, which prints them as one JSON object of path and text.
-//! A test of that crate compares them with what is checked in, so that `cargo xtask test` needs no step for it.
+//! Each crate that generates some has an example called `generate-` and its own name, which prints them as one JSON
+//! object of path and text. A test of that crate compares them with the files in git, so that `cargo xtask test` needs
+//! no step for it.
 
 use std::collections::BTreeMap;
 use std::process::{ExitCode, Stdio};
@@ -11,15 +12,15 @@ use anyhow::{Context, Result, ensure};
 use crate::process::{cargo, root, shown, success_if};
 use crate::say;
 
-/// Write the files that are made from the code.
+/// Write the files that are generated from the code.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only say which of them are not as the code makes them.
+    /// Only report which files are out of date.
     #[arg(long)]
     check: bool,
 }
 
-/// The crates that make files. The configuration's are made from those of the agents, so these come first.
+/// The crates that generate files. The configuration's are generated from those of the agents, so these come first.
 const MAKERS: &[&str] = &["ao-agent", "ao-config", "ao-server", "ao"];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             }
             stale += 1;
             if args.check {
-                say!("{path} is not what {maker} makes: run `cargo xtask generate`");
+                say!("{path} is out of date: run `cargo xtask generate`");
             } else {
                 std::fs::write(&file, text).with_context(|| format!("failed to write `{path}`"))?;
                 say!("wrote {path}");
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     if stale == 0 {
-        say!("all as the code makes it");
+        say!("all files are up to date");
     }
     Ok(success_if(!args.check || stale == 0))
 }
@@ -50,5 +51,5 @@ fn made_by(maker: &str) -> Result<BTreeMap<String, String>> {
     say::aside(format_args!("$ {}", shown(&command)));
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "`{}` failed", shown(&command));
-    serde_json::from_slice(&output.stdout).with_context(|| format!("failed to read what {maker} makes"))
+    serde_json::from_slice(&output.stdout).with_context(|| format!("failed to read the output of {maker}"))
 }

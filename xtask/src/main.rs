@@ -1,7 +1,7 @@
 //! The project's automation: `cargo xtask COMMAND`.
 //!
-//! It starts other programs, reads their closing lines, and says in the end what held and what did not.
-//! It knows nothing of `ao` itself, so that it builds within seconds on a fresh machine.
+//! It starts other programs, parses their output and sums up what passed and what failed. It does not depend on `ao`
+//! itself, so that it builds within seconds on a fresh machine.
 
 #[macro_use]
 mod say;
@@ -26,7 +26,7 @@ use clap::{Parser, Subcommand};
 /// The project's automation.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
-struct Cli {
+struct XtaskCli {
     #[command(subcommand)]
     command: Command,
 }
@@ -46,7 +46,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let result = match XtaskCli::parse().command {
         Command::Test(args) => test::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),

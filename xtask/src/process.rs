@@ -1,4 +1,4 @@
-//! Starting other programs: quietly watched, bounded in time, or in our place.
+//! Starts other programs: with their output captured, with a time limit, or with our own terminal.
 
 use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::os::unix::process::CommandExt;
@@ -10,37 +10,38 @@ use anyhow::{Context, Result};
 
 use crate::say;
 
-/// What a program said and how it ended.
+/// The result of a program.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct FinishedProcess {
     pub(crate) status: ExitStatus,
-    /// Both outputs in the order they came, without colors, one line each.
+    /// Lines of both outputs in the order they were written, without colors.
     pub(crate) lines: Vec<String>,
 }
 
-/// The root of the repository, wherever xtask was called from.
+/// Returns the root of the repository, independent of the current folder.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root of the repository")
 }
 
-/// A `cargo` call in the root of the repository. `line` is split at spaces; add with `arg` what may hold one.
+/// Creates a `cargo` command in the root of the repository. `line` is split at spaces; add an argument with spaces by
+/// `arg`.
 pub(crate) fn cargo(line: &str) -> Command {
     let mut command = Command::new("cargo");
     command.args(line.split_whitespace()).current_dir(root());
     command
 }
 
-/// Runs a program, shows its output as it comes, and keeps it.
-pub(crate) fn watch(mut command: Command) -> Result<Finished> {
+/// Runs a program, shows its output and returns it.
+pub(crate) fn watch(mut command: Command) -> Result<FinishedProcess> {
     say!("$ {}", shown(&command));
-    // One pipe for both outputs keeps their order. Through a pipe, programs think nobody can see colors.
+    // One pipe for both outputs keeps their order. Into a pipe, programs print no colors.
     let (reader, writer) = io::pipe()?;
     if io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
         command.env("CARGO_TERM_COLOR", "always");
     }
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn().with_context(|| format!("failed to start `{}`", shown(&command)))?;
-    // Ours are the last write ends but the child's; the reader would wait for them for ever.
+    // The reader ends only when all write ends are closed, so ours have to be dropped.
     drop(command);
 
     let mut lines = Vec::new();
@@ -50,21 +51,21 @@ pub(crate) fn watch(mut command: Command) -> Result<Finished> {
         say!("{line}");
         lines.push(without_colors(&line));
     }
-    Ok(Finished { status: child.wait()?, lines })
+    Ok(FinishedProcess { status: child.wait()?, lines })
 }
 
-/// Runs a program to its end, but no longer than `limit`. Returns `None` if it had to be killed.
+/// Runs a program with a time limit. Returns `None` if it had to be killed.
 pub(crate) fn bounded(mut command: Command, limit: Duration) -> Result<Option<ExitStatus>> {
     say!("$ {}", shown(&command));
     let started = Instant::now();
-    // A process group of its own, so that what it started ends with it.
+    // A process group of its own, so that all processes it started end with it.
     let mut child = command.stdin(Stdio::null()).process_group(0).spawn()?;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
         if started.elapsed() > limit {
-            // The shell's `kill`, because std knows no groups and our code has no `unsafe`.
+            // Uses the shell's `kill`, because std has no process groups and our code has no `unsafe`.
             Command::new("sh").args(["-c", &format!("kill -s KILL -- -{}", child.id())]).status()?;
             child.wait()?;
             return Ok(None);
@@ -73,31 +74,31 @@ pub(crate) fn bounded(mut command: Command, limit: Duration) -> Result<Option<Ex
     }
 }
 
-/// Builds and runs a program of ours with our own terminal and input, and hands on how it ended.
+/// Builds and runs one of our programs with our own terminal and input, and returns its exit code.
 pub(crate) fn forward(mut command: Command) -> Result<ExitCode> {
-    // All of it beside the output, which is the program's own.
+    // Printed on stderr, because stdout belongs to the program.
     say::aside(format_args!("$ {}\nbuilding…", shown(&command)));
     let status = command.status().with_context(|| format!("failed to start `{}`", shown(&command)))?;
     Ok(exit_code(status))
 }
 
-/// Our own exit code.
+/// Returns our own exit code.
 pub(crate) fn success_if(all_is_well: bool) -> ExitCode {
     if all_is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The same exit code, or 1 for a program that was killed by a signal.
+/// Returns the same exit code, or 1 for a program that was killed by a signal.
 fn exit_code(status: ExitStatus) -> ExitCode {
     ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// The command as one could type it.
+/// Formats the command as it would be typed.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// The line without the escape sequences that set colors.
+/// Removes the escape sequences that set colors.
 fn without_colors(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line.trim_end_matches('\r');

@@ -1,4 +1,4 @@
-//! What xtask prints. `println!` panics when its reader has gone, as in `cargo xtask test --list | head -1`.
+//! Output of xtask. `println!` panics when its reader has gone, as in `cargo xtask test --list | head -1`.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,8 +8,8 @@ macro_rules! say {
     ($($words:tt)*) => { $crate::say::line(format_args!($($words)*)) };
 }
 
-/// How a shell tells that a program was ended by the signal that a missing reader sends. Not 0: with the reader went the
-/// answer to whether all held.
+/// The exit code that a shell reports for a program killed by SIGPIPE. It is not 0, because the reader did not get the
+/// result.
 const NO_READER: i32 = 141;
 
 pub(crate) fn line(words: fmt::Arguments<'_>) {
@@ -18,8 +18,8 @@ pub(crate) fn line(words: fmt::Arguments<'_>) {
     }
 }
 
-/// Says on stderr what is not a result.
+/// Prints a line to stderr.
 pub(crate) fn aside(words: impl fmt::Display) {
-    // With stderr gone there is nobody left to tell.
+    // Without stderr there is no place left to report it.
     let _ = writeln!(io::stderr().lock(), "{words}");
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask simulate`: the engine in a world that tries to break it.
+//! `cargo xtask simulate`: runs the engine in a world full of faults.
 
 use std::process::{Command, ExitCode};
 
@@ -9,10 +9,10 @@ use crate::process::{cargo, forward};
 /// Run the engine in simulated worlds full of faults, one for each seed.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Args {
-    /// How many seeds to try [default: 1000].
+    /// Number of seeds to try [default: 1000].
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// The first of them [default: 0].
+    /// The first seed [default: 0].
     #[arg(long, value_name = "S")]
     pub(crate) from: Option<u64>,
     /// Replay this one seed, as printed by a failing run.
@@ -22,12 +22,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut command = command(args);
-    // Or cargo would have its say about a simulation whose reader has gone.
+    // Keeps cargo from reporting an error when the reader of the output has gone.
     command.env("CARGO_TERM_QUIET", "true");
     forward(command)
 }
 
-/// In release mode, because the number of worlds seen is what finds faults.
+/// Creates the command, in release mode, because the number of worlds decides how many faults are found.
 pub(crate) fn command(args: &Args) -> Command {
     let mut command = cargo("run --release --package ao-testkit --bin simulate --");
     for (flag, value) in [("--seeds", args.seeds), ("--from", args.from), ("--seed", args.seed)] {

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: merges for minutes on end through the real program, and what grows meanwhile.
+//! `cargo xtask soak`: merges for minutes through the real program and measures what grows.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,18 +9,18 @@ use anyhow::{Result, ensure};
 use crate::process::{cargo, forward, root, watch};
 use crate::tools;
 
-/// Merge for minutes on end, and print rates, memory, descriptors, refs, objects and database size.
+/// Merge for minutes, and print rates, memory, descriptors, refs, objects and database size.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// What the soak itself takes: `--minutes`, `--kills` and more, which its `--help` lists.
+    /// Arguments of the soak: `--minutes`, `--kills` and more, listed by its `--help`.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     tools::ensure(&[tools::GIT, tools::CC])?;
-    // Optimised, because rates are what it is about.
+    // Optimised, because rates are measured.
     let built = watch(cargo("build --release --package ao --package ao-testkit --bins --example soak"))?;
     ensure!(built.status.success(), "it does not build");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);

@@ -1,7 +1,7 @@
-//! `cargo xtask test`: everything that must hold, in order of cheapness.
+//! `cargo xtask test`: runs all checks and tests, the cheapest first.
 //!
-//! All steps run even if an early one fails, so that one run shows everything. The exception is what cannot be
-//! built: once the tests do not compile, steps that need the same code are not run and say so.
+//! All steps run even if an early one fails, so that one run shows everything. The exception is code that does not
+//! compile: once the tests do not build, steps that need the same code are skipped.
 
 mod steps;
 mod summary;
@@ -14,7 +14,7 @@ use clap::builder::PossibleValuesParser;
 
 use crate::process::success_if;
 use crate::tools;
-use steps::{STEPS, Step, WHEN_NAMED};
+use steps::{STEPS, TestStep, WHEN_NAMED};
 
 /// Run all checks and tests; install what they need first.
 #[derive(Debug, clap::Args)]
@@ -27,40 +27,40 @@ pub(crate) struct Args {
     list: bool,
 }
 
-/// How a step ended.
+/// The verdict of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Verdict {
+enum StepVerdict {
     Passed,
     Failed,
-    /// It could not be tried, and why. Never a silent pass: the reason stands in the table.
+    /// Not run, for this reason. The reason is in the table, so that it never looks like a pass.
     Skipped(&'static str),
 }
 
-/// What a step found.
+/// The result of a step.
 #[derive(Debug)]
-struct Outcome {
-    verdict: Verdict,
-    /// How many tests it ran, if it ran any.
-    tests: Option<Count>,
-    /// What the table says beside it.
+struct StepOutcome {
+    verdict: StepVerdict,
+    /// The number of tests it ran, if it ran any.
+    tests: Option<TestCount>,
+    /// The remark in the table.
     note: String,
-    /// What it printed, to be shown again if it failed.
+    /// Its output, which is shown again if it failed.
     lines: Vec<String>,
-    /// Whether the code could not be compiled.
+    /// `true` if the code did not compile.
     broken_build: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Count {
+struct TestCount {
     passed: usize,
     failed: usize,
 }
 
-/// A line of the closing table.
+/// A line of the final table.
 #[derive(Debug)]
-struct Row {
+struct SummaryRow {
     step: &'static str,
-    outcome: Outcome,
+    outcome: StepOutcome,
     took: Duration,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
 
-    let named = |step: &&Step| args.only.iter().any(|name| name == step.name);
+    let named = |step: &&TestStep| args.only.iter().any(|name| name == step.name);
     let chosen = || {
         let usual = STEPS.iter().filter(move |step| args.only.is_empty() || named(step));
         usual.chain(WHEN_NAMED.iter().filter(named))
@@ -80,34 +80,34 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let needed: Vec<_> = chosen().flat_map(|step| step.needs).copied().collect();
     tools::ensure(&needed)?;
 
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<SummaryRow> = Vec::new();
     for step in chosen() {
         say!("\n── {} ── {}", step.name, step.about);
         let started = Instant::now();
         let outcome = if step.needs_build && rows.iter().any(|row| row.outcome.broken_build) {
-            Outcome::skipped("the code does not compile")
+            StepOutcome::skipped("the code does not compile")
         } else {
-            // A step that cannot even be started has failed; the others still have their say.
-            (step.run)().unwrap_or_else(|err| Outcome::failed(vec![format!("{err:#}")]))
+            // A step that cannot even be started has failed; the others still run.
+            (step.run)().unwrap_or_else(|err| StepOutcome::failed(vec![format!("{err:#}")]))
         };
-        rows.push(Row { step: step.name, outcome, took: started.elapsed() });
+        rows.push(SummaryRow { step: step.name, outcome, took: started.elapsed() });
     }
 
     say!("\n{}", summary::render(&rows).trim_end());
-    Ok(success_if(rows.iter().all(|row| row.outcome.verdict != Verdict::Failed)))
+    Ok(success_if(rows.iter().all(|row| row.outcome.verdict != StepVerdict::Failed)))
 }
 
-impl Outcome {
-    fn new(passed: bool, lines: Vec<String>) -> Outcome {
-        let verdict = if passed { Verdict::Passed } else { Verdict::Failed };
-        Outcome { verdict, tests: None, note: String::new(), lines, broken_build: false }
+impl StepOutcome {
+    fn new(passed: bool, lines: Vec<String>) -> StepOutcome {
+        let verdict = if passed { StepVerdict::Passed } else { StepVerdict::Failed };
+        StepOutcome { verdict, tests: None, note: String::new(), lines, broken_build: false }
     }
 
-    fn failed(lines: Vec<String>) -> Outcome {
-        Outcome::new(false, lines)
+    fn failed(lines: Vec<String>) -> StepOutcome {
+        StepOutcome::new(false, lines)
     }
 
-    fn skipped(reason: &'static str) -> Outcome {
-        Outcome { verdict: Verdict::Skipped(reason), ..Outcome::new(true, Vec::new()) }
+    fn skipped(reason: &'static str) -> StepOutcome {
+        StepOutcome { verdict: StepVerdict::Skipped(reason), ..StepOutcome::new(true, Vec::new()) }
     }
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: remembers the few things we would forget, and says how to fix what it finds.
+//! `cargo xtask tidy`: rules of this repository that no other tool checks, each with a fix.
 //!
-//! Everything is read once, into a [`Tree`] and [`Packages`]; each rule is then a function from those to findings,
-//! in a file of its own, with tests that show it can fail.
+//! Everything is read once, into a [`SourceTree`] and [`PackageGraph`]; each rule is a function from those to findings, in a file
+//! of its own, with tests that show it can fail.
 
 mod acceptance;
 mod arrows;
@@ -11,7 +11,7 @@ mod links;
 mod purity;
 mod rust_text;
 mod sources;
-mod wired;
+mod test_modules;
 
 use std::fmt;
 use std::process::ExitCode;
@@ -19,19 +19,19 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::process::{root, success_if};
-use sources::{Packages, Tree};
+use sources::{PackageGraph, SourceTree};
 
-/// Check the things we would otherwise forget.
+/// Check the rules that no other tool checks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// List which acceptance cases the tests name, and where.
+    /// List the acceptance cases that tests name, and where.
     #[arg(long)]
     acceptance: bool,
 }
 
-/// Something to put right.
+/// A violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub(crate) struct TidyFinding {
     /// A file, a file with a line, or a crate.
     place: String,
     what: String,
@@ -40,7 +40,7 @@ pub(crate) struct Finding {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.acceptance {
-        let covered = acceptance::covered(&Tree::read(root())?);
+        let covered = acceptance::covered(&SourceTree::read(root())?);
         for (id, places) in &covered {
             say!("{id:<4} {}", places.join(", "));
         }
@@ -59,15 +59,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(success_if(findings.is_empty()))
 }
 
-/// Everything that is not as it should be.
-pub(crate) fn check() -> Result<Vec<Finding>> {
-    let tree = Tree::read(root())?;
-    let packages = Packages::read()?;
+/// Returns all violations.
+pub(crate) fn check() -> Result<Vec<TidyFinding>> {
+    let tree = SourceTree::read(root())?;
+    let packages = PackageGraph::read()?;
     Ok([
         arrows::check(&packages),
         purity::check_dependencies(&packages),
         purity::check_sources(&tree),
-        wired::check(&tree),
+        test_modules::check(&tree),
         env_vars::check(&tree),
         leftovers::check(&tree, root()),
         acceptance::check(&tree),
@@ -76,13 +76,13 @@ pub(crate) fn check() -> Result<Vec<Finding>> {
     .concat())
 }
 
-impl Finding {
-    fn new(place: impl Into<String>, what: impl Into<String>, fix: impl Into<String>) -> Finding {
-        Finding { place: place.into(), what: what.into(), fix: fix.into() }
+impl TidyFinding {
+    fn new(place: impl Into<String>, what: impl Into<String>, fix: impl Into<String>) -> TidyFinding {
+        TidyFinding { place: place.into(), what: what.into(), fix: fix.into() }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for TidyFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}\n    fix: {}", self.place, self.what, self.fix)
     }

@@ -1,7 +1,7 @@
-//! What a step needs on the machine, and how to get it.
+//! Tools that a step needs, and their installation.
 //!
-//! A tool that is there is used as it is; only what is missing gets installed. Cargo's tools can be installed by
-//! anybody. Debian's packages need root: for others we name the command and stop before anything has started.
+//! A tool that is there is used as it is; only missing ones are installed. Cargo's tools need no special rights.
+//! Debian's packages need root: without it we print the command and stop before anything has started.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,17 +10,17 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::process::shown;
 
-/// Something a step cannot do without.
+/// A tool that a step needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tool {
-    /// The program whose presence tells.
+pub(crate) struct NeededTool {
+    /// The program by whose presence the tool is found.
     program: &'static str,
-    source: Source,
+    source: ToolSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// `cargo install --locked`, at the version this repository was tried with.
+enum ToolSource {
+    /// `cargo install --locked`, at the version this repository was tested with.
     Cargo { version: &'static str },
     /// A component of the Rust toolchain.
     Rustup { component: &'static str },
@@ -28,43 +28,43 @@ enum Source {
     Apt { package: &'static str },
 }
 
-pub(crate) const RUSTFMT: Tool = rustup("cargo-fmt", "rustfmt");
-pub(crate) const CLIPPY: Tool = rustup("cargo-clippy", "clippy");
-pub(crate) const NEXTEST: Tool = cargo("cargo-nextest", "0.9.143");
-pub(crate) const DENY: Tool = cargo("cargo-deny", "0.20.2");
-pub(crate) const FUZZ: Tool = cargo("cargo-fuzz", "0.13.2");
-pub(crate) const GIT: Tool = apt("git", "git");
-/// Processes that make themselves daemons are tried with it.
-pub(crate) const PYTHON: Tool = apt("python3", "python3");
-/// The bus on which a stand-in for logind is asked to keep the machine awake.
-pub(crate) const DBUS: Tool = apt("dbus-daemon", "dbus-daemon");
-/// A runtime of ours; its tests need the real one.
-pub(crate) const TMUX: Tool = apt("tmux", "tmux");
-/// Calls the API as programs of the same user do.
-pub(crate) const CURL: Tool = apt("curl", "curl");
-/// Completion is tried in the shells that people use; bash is there wherever the rest is.
-pub(crate) const ZSH: Tool = apt("zsh", "zsh");
-pub(crate) const FISH: Tool = apt("fish", "fish");
+pub(crate) const RUSTFMT: NeededTool = rustup("cargo-fmt", "rustfmt");
+pub(crate) const CLIPPY: NeededTool = rustup("cargo-clippy", "clippy");
+pub(crate) const NEXTEST: NeededTool = cargo("cargo-nextest", "0.9.143");
+pub(crate) const DENY: NeededTool = cargo("cargo-deny", "0.20.2");
+pub(crate) const FUZZ: NeededTool = cargo("cargo-fuzz", "0.13.2");
+pub(crate) const GIT: NeededTool = apt("git", "git");
+/// Tests processes that turn themselves into daemons.
+pub(crate) const PYTHON: NeededTool = apt("python3", "python3");
+/// The bus on which a fake logind is asked to keep the machine awake.
+pub(crate) const DBUS: NeededTool = apt("dbus-daemon", "dbus-daemon");
+/// One of our runtimes; its tests need the real one.
+pub(crate) const TMUX: NeededTool = apt("tmux", "tmux");
+/// Calls the API like other programs of the same user.
+pub(crate) const CURL: NeededTool = apt("curl", "curl");
+/// Tests completion in another common shell; bash is always there.
+pub(crate) const ZSH: NeededTool = apt("zsh", "zsh");
+pub(crate) const FISH: NeededTool = apt("fish", "fish");
 /// SQLite is built from its C source.
-pub(crate) const CC: Tool = apt("cc", "build-essential");
+pub(crate) const CC: NeededTool = apt("cc", "build-essential");
 /// libFuzzer is built from its C++ source.
-pub(crate) const CXX: Tool = apt("c++", "build-essential");
+pub(crate) const CXX: NeededTool = apt("c++", "build-essential");
 
-const fn rustup(program: &'static str, component: &'static str) -> Tool {
-    Tool { program, source: Source::Rustup { component } }
+const fn rustup(program: &'static str, component: &'static str) -> NeededTool {
+    NeededTool { program, source: ToolSource::Rustup { component } }
 }
 
-const fn cargo(program: &'static str, version: &'static str) -> Tool {
-    Tool { program, source: Source::Cargo { version } }
+const fn cargo(program: &'static str, version: &'static str) -> NeededTool {
+    NeededTool { program, source: ToolSource::Cargo { version } }
 }
 
-const fn apt(program: &'static str, package: &'static str) -> Tool {
-    Tool { program, source: Source::Apt { package } }
+const fn apt(program: &'static str, package: &'static str) -> NeededTool {
+    NeededTool { program, source: ToolSource::Apt { package } }
 }
 
-/// Makes sure that every tool is there, or says what is missing and how to get it.
-pub(crate) fn ensure(needed: &[Tool]) -> Result<()> {
-    let mut missing: Vec<Tool> = Vec::new();
+/// Installs missing tools, or fails with instructions if it cannot.
+pub(crate) fn ensure(needed: &[NeededTool]) -> Result<()> {
+    let mut missing: Vec<NeededTool> = Vec::new();
     for tool in needed {
         if !missing.contains(tool) && !is_present(tool) {
             missing.push(*tool);
@@ -75,7 +75,7 @@ pub(crate) fn ensure(needed: &[Tool]) -> Result<()> {
     }
 
     let machine =
-        Machine { root: is_root()?, apt: find("apt-get").is_some(), rustup: find("rustup").is_some() };
+        MachineRights { root: is_root()?, apt: find("apt-get").is_some(), rustup: find("rustup").is_some() };
     for mut command in plan(&missing, machine)? {
         say!("── installing ──\n$ {}", shown(&command));
         let status = command.status().with_context(|| format!("failed to start `{}`", shown(&command)))?;
@@ -84,21 +84,21 @@ pub(crate) fn ensure(needed: &[Tool]) -> Result<()> {
     Ok(())
 }
 
-/// What decides how things can be installed.
+/// The properties of the machine that decide how tools can be installed.
 #[derive(Debug, Clone, Copy)]
-struct Machine {
+struct MachineRights {
     root: bool,
     apt: bool,
     rustup: bool,
 }
 
-/// The commands that bring what is missing, or an error that names what a person has to do.
-fn plan(missing: &[Tool], machine: Machine) -> Result<Vec<Command>> {
+/// Returns the commands that install the missing tools, or an error with instructions.
+fn plan(missing: &[NeededTool], machine: MachineRights) -> Result<Vec<Command>> {
     let mut commands = Vec::new();
 
     let mut packages = Vec::new();
     for tool in missing {
-        if let Source::Apt { package } = tool.source
+        if let ToolSource::Apt { package } = tool.source
             && !packages.contains(&package)
         {
             packages.push(package);
@@ -106,20 +106,23 @@ fn plan(missing: &[Tool], machine: Machine) -> Result<Vec<Command>> {
     }
     if !packages.is_empty() {
         let install = format!("apt-get install -y --no-install-recommends {}", packages.join(" "));
-        let programs: Vec<_> =
-            missing.iter().filter(|t| matches!(t.source, Source::Apt { .. })).map(|t| t.program).collect();
+        let programs: Vec<_> = missing
+            .iter()
+            .filter(|t| matches!(t.source, ToolSource::Apt { .. }))
+            .map(|t| t.program)
+            .collect();
         let programs = programs.join(", ");
         match machine {
-            Machine { apt: false, .. } => bail!(
+            MachineRights { apt: false, .. } => bail!(
                 "missing: {programs}\nhint: install them with your system's packages (Debian calls them {})",
                 packages.join(", ")
             ),
-            Machine { root: false, .. } => {
+            MachineRights { root: false, .. } => {
                 bail!(
                     "missing: {programs}\nhint: run `sudo apt-get update && sudo {install}`, then try again"
                 )
             }
-            Machine { root: true, .. } => {
+            MachineRights { root: true, .. } => {
                 commands.push(command("apt-get update"));
                 commands.push(command(&install));
             }
@@ -128,14 +131,14 @@ fn plan(missing: &[Tool], machine: Machine) -> Result<Vec<Command>> {
 
     for tool in missing {
         match tool.source {
-            Source::Apt { .. } => {}
-            Source::Rustup { component } if machine.rustup => {
+            ToolSource::Apt { .. } => {}
+            ToolSource::Rustup { component } if machine.rustup => {
                 commands.push(command(&format!("rustup component add {component}")));
             }
-            Source::Rustup { component } => {
+            ToolSource::Rustup { component } => {
                 bail!("missing: {}\nhint: install `{component}` where your Rust came from", tool.program)
             }
-            Source::Cargo { version } => {
+            ToolSource::Cargo { version } => {
                 let mut command =
                     command(&format!("cargo install {} --locked --version {version}", tool.program));
                 // Built in a folder of its own, so that it neither fills nor locks the project's.
@@ -154,17 +157,17 @@ fn command(line: &str) -> Command {
     command
 }
 
-fn is_present(tool: &Tool) -> bool {
+fn is_present(tool: &NeededTool) -> bool {
     match tool.source {
-        // The programs of rustup are there even where the component is not; only starting them tells.
-        Source::Rustup { .. } => {
+        // The programs of rustup exist even without the component; only starting them shows it.
+        ToolSource::Rustup { .. } => {
             Command::new(tool.program).arg("--version").output().is_ok_and(|output| output.status.success())
         }
-        Source::Cargo { .. } | Source::Apt { .. } => find(tool.program).is_some(),
+        ToolSource::Cargo { .. } | ToolSource::Apt { .. } => find(tool.program).is_some(),
     }
 }
 
-/// Where a program lies. Cargo finds its subcommands in its own folder even if that is not in the `PATH`.
+/// Returns the path of a program. Cargo finds its subcommands in its own folder even if that is not in the `PATH`.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -184,9 +187,9 @@ fn is_root() -> Result<bool> {
 mod tests {
     use super::*;
 
-    const DEBIAN_ROOT: Machine = Machine { root: true, apt: true, rustup: true };
+    const DEBIAN_ROOT: MachineRights = MachineRights { root: true, apt: true, rustup: true };
 
-    fn lines(missing: &[Tool], machine: Machine) -> Result<Vec<String>, String> {
+    fn lines(missing: &[NeededTool], machine: MachineRights) -> Result<Vec<String>, String> {
         match plan(missing, machine) {
             Ok(commands) => Ok(commands.iter().map(shown).collect()),
             Err(err) => Err(err.to_string()),
@@ -209,7 +212,7 @@ mod tests {
 
     #[test]
     fn anybody_else_is_told_what_to_run_before_anything_starts() {
-        let err = lines(&[NEXTEST, GIT, CC], Machine { root: false, ..DEBIAN_ROOT }).unwrap_err();
+        let err = lines(&[NEXTEST, GIT, CC], MachineRights { root: false, ..DEBIAN_ROOT }).unwrap_err();
         assert_eq!(
             err,
             "missing: git, cc\nhint: run `sudo apt-get update && \
@@ -219,13 +222,13 @@ mod tests {
 
     #[test]
     fn cargo_tools_need_no_root() {
-        let commands = lines(&[DENY], Machine { root: false, ..DEBIAN_ROOT }).unwrap();
+        let commands = lines(&[DENY], MachineRights { root: false, ..DEBIAN_ROOT }).unwrap();
         assert_eq!(commands, ["cargo install cargo-deny --locked --version 0.20.2"]);
     }
 
     #[test]
     fn without_apt_the_packages_are_named() {
-        let err = lines(&[CC], Machine { apt: false, ..DEBIAN_ROOT }).unwrap_err();
+        let err = lines(&[CC], MachineRights { apt: false, ..DEBIAN_ROOT }).unwrap_err();
         assert!(err.contains("cc") && err.contains("build-essential"), "{err}");
     }
 }

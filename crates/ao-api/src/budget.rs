@@ -1,4 +1,4 @@
-//! Budgets, and providers that refuse.
+//! Budgets, and limits of providers.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,40 +6,40 @@ use utoipa::ToSchema;
 
 use crate::session::Spend;
 
-/// What is spent of every budget that sessions share, and which accounts cannot be used.
+/// The usage of all shared budgets, and the accounts that cannot be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Budgets {
-    /// That of the day first, then those of each project, then those of tasks.
+    /// The budget of the day first, then those of each project, then those of tasks.
     pub budgets: Vec<Budget>,
     /// The accounts that a provider refuses now.
     pub accounts: Vec<LimitedAccount>,
 }
 
-/// How much of a budget is spent.
+/// The usage of a budget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Budget {
     /// `session`, `task`, `project`, `project-day`, or `day` for that of all projects.
     pub scope: String,
-    /// Whose it is: a session's name, a task such as `my-app#42`, a project.
+    /// Its owner: a session's name, a task such as `my-app#42`, a project.
     pub of: Option<String>,
     pub spend: Spend,
-    /// Some of it was spent by agents that do not tell what they cost, so it is more than `usd` and `tokens` say.
+    /// `true` if agents that do not report their cost spent a part of it, so that the real usage is higher.
     #[serde(default)]
     pub partly_unknown: bool,
     pub limits: Limits,
-    /// Whether so much is spent that agents were asked to commit and sum up.
+    /// `true` if usage is high enough that agents were asked to commit and sum up.
     pub marked: bool,
-    /// Why nothing more may be spent of it.
+    /// The reason nothing more may be spent of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capped: Option<String>,
-    /// When that ends by itself, if it does.
+    /// The time at which that ends automatically, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
 
-/// How much may be used up. What is absent has no limit.
+/// Limits on spending. An absent one is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {

@@ -1,10 +1,10 @@
-//! Checks: commands that say whether a change works.
+//! Checks of changes.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Runs of checks, the newest first, and what could be checked.
+/// Runs of checks, the newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckRuns {
@@ -26,7 +26,7 @@ pub struct CheckRun {
     #[serde(default)]
     pub base: Option<String>,
     pub tree: String,
-    /// Others of the merge queue that were merged first: it says whether all of them go together.
+    /// Other entries of the merge queue that were merged first: the result is about all of them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<String>,
     /// `queued running passed failed skipped cancelled broken`.
@@ -41,7 +41,7 @@ pub struct CheckRun {
     #[serde(default)]
     pub ended_at: Option<Timestamp>,
     pub tries: u32,
-    /// The run whose result this is, if the same tree and command had been run before.
+    /// The run whose result this is, if the same tree and command were run before.
     #[serde(default)]
     pub same_as: Option<String>,
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct CheckRun {
     pub failure: Option<CheckFailure>,
 }
 
-/// What the output of a failed check says.
+/// The failure, parsed from the output of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckFailure {
@@ -76,28 +76,28 @@ pub struct FailureItem {
     pub line: Option<u32>,
 }
 
-/// The failures of a project's checks that were chance.
+/// The flaky failures of a project's checks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Flakes {
     /// The latest first.
     pub flakes: Vec<Flake>,
 }
 
-/// A failure that went away when the same commit was checked again.
+/// A failure that disappeared when the same commit was checked again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Flake {
     pub check: String,
-    /// What tells it from other failures of the same check.
+    /// The signature that identifies it among failures of the same check.
     pub signature: String,
-    /// The first line of what failed, when it last did.
+    /// The first line of the latest occurrence.
     pub excerpt: String,
     pub times: u32,
     pub first_at: Timestamp,
     pub last_at: Timestamp,
 }
 
-/// A wish for checks to be run.
+/// A request to run checks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct CheckWish {
@@ -106,9 +106,9 @@ pub struct CheckWish {
     pub pull: Option<String>,
     /// Or a branch or a commit as it is.
     pub revision: Option<String>,
-    /// The names of those to be run; all, if empty.
+    /// The names of the checks to run; all if empty.
     pub checks: Vec<String>,
-    /// Also if the same tree has a result already.
+    /// Runs even if the same tree has a result already.
     pub again: bool,
 }
 
@@ -116,9 +116,9 @@ pub struct CheckWish {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Checks {
-    /// Those that are configured.
+    /// The configured checks.
     pub checks: Vec<Check>,
-    /// What the repository's files suggest, if none are configured. They are never run unasked.
+    /// Checks suggested by the repository's files, if none are configured. They are never run without a request.
     #[serde(default)]
     pub proposed: Vec<Check>,
 }
@@ -132,7 +132,7 @@ pub struct Check {
     pub timeout_seconds: u64,
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Why it is proposed.
+    /// The reason it is proposed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
@@ -142,8 +142,8 @@ pub struct Check {
 #[serde(rename_all = "camelCase")]
 pub struct CheckLog {
     pub text: String,
-    /// Where to go on.
+    /// The offset to continue at.
     pub next: u64,
-    /// Nothing more will come.
+    /// `true` if there will be no more output.
     pub ended: bool,
 }

@@ -1,70 +1,70 @@
-//! Which branches will not merge with each other.
+//! Branches that conflict with each other.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The branches of a project, compared with each other: open pull requests, and the work of live sessions with what they
-/// have not committed.
+/// A comparison of the branches of a project: open pull requests, and the work of live sessions with their uncommitted
+/// changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Conflicts {
     pub project: String,
-    /// When they were compared.
+    /// The time of the comparison.
     pub at: Timestamp,
     pub branches: Vec<ConflictBranch>,
-    /// Each pair that does not merge.
+    /// All pairs that conflict.
     pub clashes: Vec<Conflict>,
-    /// What could not be compared.
+    /// Branches that could not be compared.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A line of work.
+/// A branch in a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConflictBranch {
-    /// What it is called: a session's name, or a pull request such as `my-app!7`.
+    /// Its name: that of a session, or a pull request such as `my-app!7`.
     pub name: String,
     /// `session` or `pull`.
     pub kind: String,
     pub branch: String,
     pub title: String,
-    /// The session whose work it is.
+    /// The session that works on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// How many files it has changed.
+    /// The number of files it changes.
     pub files: u32,
 }
 
-/// Two branches that do not merge.
+/// Two branches that conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Conflict {
-    /// The name of the one.
+    /// The name of the first.
     pub a: String,
-    /// The name of the other.
+    /// The name of the second.
     pub b: String,
     pub files: Vec<ConflictFile>,
 }
 
-/// A file that they do not agree on.
+/// A file with conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConflictFile {
     pub path: String,
-    /// Git's word for it, such as `contents` or `modify/delete`.
+    /// Git's name of the conflict, such as `contents` or `modify/delete`.
     pub kind: String,
-    /// The places, if it is about lines.
+    /// The conflicting lines, if there are any.
     pub hunks: Vec<ConflictHunk>,
 }
 
-/// A place that they do not agree on.
+/// Lines that conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConflictHunk {
     pub a: ConflictLines,
     pub b: ConflictLines,
-    /// Both versions with what was there before, between git's marks. Told for one pair only.
+    /// Both versions and the original, between git's markers. Only in the response for one pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -73,12 +73,12 @@ pub struct ConflictHunk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConflictLines {
-    /// The first one, counted from 1. If there are none, the line that they would stand before.
+    /// The first line, counted from 1. If there are none, the line before which they would be.
     pub first: u32,
     pub count: u32,
 }
 
-/// A branch, or a pair of them, that could not be compared.
+/// A branch or a pair of branches that could not be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {

@@ -4,35 +4,35 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Who answers.
+/// The daemon that answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Daemon {
     /// The version of the program.
     pub version: String,
-    /// Which build of the program it is, to tell whether it is the same as another.
+    /// The build of the program, to compare it with another.
     pub build: String,
-    /// The version of this interface.
+    /// The version of this API.
     pub api: u32,
     pub pid: u32,
     pub started_at: Timestamp,
     pub data_dir: String,
     pub socket: String,
-    /// Where browsers find it, such as `http://127.0.0.1:3000`; absent if it listens on the socket only.
+    /// Its address for browsers, such as `http://127.0.0.1:3000`; absent if it listens on the socket only.
     pub url: Option<String>,
     pub log: String,
-    /// The configuration files in force.
+    /// The configuration files in use.
     pub configs: Vec<String>,
-    /// What was wrong with the last edit of the configuration, while the one before stays in force.
+    /// The mistake in the last edit of the configuration, while the one before stays in use.
     pub config_problem: Option<String>,
     pub live_sessions: u32,
     pub queued_sessions: u32,
     pub max_parallel_agents: u32,
-    /// The place of the last event in the log.
+    /// The number of the last event in the log.
     pub seq: u64,
 }
 
-/// The answer of `/healthz`.
+/// The response of `/healthz`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Health {
@@ -41,28 +41,28 @@ pub struct Health {
     pub version: String,
 }
 
-/// The daemon goes; what it leaves running.
+/// The daemon stops; these agents go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stopping {
     pub pid: u32,
-    /// The names of the sessions whose agents go on without it.
+    /// The names of the sessions whose agents keep running.
     pub running: Vec<String>,
     pub queued: Vec<String>,
 }
 
-/// What a reload of the configuration came to.
+/// The result of a reload of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reloaded {
     pub configs: Vec<String>,
-    /// What changed, in words; empty if nothing did.
+    /// Descriptions of the changes; empty if there are none.
     pub changes: Vec<String>,
-    /// What takes effect only with the next start.
+    /// Changes that take effect only after a restart.
     pub needs_restart: Vec<String>,
 }
 
-/// The configuration in force, in its one canonical form. References to the environment are shown, never their values.
+/// The configuration in use, in the main dialect. It has references to the environment, never their values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigShown {
@@ -70,56 +70,56 @@ pub struct ConfigShown {
     pub yaml: String,
 }
 
-/// Which channels to try; all, if none is named.
+/// The channels to test; all if none is named.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NotifyTest {
     pub channels: Vec<String>,
-    /// How urgent the notice is: `urgent`, `action`, `warning` or `info`, which it is if nothing is said.
+    /// The priority of the notice: `urgent`, `action`, `warning` or `info`, which is the default.
     pub level: Option<String>,
 }
 
-/// A channel by which people are told things.
+/// A channel for notices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotifyChannel {
     pub channel: String,
     pub plugin: String,
-    /// Where it leads, with secrets masked; nothing if it cannot be used.
+    /// Its target, with secrets masked; absent if it cannot be used.
     pub target: Option<String>,
-    /// What goes to it, the most urgent first.
+    /// The priorities that it gets, the highest first.
     pub levels: Vec<String>,
-    /// The projects that have named it for their own news, of whatever level.
+    /// The projects that named it for their own notices, of every priority.
     pub projects: Vec<String>,
-    /// Until when it is quiet, if it is now.
+    /// The end of its quiet hours, if they have started.
     pub quiet_until: Option<Timestamp>,
-    /// How many notices wait for it: for the end of quiet hours, for a digest, or for another try.
+    /// The number of notices that wait: for the end of quiet hours, for a digest, or for a retry.
     pub waiting: u64,
     pub last_told: Option<Timestamp>,
     pub last_failed: Option<Timestamp>,
-    /// Why the last one failed, or why it cannot be used at all.
+    /// The error of the last notice, or the reason it cannot be used at all.
     pub problem: Option<String>,
 }
 
-/// What became of a test notice on one channel.
+/// The result of a test notice on one channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelTest {
     pub channel: String,
     pub plugin: String,
     pub delivered: bool,
-    /// Where it went, with secrets masked.
+    /// Its target, with secrets masked.
     pub target: Option<String>,
     pub problem: Option<String>,
 }
 
-/// A token to be made.
+/// A token to create.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NewToken {
-    /// A token for this session only, which can report and ask for it and nothing else.
+    /// Limits the token to reports and calls of this session.
     pub session: Option<String>,
-    /// A code for one sign-in of a browser, good for a minute.
+    /// Creates a code for one sign-in of a browser, valid for a minute.
     pub sign_in: bool,
 }
 

@@ -1,11 +1,11 @@
-//! What happened, as the stream of events tells it.
+//! Events, as the feed sends them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// One event of the log. Its `seq` is the id of the server-sent event, so a client that lost the connection goes on where it
-/// was, without gaps.
+/// One event of the log. Its `seq` is the id of the server-sent event, so that a client which lost the connection can
+/// continue without gaps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
@@ -13,11 +13,11 @@ pub struct Event {
     pub at: Timestamp,
     /// `session.launched`, `project.configured`, …
     pub kind: String,
-    /// The session it concerns, if it concerns one.
+    /// The session it concerns, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Whom it concerns: a session, a project, a pull request, `host`.
+    /// The subject: a session, a project, a pull request, `host`.
     pub concerns: String,
-    /// The event itself, as the log has it.
+    /// The event itself, as in the log.
     pub data: serde_json::Value,
 }

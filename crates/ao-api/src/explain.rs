@@ -1,4 +1,4 @@
-//! Why a session is said to be what it is said to be.
+//! The explanation of a session's state.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,72 +7,72 @@ use utoipa::ToSchema;
 use crate::message::Message;
 use crate::session::{Hold, Status};
 
-/// All that speaks for and against the state of a session.
+/// The state of a session with everything that was considered for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
     pub id: String,
     pub name: String,
     pub status: Status,
-    /// The phase of its life that decides before any evidence does, such as `queued` or `running`.
+    /// The phase of its life cycle, which decides before any evidence, such as `queued` or `running`.
     pub phase: String,
-    /// The rules by which evidence is read, in order; one of them won, if evidence is what decides in this phase.
+    /// The rules for evidence, in order; one of them decided, if evidence counts in this phase.
     pub rules: Vec<Rule>,
-    /// The latest that each source has seen.
+    /// The latest signal of each source.
     pub signals: Vec<Signal>,
-    /// Why it waits for a slot, if it does.
+    /// The reason it waits for a slot, if it does.
     pub queue: Option<Queue>,
     pub holds: Vec<Hold>,
     pub incidents: Vec<Incident>,
-    /// Messages that wait, each with the reason.
+    /// Undelivered messages, each with the reason.
     pub messages: Vec<Message>,
-    /// How the agent has left its workspace or branch, if it has.
+    /// The drift of its workspace, if there is one.
     pub astray: Option<String>,
-    /// What one can do about it, as commands.
+    /// Commands that help.
     pub next: Vec<String>,
 }
 
-/// A rule for reading evidence.
+/// A rule for evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
     /// `exit_seen`, `dialog_open`, …
     pub rule: String,
-    /// The same in words.
+    /// A description of the rule.
     pub meaning: String,
-    /// The state it says when it wins.
+    /// The state that it yields.
     pub says: String,
     pub won: bool,
 }
 
-/// One thing that was seen of the agent.
+/// One signal of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Signal {
-    /// `protocol`, `hook`, `transcript`, `terminal`, `process`, or `person` for somebody who typed.
+    /// `protocol`, `hook`, `transcript`, `terminal`, `process`, or `person` if a person typed.
     pub source: String,
-    /// What was seen, as a word and, where there is more to say, in words.
+    /// The reading, with details if there are any.
     pub reading: String,
     pub detail: String,
     /// `low`, `medium` or `high`.
     pub confidence: String,
     pub at: Timestamp,
     pub age_seconds: u64,
-    /// Whether this is what decided.
+    /// `true` if this signal decided.
     pub decided: bool,
 }
 
-/// A place in the queue.
+/// A position in the queue for a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Queue {
-    /// How many of its project are before it.
+    /// The number of sessions of its project before it.
     pub before: u32,
-    /// What keeps it from running.
+    /// The reason it does not run.
     pub obstacle: Option<String>,
 }
 
-/// An open problem.
+/// An open incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Incident {
@@ -81,11 +81,11 @@ pub struct Incident {
     pub problem: String,
     pub detail: String,
     pub opened_at: Timestamp,
-    /// How often something was done about it.
+    /// The number of actions taken so far.
     pub acted: u32,
-    /// Who has been asked to help: `agent`, `orchestrator`, `person` or `nobody`.
+    /// The escalation level: `agent`, `orchestrator`, `person` or `nobody`.
     pub asked: String,
-    /// Why nobody is told of it yet, if it may be chance or not the change's own fault.
+    /// The reason no message was sent yet: it may be flaky, or not caused by the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
 }

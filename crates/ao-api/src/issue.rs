@@ -1,4 +1,4 @@
-//! Issues: what there is to do.
+//! Issues of trackers.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,24 +6,24 @@ use utoipa::ToSchema;
 
 use crate::pull::Author;
 
-/// Issues, those first that changed last.
+/// Issues, the most recently changed first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Issues {
     pub issues: Vec<Issue>,
-    /// What people have to mend before all issues can be read: where it is, and what is wrong.
+    /// Mistakes in files that prevent issues from being read, each with its position.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// A piece of work, as its tracker tells it.
+/// An issue of a tracker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Issue {
     /// With its project: `my-app#42`.
     pub id: String,
     pub project_id: String,
-    /// By itself: `42`.
+    /// Without its project: `42`.
     pub key: String,
     pub title: String,
     #[serde(default)]
@@ -32,10 +32,10 @@ pub struct Issue {
     pub state: String,
     #[serde(default)]
     pub labels: Vec<String>,
-    /// Higher is done first.
+    /// Higher runs first.
     #[serde(default)]
     pub priority: i32,
-    /// The issues that must be closed first and are still open: `my-app#9`.
+    /// The open issues that must be closed first: `my-app#9`.
     #[serde(default)]
     pub blocked_by: Vec<String>,
     #[serde(default)]
@@ -49,7 +49,7 @@ pub struct Issue {
     /// The name of the session that works on it.
     #[serde(default)]
     pub session: Option<String>,
-    /// Oldest first; only where one issue is asked for.
+    /// Its comments, the oldest first; only in the response for a single issue.
     #[serde(default)]
     pub comments: Vec<IssueComment>,
 }
@@ -63,11 +63,11 @@ pub struct IssueComment {
     pub at: Timestamp,
 }
 
-/// An issue to be made.
+/// An issue to create.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NewIssue {
-    /// The only project, if absent.
+    /// Its project; the only one by default.
     pub project_id: Option<String>,
     pub title: String,
     pub body: String,
@@ -76,12 +76,12 @@ pub struct NewIssue {
     /// `9`, `#9` or `my-app#9`.
     pub blocked_by: Vec<String>,
     pub assignee: Option<String>,
-    /// A second issue with the same mark is not made.
+    /// The idempotency key: no second issue with the same key is created.
     pub key: Option<String>,
     pub closed: bool,
 }
 
-/// What is to be different about an issue. What is absent stays.
+/// Changes to an issue. Absent fields stay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct IssueEdit {
@@ -92,37 +92,37 @@ pub struct IssueEdit {
     pub priority: Option<i32>,
     pub add_blocked_by: Vec<String>,
     pub remove_blocked_by: Vec<String>,
-    /// An empty one takes it from whoever has it.
+    /// An empty one removes the assignee.
     pub assignee: Option<String>,
     /// `open` or `closed`.
     pub state: Option<String>,
 }
 
-/// Something to be said on an issue.
+/// A comment on an issue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewIssueComment {
     pub body: String,
-    /// A second comment with the same mark is not made.
+    /// The idempotency key: no second comment with the same key is created.
     #[serde(default)]
     pub key: Option<String>,
 }
 
-/// Issues to be brought in from a text.
+/// Issues to import from a text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportOrder {
     #[serde(default)]
     pub project_id: Option<String>,
-    /// `markdown` for a list of tasks (`- [ ] …`), `github` for GitHub's JSON.
+    /// `markdown` for a task list (`- [ ] …`), `github` for GitHub's JSON.
     pub format: String,
     pub text: String,
-    /// Only say what would be made.
+    /// Only reports what would be created.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// What was brought in.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
@@ -132,7 +132,7 @@ pub struct Imported {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportedIssue {
-    /// Absent in a dry run of one that would be made.
+    /// Absent in a dry run for an issue that would be created.
     pub id: Option<String>,
     pub title: String,
     /// `made`, `known` or `would_be_made`.

@@ -1,7 +1,7 @@
-//! What goes over the wire: plain types, written apart from those that the daemon thinks with.
+//! Wire types of the HTTP API, separate from those of the core.
 //!
-//! JSON with names in camelCase, words in snake_case, times by RFC 3339 in UTC, sizes in bytes. Fields are only ever added;
-//! a client must not trip over one that it does not know, nor over a word that is new to it.
+//! JSON with keys in camelCase, values of enums in snake_case, times by RFC 3339 in UTC, sizes in bytes. Fields are
+//! only ever added; a client must ignore a field that it does not know, and accept new values.
 
 mod budget;
 mod check;
@@ -64,7 +64,7 @@ pub use session::{
 pub use work::{PullSummary, PullWork, WorkState};
 pub use workspace::{Cleanup, CleanupOrder, Decision, TreeReport, TreeWork};
 
-/// The path that all calls but `/healthz` and `/metrics` begin with.
+/// The common prefix of all paths except `/healthz` and `/metrics`.
 pub const BASE: &str = "/api";
-/// The version of this interface. Clients and daemons with the same one understand each other.
+/// The version of this API. Clients and daemons of the same version are compatible.
 pub const VERSION: u32 = 1;

@@ -1,20 +1,20 @@
-//! What would run when, and what matters now.
+//! The schedule of sessions, and advice.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What runs, in which order the rest would, and what waits.
+/// The sessions that run, those that will run, in order, and those that wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// How many agents run, and how many may.
+    /// The number of agents that run, and the maximum.
     pub taken: u32,
     pub slots: u32,
-    /// Those that have a slot.
+    /// Work that has a slot.
     pub running: Vec<Planned>,
-    /// Those that get one by themselves, in the order in which they would if all took as long.
+    /// Work that will get a slot automatically, in order, if all takes equally long.
     pub next: Vec<Planned>,
-    /// Those for which something else has to happen first.
+    /// Work that waits for something else.
     pub waiting: Vec<Planned>,
 }
 
@@ -30,22 +30,22 @@ pub struct Planned {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     pub title: String,
-    /// Who does it: a specialist or an agent; the project's own agent, if absent.
+    /// Its specialist or agent; by default the project's own agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Why it is that one.
+    /// The reason for that choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
     /// Higher runs first.
     pub priority: i32,
-    /// 0 for those that run; 1 for those that begin when those have ended, and so on. Absent if nobody can say.
+    /// 0 for work that runs; 1 for work that starts when that has ended, and so on. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-    /// Why it does not run now, in a word: `cap`, `project_cap`, `specialist_cap`, `memory`, `blocked_by`, `held`, `account`,
-    /// `ports`, `asked`, `untrusted`, `no_specialist`, `not_assigned`, `worked`, `begun`.
+    /// The reason it does not run now: `cap`, `project_cap`, `specialist_cap`, `memory`, `blocked_by`, `held`,
+    /// `account`, `ports`, `asked`, `untrusted`, `no_specialist`, `not_assigned`, `worked`, `begun`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The same in a sentence.
+    /// The reason as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The issues that have to be closed first.
@@ -53,30 +53,30 @@ pub struct Planned {
     pub blocked_by: Vec<String>,
 }
 
-/// What matters now, the most pressing first.
+/// Advice, the most urgent first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdviceList {
     pub advice: Vec<Advice>,
 }
 
-/// Something that matters now.
+/// Something for a person to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Advice {
-    /// 1 is the most pressing.
+    /// 1 is the most urgent.
     pub rank: u32,
-    /// What kind of advice it is, in a word, such as `answer`, `merge` or `base_red`.
+    /// The kind of advice, such as `answer`, `merge` or `base_red`.
     pub kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
-    /// What it is about: a session's name, an issue, a pull request, a project.
+    /// Its subject: a session's name, an issue, a pull request, a project.
     pub subject: String,
     pub what: String,
     pub why: String,
-    /// How many others go on once it is done.
+    /// The number of other pieces of work that it blocks.
     pub unblocks: u32,
-    /// What to do, as a command.
+    /// The command to run.
     #[serde(rename = "do")]
     pub command: String,
 }

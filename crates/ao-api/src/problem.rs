@@ -1,33 +1,33 @@
-//! What went wrong, by RFC 9457.
+//! Errors, by RFC 9457.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A refusal or a failure. Sent as `application/problem+json`.
+/// A refusal or a failure, sent as `application/problem+json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// A word for the kind of problem, after `urn:ao:`, such as `urn:ao:unknown-session`. Programs go by this.
+    /// The kind of problem after `urn:ao:`, such as `urn:ao:unknown-session`. Programs should match on this.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What went wrong, in one line.
+    /// The error message, in one line.
     pub title: String,
     pub status: u16,
-    /// The causes, if there is more to say.
+    /// The causes, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What to do next.
+    /// Advice on what to do next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
     /// Names that may have been meant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
-    /// The session that stands in the way, or that exists already.
+    /// The session that conflicts, or that exists already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// What stands in the way, each by itself.
+    /// The conditions that are not met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blockers: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl Problem {
         self
     }
 
-    /// The word for the kind of problem.
+    /// Returns the kind of problem, without `urn:ao:`.
     pub fn word(&self) -> &str {
         self.kind.strip_prefix("urn:ao:").unwrap_or(&self.kind)
     }

@@ -1,4 +1,4 @@
-//! Projects: the repositories under our care.
+//! Projects: the repositories that the daemon serves.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -18,43 +18,44 @@ pub struct Project {
     pub default_branch: String,
     /// `owner/name` at its forge, if it has one.
     pub repo: Option<String>,
-    /// The configuration file that names it; absent once that no longer does, while sessions of it are left.
+    /// The configuration file that names it; absent once it is no longer named but still has sessions.
     pub config: Option<String>,
     pub agent: String,
     pub runtime: String,
     pub workspace: String,
     pub live_sessions: u32,
     pub max_parallel_agents: Option<u32>,
-    /// Whether its issues are given to agents without a person's word.
+    /// `true` if its issues are given to agents without a person's request.
     #[serde(default)]
     pub auto_assign: bool,
-    /// Who has stopped all its work. While this is there, none of its issues is begun without a person's word.
+    /// The person who stopped all its work. While it is set, none of its issues is started without a person's request.
     #[serde(default)]
     pub stopped_by: Option<String>,
 }
 
-/// A repository as the daemon's git trusts it.
+/// The trust of the daemon's git in a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RepositoryTrust {
     pub project: String,
-    /// The settings that name programs which git may run, such as `filter.lfs.process = git-lfs filter-process`. They were there when
-    /// the project was added, or were confirmed since.
+    /// The settings that name programs which git may run, such as `filter.lfs.process = git-lfs filter-process`. They
+    /// were there when the project was added, or were confirmed since.
     pub programs: Vec<String>,
-    /// Changes that wait for a person's word, in words.
+    /// Descriptions of changes that wait for a person's confirmation.
     pub waiting: Vec<String>,
 }
 
-/// What was changed in a repository, not by a landing, push or fetch, and is confirmed now.
+/// Changes to a repository that were not made by a landing, push or fetch, and are confirmed now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfirmedChanges {
     pub project: String,
-    /// Each in words: what, from where to where, and who was at work then. Empty if nothing waited for it.
+    /// A description of each: the setting, its old and new value, and the agents that were running. Empty if there were
+    /// none.
     pub changes: Vec<String>,
 }
 
-/// A repository to take care of: a folder with a configuration file, or a file.
+/// A project to add: a folder with a configuration file, or a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewProject {

@@ -1,4 +1,4 @@
-//! Pull requests: what is proposed, what is said of it, and what becomes of it.
+//! Pull requests, reviews and merges.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::check::CheckRun;
 #[serde(rename_all = "camelCase")]
 pub struct Pulls {
     pub pulls: Vec<Pull>,
-    /// How many there are in all, if that is known and they are not all here.
+    /// The number of all, if that is known and not all are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
 }
@@ -36,17 +36,17 @@ pub struct Pull {
     pub labels: Vec<String>,
     /// `passed`, `failed`, `pending`, `blocked` by a conflict, or `none`.
     pub checks: String,
-    /// `approved`, `changes_requested`, `commented` or `none`, for the present head.
+    /// `approved`, `changes_requested`, `commented` or `none`, for the current head.
     pub review: String,
     /// `clean`, `conflict` or `unknown`.
     pub mergeable: String,
-    /// The name of the session that answers for it.
+    /// The name of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     pub updated_at: Timestamp,
 }
 
-/// Who said or did something.
+/// The author of something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Author {
@@ -55,7 +55,7 @@ pub struct Author {
     pub standing: String,
 }
 
-/// A pull request with everything that can be read of it.
+/// A pull request with all details.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PullDetail {
@@ -71,7 +71,7 @@ pub struct PullDetail {
     pub merged_as: Option<String>,
     #[serde(default)]
     pub merged_by: Option<String>,
-    /// The open pull request whose branch is its base, and those that stand on it.
+    /// The open pull request whose branch is its base, and those that are based on it.
     #[serde(default)]
     pub stacked_on: Option<String>,
     #[serde(default)]
@@ -85,7 +85,7 @@ pub struct PullDetail {
     pub check_runs: Vec<CheckRun>,
     pub reviews: Vec<Review>,
     pub threads: Vec<Thread>,
-    /// Why it would not be merged now; empty if nothing stands in the way.
+    /// The reasons it would not be merged now; empty if there are none.
     #[serde(default)]
     pub blockers: Vec<String>,
 }
@@ -107,12 +107,12 @@ pub struct Review {
     /// `approved`, `changes_requested` or `commented`.
     pub verdict: String,
     pub commit: String,
-    /// It was given on an earlier head, and speaks for nothing now.
+    /// `true` if it was given for an earlier head, and does not count.
     pub stale: bool,
     pub body: String,
     #[serde(default)]
     pub at: Option<Timestamp>,
-    /// When its words were last changed, if they were.
+    /// The time of the last edit, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Timestamp>,
 }
@@ -123,7 +123,7 @@ pub struct Thread {
     pub id: String,
     #[serde(default)]
     pub path: Option<String>,
-    /// Where its line is at the present head.
+    /// The position of its line at the current head.
     #[serde(default)]
     pub line: Option<u32>,
     /// `old` or `new`.
@@ -131,7 +131,7 @@ pub struct Thread {
     pub resolved: bool,
     #[serde(default)]
     pub resolved_by: Option<String>,
-    /// The lines that it was about have changed since.
+    /// `true` if its lines have changed since.
     pub outdated: bool,
     #[serde(default)]
     pub context: Option<String>,
@@ -147,31 +147,31 @@ pub struct Comment {
     pub url: String,
     #[serde(default)]
     pub at: Option<Timestamp>,
-    /// When it was last changed, if it was.
+    /// The time of the last edit, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Timestamp>,
 }
 
-/// A pull request to be opened.
+/// A pull request to open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NewPull {
-    /// That of the session, or the only one, if absent.
+    /// Its project; by default that of the session, or the only one.
     pub project_id: Option<String>,
-    /// The branch with the change; for an agent the one its workspace is on, if absent.
+    /// The branch with the change; for an agent by default the one of its workspace.
     pub head: Option<String>,
-    /// The project's default branch, if absent. The branch of another pull request makes a stack.
+    /// By default the project's default branch. The branch of another pull request makes a stack.
     pub base: Option<String>,
-    /// The first line of the newest commit, if absent.
+    /// By default the first line of the newest commit.
     pub title: Option<String>,
     pub body: String,
     pub draft: bool,
     pub labels: Vec<String>,
-    /// The session that is to answer for it; an agent's own, if an agent opens it.
+    /// The session that it belongs to; if an agent opens it, its own.
     pub session: Option<String>,
 }
 
-/// What is to be different about a pull request. What is absent stays.
+/// Changes to a pull request. Absent fields stay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PullEdit {
@@ -185,7 +185,7 @@ pub struct PullEdit {
     pub state: Option<String>,
 }
 
-/// Something to be said on a pull request: in a thread, at a line of a file, at a file, or on the whole.
+/// A comment on a pull request: in a thread, on a line of a file, on a file, or on the whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NewComment {
@@ -193,37 +193,37 @@ pub struct NewComment {
     pub thread: Option<String>,
     pub path: Option<String>,
     pub line: Option<u32>,
-    /// `new`, if absent, or `old`.
+    /// `new` (the default) or `old`.
     pub side: Option<String>,
-    /// A second comment with the same mark is not made.
+    /// The idempotency key: no second comment with the same key is created.
     pub key: Option<String>,
 }
 
-/// Where something was said.
+/// The thread and comment that were created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Commented {
     pub thread: String,
 }
 
-/// What a comment, or a review, is to say instead.
+/// The new text of a comment or a review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CommentEdit {
     pub body: String,
 }
 
-/// A review to be given.
+/// A review to submit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NewReview {
     /// `approve`, `request_changes` or `comment`.
     pub verdict: String,
     pub body: String,
-    /// The head that was read. If it has moved since, the review is refused.
+    /// The reviewed head. If it has moved since, the review is refused.
     pub head: Option<String>,
     pub comments: Vec<NewReviewComment>,
-    /// A second review with the same mark is not given.
+    /// The idempotency key: no second review with the same key is created.
     pub key: Option<String>,
 }
 
@@ -232,7 +232,7 @@ pub struct NewReview {
 pub struct NewReviewComment {
     pub path: String,
     pub line: Option<u32>,
-    /// `new`, if absent, or `old`.
+    /// `new` (the default) or `old`.
     pub side: Option<String>,
     pub body: String,
 }
@@ -243,7 +243,7 @@ pub struct Reviewed {
     pub id: String,
 }
 
-/// Whether a thread is done with.
+/// The state of a review thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resolve {
@@ -255,22 +255,22 @@ fn yes() -> bool {
     true
 }
 
-/// A wish to merge.
+/// A merge request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct MergeWish {
-    /// `squash`, `merge` or `rebase`; as configured, if absent.
+    /// `squash`, `merge` or `rebase`; by default as configured.
     pub strategy: Option<String>,
-    /// The head that is meant. If it has moved since, nothing is merged.
+    /// The expected head. If it has moved since, nothing is merged.
     pub head: Option<String>,
-    /// Whether its branch goes too; as configured, if absent.
+    /// Deletes its branch as well; by default as configured.
     pub delete_branch: Option<bool>,
-    /// Although a required check has not passed, or somebody has asked for changes. A conflict and a moved head stand in the
-    /// way all the same.
+    /// Merges even though a required check has not passed, or changes are requested. A conflict and a moved head still
+    /// prevent it.
     pub anyway: bool,
 }
 
-/// What became of a merge.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MergeDone {
@@ -279,35 +279,35 @@ pub struct MergeDone {
     pub commit: String,
     #[serde(default)]
     pub branch_deleted: bool,
-    /// Why its branch is still there, if it was to go.
+    /// The reason its branch still exists, if it was to be deleted.
     #[serde(default)]
     pub branch_left: Option<String>,
 }
 
-/// Who is to answer for a pull request.
+/// The session that a pull request belongs to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Claim {
-    /// Nobody, if absent.
+    /// None if absent.
     pub session: Option<String>,
 }
 
-/// What a pull request changes.
+/// The diff of a pull request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Diff {
-    /// As `git diff` writes it.
+    /// The output of `git diff`.
     pub diff: String,
-    /// It is longer than what is here.
+    /// `true` if it was truncated.
     pub cut: bool,
 }
 
-/// A reviewer to be set to work on a pull request.
+/// A request to review a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ReviewerWish {
-    /// The project's own, if absent.
+    /// By default the project's own.
     pub agent: Option<String>,
-    /// What to look for, besides what every reviewer looks for.
+    /// Further instructions, besides those of every reviewer.
     pub prompt: Option<String>,
 }

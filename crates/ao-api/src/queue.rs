@@ -1,4 +1,4 @@
-//! Merge queues: what is going to land, in which order, and what each waits for.
+//! Merge queues: their entries in order, and what each waits for.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -16,21 +16,21 @@ pub struct MergeQueues {
 #[serde(rename_all = "camelCase")]
 pub struct MergeQueue {
     pub project_id: String,
-    /// The branch that everything lands on.
+    /// The branch that all entries land on.
     pub branch: String,
     /// Its tip, as last seen; absent if nothing was ever queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// Why nothing is started, if it is paused.
+    /// The reason of the pause, if it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
-    /// Whether the project says how its queue goes about it, so that `ao pr merge` goes through it too.
+    /// `true` if the project configures its queue, so that `ao pr merge` uses it too.
     pub configured: bool,
-    /// How many tests run at a time.
+    /// The number of tests that run at a time.
     pub parallel: u32,
-    /// How many pull requests are tested as one.
+    /// The number of pull requests that are tested together.
     pub batch: u32,
-    /// In the order in which they would land if all went well now.
+    /// In the order in which they will land if all tests pass.
     pub entries: Vec<QueuedPull>,
 }
 
@@ -41,7 +41,7 @@ pub struct QueuedPull {
     /// With its project: `my-app!7`.
     pub id: String,
     pub title: String,
-    /// What was asked to land. If the pull request moves on, it leaves the queue.
+    /// The head to land. If the pull request moves on, it leaves the queue.
     pub head: String,
     /// Higher goes first.
     pub priority: i32,
@@ -51,34 +51,34 @@ pub struct QueuedPull {
     pub since: Timestamp,
     /// `waiting`, `held`, `testing`, `tested`, `failed` or `landing`.
     pub state: String,
-    /// What it waits for, or why it does not go on, in words.
+    /// A description of what it waits for.
     pub waits: String,
-    /// The commit that it is tested on, if it is.
+    /// The commit that it is tested on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The pull requests that are merged before it for its test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<String>,
-    /// All that are tested and land as one with it, itself among them, if there are several.
+    /// The pull requests that are tested and land together with it, itself included, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batch: Vec<String>,
-    /// How often its test or its merge could not be carried out.
+    /// The number of times that its test or its merge could not be carried out.
     pub tries: u32,
-    /// The name of the session that answers for it.
+    /// The name of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
-/// What is to be queued.
+/// A pull request to queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QueueWish {
     /// `7`, `!7`, `my-app!7`, a branch, or a session that has one pull request.
     pub pull: String,
-    /// The project it is looked for in, if its name does not say that.
+    /// The project to search, if the name has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The head that is meant. If it has moved since, nothing is queued.
+    /// The expected head. If it has moved since, nothing is queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// Higher goes first.
@@ -86,7 +86,7 @@ pub struct QueueWish {
     pub priority: i32,
 }
 
-/// How urgent something is.
+/// The priority of a queue entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QueuePriority {
@@ -94,12 +94,12 @@ pub struct QueuePriority {
     pub priority: i32,
 }
 
-/// Which queue is paused or goes on.
+/// A queue to pause or resume.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QueuePause {
     pub project: String,
-    /// Why, for whoever looks at it then.
+    /// The reason, for people who look at the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

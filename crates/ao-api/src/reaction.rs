@@ -1,4 +1,4 @@
-//! Reactions: what is done when something happens, and events that users tell of themselves.
+//! Reactions to incidents, and custom events.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,29 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What is done about each kind of thing that happens.
+/// The reactions to each kind of incident.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reactions {
-    /// The project that it holds for; nothing if it is what holds for all.
+    /// Their project; absent if they hold for all.
     #[serde(default)]
     pub project_id: Option<String>,
-    /// The agent that it holds for.
+    /// Their agent.
     #[serde(default)]
     pub agent: Option<String>,
     pub reactions: Vec<Reaction>,
 }
 
-/// What is done about one kind of thing that happens, with all layers in one.
+/// The reaction to one kind of incident, with all layers merged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reaction {
     pub event: String,
-    /// An event of the user's own, which `POST /api/events` tells of.
+    /// `true` for a custom event, which `POST /api/events` reports.
     pub own: bool,
     pub action: String,
     pub auto: bool,
-    /// How often the action is taken for one problem.
+    /// The number of times the action is taken for one incident.
     pub retries: u32,
     pub escalate_after_seconds: u64,
     /// `urgent action warning info`.
@@ -49,47 +49,48 @@ pub struct Reaction {
     #[serde(default)]
     pub command: Option<String>,
     pub timeout_seconds: u64,
-    /// What is not as by default, by the configuration's word for it, and where that was said: `top`, `project my-app`,
-    /// `agent codex`.
+    /// Fields that differ from the default, by their configuration key, and the layer that set each: `top`, `project
+    /// my-app`, `agent codex`.
     #[serde(default)]
     pub from: BTreeMap<String, String>,
 }
 
-/// Somebody tells of an event of their own.
+/// A custom event to report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NewEvent {
-    /// Its name, as `reactions` of the configuration has it.
+    /// Its name, as in `reactions` of the configuration.
     pub event: String,
-    /// The session that it is about. An agent tells of its own only.
+    /// The session that it is about. An agent can report only about its own.
     pub session: Option<String>,
     /// Or the pull request: `7`, `my-app!7`.
     pub pull: Option<String>,
-    /// Or the project, which is also where the pull request is looked for.
+    /// Or the project, in which the pull request is searched too.
     pub project_id: Option<String>,
-    /// What templates and conditions know as `data`.
+    /// The variables below `data` in templates and conditions.
     pub data: serde_json::Map<String, serde_json::Value>,
-    /// What whoever deals with it has to know.
+    /// Details for the agent or person that handles it.
     pub detail: String,
-    /// What tells it from others of its name. The same key again is the same event, and news only if it says something else.
+    /// The key that identifies it among events of its name. The same key again is the same event, and an update only if
+    /// its content differs.
     pub key: Option<String>,
-    /// It is over.
+    /// Reports that it is over.
     pub clear: bool,
 }
 
-/// What became of an event.
+/// The result of reporting an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventTaken {
     pub event: String,
-    /// Whom it is about: a session, a pull request or a project.
+    /// Its subject: a session, a pull request or a project.
     pub subject: String,
     pub key: String,
-    /// What was done about it at once; nothing if it was no news.
+    /// The steps taken at once; empty if it was nothing new.
     pub steps: Vec<ReactionStep>,
 }
 
-/// A question what would be done if something happened.
+/// A question what would be done about an incident.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ReactionTest {
@@ -99,57 +100,57 @@ pub struct ReactionTest {
     pub project_id: Option<String>,
     /// The label, for `label-added`.
     pub label: Option<String>,
-    /// What an event of the user's own would be told with.
+    /// The data of a custom event.
     pub data: serde_json::Map<String, serde_json::Value>,
     pub detail: Option<String>,
 }
 
-/// What would be done, and why. Nothing was.
+/// The steps that would be taken, and why. Nothing was done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReactionTested {
     pub reaction: Reaction,
     pub subject: String,
-    /// Nothing of the kind is there now, so that its details are made up.
+    /// `true` if there is no such incident now, so that its details are invented.
     pub example: bool,
     #[serde(default)]
     pub condition: Option<ConditionTested>,
-    /// What would happen at once, in order.
+    /// The steps that would be taken at once, in order.
     pub steps: Vec<ReactionStep>,
-    /// What holds the agent back now.
+    /// The holds of the agent.
     pub held: Vec<String>,
-    /// When somebody else would be asked if that does not help, and who.
+    /// The escalation that would follow.
     #[serde(default)]
     pub then: Option<ReactionStep>,
 }
 
-/// Whether a condition holds.
+/// The result of a condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConditionTested {
     pub expression: String,
-    /// Absent if it cannot be judged; `why` says why.
+    /// Absent if it cannot be evaluated; see `why`.
     #[serde(default)]
     pub holds: Option<bool>,
     #[serde(default)]
     pub why: Option<String>,
-    /// What it was judged by: every name that it could speak of.
+    /// The values of all variables that it could use.
     #[schema(value_type = Object)]
     pub values: serde_json::Value,
 }
 
-/// One thing that is done, or would be.
+/// A step that is taken, or would be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReactionStep {
     /// `act tell notify escalate wait record queue order`.
     pub step: String,
-    /// Whom it concerns: a session, `orchestrator`, `person`, a channel.
+    /// The recipient: a session, `orchestrator`, `person`, a channel.
     #[serde(default)]
     pub to: Option<String>,
-    /// What is said or done.
+    /// A description of the step.
     pub text: String,
-    /// When, if not at once.
+    /// The time, if not at once.
     #[serde(default)]
     pub at: Option<Timestamp>,
 }

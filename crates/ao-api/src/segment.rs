@@ -1,12 +1,12 @@
-//! Names inside of addresses.
+//! Names inside of URLs.
 
-/// A name as one segment of a path, or as one value of a query.
+/// Encodes a name as one segment of a path, or as one value of a query.
 pub fn segment(name: &str) -> String {
     let mut segment = String::with_capacity(name.len());
     for byte in name.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => segment.push(byte as char),
-            // A dot alone would be read as this folder.
+            // A lone dot would mean the current folder.
             b'.' if !name.trim_matches('.').is_empty() => segment.push('.'),
             _ => segment.push_str(&format!("%{byte:02X}")),
         }

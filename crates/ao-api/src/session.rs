@@ -1,4 +1,4 @@
-//! Sessions: what there is, and what can be asked of one.
+//! Sessions, and operations on them.
 
 use std::collections::BTreeMap;
 
@@ -9,90 +9,90 @@ use utoipa::ToSchema;
 use crate::budget::Budget;
 use crate::work::{PullWork, WorkState};
 
-/// Every session that is known, newest first.
+/// All sessions, the newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sessions {
     pub sessions: Vec<Session>,
-    /// The open pull requests that none of them answers for.
+    /// The open pull requests that belong to none of them.
     #[serde(default)]
     pub pulls: Vec<PullWork>,
-    /// The place in the event log that this is true for. Events behind it are news.
+    /// The position in the event log of this state. Later events are not included.
     pub seq: u64,
 }
 
-/// One agent at work on one thing.
+/// A session: one task given to one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
-    /// Never changes and is never used again: `ses_1f…`.
+    /// Never changes and is never reused: `ses_1f…`.
     pub id: String,
-    /// What people type.
+    /// The name that people use.
     pub name: String,
     pub project_id: String,
     /// `worker`, `orchestrator` or `reviewer`.
     pub role: String,
-    /// What it works on, in one line.
+    /// Its task, in one line.
     pub title: String,
-    /// The issue that it is for, by its tracker's own key, such as `42`.
+    /// Its issue, by its tracker's own key, such as `42`.
     pub issue: Option<String>,
-    /// Where its process stands.
+    /// The state of its agent.
     pub status: Status,
-    /// Where its work stands, and whose turn it is.
+    /// The progress of its work, and the party that has to act next.
     #[serde(default)]
     pub work: WorkState,
     pub agent: Agent,
-    /// Where its process runs: `process`, `tmux`, …
+    /// Its runtime: `process`, `tmux`, …
     pub runtime: String,
     pub branch: String,
-    /// Its workspace, once there is one.
+    /// Its workspace, once it is created.
     pub workspace: Option<Tree>,
     pub created_at: Timestamp,
-    /// Which start of its process is the present one; 0 before the first.
+    /// The number of the current attempt; 0 before the first.
     pub attempt: u32,
-    /// The ports that are its own, by the variables that carry them.
+    /// Its leased ports, by the variables that hold them.
     #[serde(default)]
     pub ports: BTreeMap<String, u16>,
     /// Its pull requests, such as `my-app!7`.
     #[serde(default)]
     pub pulls: Vec<String>,
-    /// Messages that have not reached the agent yet, and those that were given up.
+    /// The number of messages that are undelivered or were given up.
     pub messages_waiting: u32,
     pub messages_failed: u32,
-    /// How many calls of tools its agent was not allowed to make, as far as it tells, and the tool of the last one. Its turn
-    /// may have ended well all the same.
+    /// The number of tool calls that its agent was denied, as far as it reports them, and the tool of the last one. Its
+    /// turn may still have ended well.
     #[serde(default)]
     pub denied_tools: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_denied_tool: Option<String>,
     pub spend: Spend,
-    /// What bounds that: its own budget and those that it shares with others, as far as there is a limit.
+    /// The budgets that limit it: its own and shared ones, as far as there is a limit.
     #[serde(default)]
     pub budgets: Vec<Budget>,
-    /// Why it gets no further turn though nothing is wrong with it.
+    /// The reasons it gets no further turn although nothing is wrong with it.
     #[serde(default)]
     pub holds: Vec<Hold>,
-    /// Whether it can be restored now: it is at rest, its work is wanted, and no other session has taken its place.
+    /// `true` if it can be restored now: it is at rest, its work is wanted, and no other session has replaced it.
     #[serde(default)]
     pub can_restore: bool,
-    /// How many problems of it are open.
+    /// The number of its open incidents.
     pub incidents: u32,
 }
 
-/// Where a session stands.
+/// The state of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// One of `queued setting_up setup_failed starting working idle needs_input blocked rate_limited unknown capped paused
-    /// retrying exited stopping stopped merged`.
+    /// One of `queued setting_up setup_failed starting working idle needs_input blocked rate_limited unknown capped
+    /// paused retrying exited stopping stopped merged`.
     pub state: String,
-    /// Why we say so.
+    /// The reason for this state.
     pub reason: String,
     pub since: Timestamp,
-    /// Seconds in which nothing has shown a working agent at work.
+    /// Seconds since a working agent last showed activity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet_seconds: Option<u64>,
-    /// What an open dialog asks.
+    /// The question of an open dialog.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// The number of that question. An answer names it, so that it reaches this question and no later one.
@@ -100,36 +100,36 @@ pub struct Status {
     pub question_number: Option<u32>,
 }
 
-/// Which agent it is.
+/// The agent of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Agent {
     pub name: String,
     pub model: Option<String>,
     pub account: Option<String>,
-    /// The agent's own name for its conversation.
+    /// The agent's own id of its conversation.
     pub conversation: Option<String>,
 }
 
-/// A folder that a session works in.
+/// The workspace of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tree {
     /// `worktree` or `clone`.
     pub kind: String,
     pub path: String,
-    /// The commit it began with.
+    /// The commit it started from.
     pub base: String,
     /// `ready`, `removing`, `kept`, `removed` or `doubtful`.
     pub state: String,
-    /// Why it is kept though its removal was asked for.
+    /// The reasons it is kept although its removal was requested.
     #[serde(default)]
     pub reasons: Vec<String>,
-    /// The ref that brings the last state of a removed one back.
+    /// The ref that saves the last state of a removed one.
     pub rescue: Option<String>,
 }
 
-/// What has been used up. What nobody could tell is absent, and is not nought.
+/// Resources used. A value that is not known is absent, not 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spend {
@@ -139,7 +139,7 @@ pub struct Spend {
     pub seconds: u64,
 }
 
-/// Why a session is held back.
+/// A reason to hold a session back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hold {
@@ -149,7 +149,7 @@ pub struct Hold {
     pub since: Timestamp,
 }
 
-/// The answer to `GET /api/sessions/{id}/status`: what a script asks most often, flat.
+/// The response of `GET /api/sessions/{id}/status`: the most requested fields, flat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStatus {
@@ -165,57 +165,57 @@ pub struct SessionStatus {
     pub branch: String,
     pub workspace_path: Option<String>,
     pub runtime: String,
-    /// Where its work stands, and whose turn it is.
+    /// The progress of its work, and the party that has to act next.
     #[serde(default)]
     pub work: WorkState,
 }
 
-/// A wish for a new session. It needs an issue, a title or a prompt.
+/// A session to spawn. It needs an issue, a title or a prompt.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NewSession {
-    /// May be left out if there is only one project.
+    /// May be absent if there is only one project.
     pub project_id: Option<String>,
     /// An issue by its tracker's own key: `42`, `#42`, `my-app#42`, `GH-789`. It must exist.
     pub issue: Option<String>,
     pub title: Option<String>,
-    /// What the agent is to do; made of the issue and the title if it is left out.
+    /// The prompt of the agent; by default made from the issue and the title.
     pub prompt: Option<String>,
-    /// A wished-for name; made of the project and the task if it is left out.
+    /// The preferred name; by default made from the project and the task.
     pub name: Option<String>,
     pub branch: Option<String>,
     pub agent: Option<String>,
     pub model: Option<String>,
     pub runtime: Option<String>,
     pub workspace: Option<String>,
-    /// Take over the branch of this pull request.
+    /// Takes over the branch of this pull request.
     pub claim_pr: Option<u64>,
-    /// `worker` unless said otherwise; there is one `orchestrator` for a project.
+    /// By default `worker`; a project has one `orchestrator`.
     pub role: Option<String>,
     pub priority: Option<i32>,
-    /// Answer for an issue that an outsider wrote: its text becomes the agent's task. Only the owner can; no agent's token
-    /// may say it.
+    /// Approves an issue that an outsider wrote: its text becomes the agent's task. Only the owner can, never the token
+    /// of an agent.
     pub trust: bool,
-    /// Start although the tracker cannot be asked about the issue. An issue that the tracker does not have starts nothing all
-    /// the same. Only the owner can say it.
+    /// Starts although the tracker cannot be reached for the issue. An issue that the tracker does not have is still
+    /// refused. Only the owner can.
     pub force: bool,
 }
 
-/// The session that a wish has come to.
+/// The result of a spawn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spawned {
     pub session: Session,
-    /// False if the issue had this session already, and so no second one was made.
+    /// `false` if the issue had this session already, so that no second one was created.
     pub created: bool,
 }
 
-/// An end.
+/// A request to stop.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Stop {
     pub why: Option<String>,
-    /// Also ask for the workspace to be removed, if nothing would be lost by that.
+    /// Also removes the workspace, if nothing would be lost.
     pub cleanup: bool,
 }
 
@@ -223,8 +223,8 @@ pub struct Stop {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Resume {
-    /// Whose limits they are: `session` unless said otherwise, or one that it shares with others: `task`, `project`,
-    /// `project-day` or `day`. The last two are for today.
+    /// The owner of the limits: by default `session`, or a shared budget: `task`, `project`, `project-day` or `day`.
+    /// The last two are for today.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     pub usd: Option<f64>,
@@ -233,25 +233,25 @@ pub struct Resume {
     pub seconds: Option<u64>,
 }
 
-/// How a session is brought back.
+/// Options to restore a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Restore {
-    /// The runtime in which it goes on; the one that is configured now, if left out.
+    /// The runtime to continue in; by default the one that is configured now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
 }
 
-/// A piece of what a session's program has put out.
+/// A part of the output of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The offset of the first byte. More than was asked for if older output is no longer kept.
+    /// The offset of the first byte. It is greater than requested if older output is no longer kept.
     pub from: u64,
-    /// Where to go on.
+    /// The offset to continue at.
     pub next: u64,
-    /// What was put out, with everything that is not text left out or replaced.
+    /// The output, with everything that is not text removed or replaced.
     pub text: String,
-    /// Whether the program has ended, so that nothing more comes.
+    /// `true` if the program has ended, so that there is no more output.
     pub ended: bool,
 }

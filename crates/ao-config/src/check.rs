@@ -1,45 +1,45 @@
-//! Whether what is configured makes sense: names that are known, paths that are told apart, ports that can be given out.
+//! Checks across keys: known names, distinct project paths, port ranges that are large enough.
 
 use std::collections::BTreeMap;
 
 use ao_core::incident::IncidentKind;
 
-use crate::fit::Misfit;
 use crate::names::{self, nearest};
+use crate::normalize::ConfigMistake;
 use crate::refs;
-use crate::shape::{ActionName, BadHours, Channel, Config, EnvConfig, Hooks, Plugin, Reactions};
-use crate::tree::Tree;
+use crate::shape::{ActionName, BadHours, Channel, Config, EnvConfig, HooksConfig, Plugin, Reactions};
+use crate::tree::ConfigTree;
 
-pub(crate) fn check(config: &Config, tree: &Tree) -> Vec<Misfit> {
-    let mut checking = Checking { config, tree, misfits: vec![] };
+pub(crate) fn check(config: &Config, tree: &ConfigTree) -> Vec<ConfigMistake> {
+    let mut checking = ConfigChecker { config, tree, mistakes: vec![] };
     checking.defaults();
     checking.projects();
     checking.agents();
-    checking.telling();
+    checking.notifications();
     checking.server();
-    checking.misfits
+    checking.mistakes
 }
 
-/// What can be said and is not acted on yet. It is read, so that a file from elsewhere is no mistake.
-pub(crate) fn idle(config: &Config, tree: &Tree) -> Vec<Misfit> {
-    let mut checking = Checking { config, tree, misfits: vec![] };
+/// Finds keys that are accepted and have no effect yet. They are read so that a file from elsewhere still loads.
+pub(crate) fn unused_keys(config: &Config, tree: &ConfigTree) -> Vec<ConfigMistake> {
+    let mut checking = ConfigChecker { config, tree, mistakes: vec![] };
     let mut idle = |path: &[&str], says: bool| {
         if says {
             let key = path.last().copied().unwrap_or_default();
-            checking.at_key(path, format!("`{key}` is read, and not acted on yet"), None);
+            checking.at_key(path, format!("`{key}` has no effect in this version yet"), None);
         }
     };
     idle(&["plugins"], !config.plugins.is_empty());
-    checking.misfits
+    checking.mistakes
 }
 
-struct Checking<'a> {
+struct ConfigChecker<'a> {
     config: &'a Config,
-    tree: &'a Tree,
-    misfits: Vec<Misfit>,
+    tree: &'a ConfigTree,
+    mistakes: Vec<ConfigMistake>,
 }
 
-impl Checking<'_> {
+impl ConfigChecker<'_> {
     fn defaults(&mut self) {
         let defaults = &self.config.defaults;
         self.slots(
@@ -67,23 +67,26 @@ impl Checking<'_> {
             let inside = |key| [here[0], here[1], key];
             let odd = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
             if name.is_empty() || name.contains(odd) || name.starts_with('.') {
-                let what = format!("`{name}` is no project name: letters, digits, `-`, `_` and `.` only");
+                let what = format!(
+                    "`{name}` is not a valid project name: use letters, digits, `-`, `_` and `.` only"
+                );
                 self.at_key(&here, what, None);
             }
             if let Some(prefix) = &project.session_prefix
                 && (prefix.is_empty() || prefix.contains(odd))
             {
-                let what = format!("`{prefix}` cannot begin a name: letters, digits, `-`, `_` and `.` only");
+                let what =
+                    format!("`{prefix}` is not a valid prefix: use letters, digits, `-`, `_` and `.` only");
                 self.at(&inside("sessionPrefix"), what, None);
             }
             if let Some(policy) = &project.policy {
                 let tree = self.tree.follow(inside("policy"));
-                self.misfits.extend(crate::policy::check(policy, tree));
+                self.mistakes.extend(crate::policy::check(policy, tree));
             }
             match paths.get(project.path.as_str()) {
                 Some(other) => {
                     let what = format!("`{name}` and `{other}` have the same path");
-                    let hint = "two projects cannot share a checkout: leave one out".to_owned();
+                    let hint = "two projects cannot share a checkout: remove one".to_owned();
                     self.at(&inside("path"), what, Some(hint));
                 }
                 None => {
@@ -131,7 +134,7 @@ impl Checking<'_> {
         }
     }
 
-    fn hooks(&mut self, here: &[&str], hooks: &Hooks) {
+    fn hooks(&mut self, here: &[&str], hooks: &HooksConfig) {
         for (point, hooks) in &hooks.0 {
             for (n, hook) in hooks.iter().enumerate() {
                 let number = n.to_string();
@@ -140,7 +143,7 @@ impl Checking<'_> {
                     self.at(&at, "a hook needs a command".into(), None);
                 }
                 if hook.timeout.0.is_zero() {
-                    self.at(&at, "a hook needs some time: its `timeout` is 0".into(), None);
+                    self.at(&at, "the `timeout` of a hook cannot be 0".into(), None);
                 }
             }
         }
@@ -156,8 +159,12 @@ impl Checking<'_> {
             if check.command.trim().is_empty() {
                 self.at(&here, "a check needs a `command`".into(), None);
             } else if name.trim().is_empty() || name.len() > 64 || !name.chars().all(plain) {
-                let hint = "give it a `name` of at most 64 letters, on one line".to_owned();
-                self.at(&here, "the check's name cannot be shown".into(), Some(hint));
+                let hint = "give it a `name` of at most 64 characters, on one line".to_owned();
+                self.at(
+                    &here,
+                    "the name of the check is empty, too long or has control characters".into(),
+                    Some(hint),
+                );
             } else if seen.contains(&name) {
                 let hint = "give one of them a `name` of its own".to_owned();
                 self.at(&here, format!("there is another check called `{name}`"), Some(hint));
@@ -171,16 +178,17 @@ impl Checking<'_> {
         let at = |part, name| -> Vec<&str> { here.iter().copied().chain(["env", part, name]).collect() };
         for (name, secret) in &env.secrets {
             if secret.env.is_some() == secret.file.is_some() {
-                let what = format!("the secret `{name}` has to come from one of `env` and `file`");
+                let what = format!("the secret `{name}` needs exactly one of `env` and `file`");
                 self.at(&at("secrets", name), what, None);
             }
         }
         for (name, value) in &env.set {
             if refs::refers(value) && refs::sole_ref(value).is_none() {
                 let what = format!("`{name}` mixes a reference with other text");
-                let hint = "what is set here is kept in the log, and a reference may be a secret: let the value be one \
+                let hint =
+                    "values set here are stored in the log, and a reference may be a secret: use a single \
                     `${NAME}` and nothing else"
-                    .to_owned();
+                        .to_owned();
                 self.at(&at("set", name), what, Some(hint));
             }
         }
@@ -208,7 +216,7 @@ impl Checking<'_> {
         }
     }
 
-    fn telling(&mut self) {
+    fn notifications(&mut self) {
         let from_outside: Vec<&str> = self.config.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
         for (name, Channel { plugin, .. }) in &self.config.notifiers {
             let known = names::NOTIFIERS.iter().copied().chain(from_outside.iter().copied()).collect();
@@ -235,8 +243,8 @@ impl Checking<'_> {
         }
         let page = self.config.dashboard.public_url.as_deref();
         if page.is_some_and(|page| !page.starts_with("https://") && !page.starts_with("http://")) {
-            let hint = "it begins with `https://` or `http://`".to_owned();
-            self.at(&["dashboard", "publicUrl"], "that is no address of a page".to_owned(), Some(hint));
+            let hint = "start it with `https://` or `http://`".to_owned();
+            self.at(&["dashboard", "publicUrl"], "this is not a web address".to_owned(), Some(hint));
         }
         let routing = &self.config.notification_routing;
         for (key, channels) in [
@@ -255,7 +263,7 @@ impl Checking<'_> {
         let server = &self.config.server;
         if !server.listen.is_loopback() && !server.allow_remote {
             let what = format!("other computers can reach `{}`", server.listen);
-            let hint = "if that is wanted, set `server.allowRemote: true`".to_owned();
+            let hint = "if you want that, set `server.allowRemote: true`".to_owned();
             self.at(&["server", "listen"], what, Some(hint));
         }
     }
@@ -274,7 +282,7 @@ impl Checking<'_> {
             ("tracker", tracker, names::TRACKERS),
             ("scm", scm, names::SCMS),
         ] {
-            // Whether it can be used is asked where a session would need it.
+            // A runtime that is known but not built in is refused when a session needs it, not here.
             let is_read_only = |plugin: &&Plugin| {
                 slot == "runtime" && names::MISSING_RUNTIMES.contains(&plugin.plugin.as_str())
             };
@@ -289,17 +297,17 @@ impl Checking<'_> {
         }
     }
 
-    /// The options of what is built in: issues can be kept as files of the repository.
+    /// Checks the options of the built-in tracker and forge: issues can be stored as files of the repository.
     fn local(&mut self, path: &[&str], plugin: &Plugin) {
         let tracker = path.last() == Some(&"tracker");
         for (option, value) in &plugin.options {
             let at: Vec<&str> = path.iter().copied().chain([option.as_str()]).collect();
             if !tracker || option != "keep" {
-                let known = if tracker { "there is `keep`" } else { "there are none" };
-                self.at_key(&at, format!("`local` takes no option `{option}`"), Some(known.to_owned()));
+                let known = if tracker { "its only option is `keep`" } else { "it has no options" };
+                self.at_key(&at, format!("`local` has no option `{option}`"), Some(known.to_owned()));
             } else if !matches!(value.as_str(), Some("store" | "files")) {
                 let hint = "`store` for the daemon's own file, or `files` for `.ao/issues/*.md`".to_owned();
-                self.at(&at, "issues are kept in `store` or in `files`".into(), Some(hint));
+                self.at(&at, "`keep` has to be `store` or `files`".into(), Some(hint));
             }
         }
     }
@@ -335,7 +343,7 @@ impl Checking<'_> {
         );
     }
 
-    /// What one layer says of reactions, and whether that makes sense over what lies under it.
+    /// Checks the reactions of one layer, each merged over the layer below it.
     fn reactions(&mut self, path: &[&str], under: &Reactions, reactions: &Reactions) {
         for (kind, reaction) in &reactions.0 {
             let word = kind.to_string();
@@ -350,14 +358,13 @@ impl Checking<'_> {
             let Some(action) = reaction.action else { continue };
             if action == ActionName::Run && whole.command.as_deref().is_none_or(|line| line.trim().is_empty())
             {
-                let hint = "say what is run: `command: ./scripts/tell-me.sh`".to_owned();
+                let hint = "add one, such as `command: ./scripts/notify.sh`".to_owned();
                 self.at(&inside("action"), "`run` needs a `command`".into(), Some(hint));
             }
             let for_pulls =
                 matches!(action, ActionName::Merge | ActionName::Rebase | ActionName::RerunChecks);
             if for_pulls && !may_be_about_a_pull(kind) {
-                let what =
-                    format!("there is no pull request that `{word}` is about, so nothing can be done to one");
+                let what = format!("`{word}` is not about a pull request, so this action is not possible");
                 let hint = "use `send-to-agent`, `notify`, `run` or `escalate` here".to_owned();
                 self.at(&inside("action"), what, Some(hint));
             }
@@ -370,25 +377,25 @@ impl Checking<'_> {
         }
         let hint = match nearest(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known are: {}", known.join(", ")),
+            None => format!("known names: {}", known.join(", ")),
         };
         self.at(path, format!("there is no {what} called `{name}`"), Some(hint));
     }
 
     fn at(&mut self, path: &[&str], what: String, hint: Option<String>) {
         let tree = self.tree.follow(path.iter().copied());
-        self.misfits.push(Misfit { at: tree.at, what: tree.veiled(what), hint });
+        self.mistakes.push(ConfigMistake { at: tree.at, what: tree.masked(what), hint });
     }
 
     fn at_key(&mut self, path: &[&str], what: String, hint: Option<String>) {
         let (last, before) = path.split_last().expect("a path has parts");
         let holder = self.tree.follow(before.iter().copied());
         let at = holder.as_map().and_then(|map| map.get(*last)).map_or(holder.at, |entry| entry.key_at);
-        self.misfits.push(Misfit { at, what, hint });
+        self.mistakes.push(ConfigMistake { at, what, hint });
     }
 }
 
-/// Whether problems of a kind can be those of a pull request.
+/// Returns `true` if incidents of this kind can concern a pull request.
 fn may_be_about_a_pull(kind: &IncidentKind) -> bool {
     use IncidentKind as K;
     !matches!(

@@ -1,7 +1,7 @@
-//! When a reaction applies: an expression such as `label == 'needs-tests' && pr.added < 500`.
+//! Conditions of reactions: expressions such as `label == 'needs-tests' && pr.added < 500`.
 //!
-//! The language is CEL. It cannot loop for ever, call anything or change anything, and it speaks of the same names as the
-//! messages. An expression is tried when the configuration is read; [`judge`] answers when something happens.
+//! The language is CEL. It cannot loop for ever, call out or change anything, and it has the same variables as message
+//! templates. An expression is checked when the configuration is read; [`judge`] evaluates it when something happens.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 
 use crate::names::nearest;
 
-/// What can be called.
+/// The functions that an expression may call.
 const FUNCTIONS: [&str; 12] = [
     "size",
     "contains",
@@ -33,53 +33,53 @@ const FUNCTIONS: [&str; 12] = [
     "min",
     "max",
 ];
-/// How deep an expression may be, and how many operators it may have: its parser goes down for each on the stack, which
-/// nothing could save if it ran out.
-const DEEPEST: usize = 12;
-const OPERATORS: usize = 100;
-/// How many levels the evaluator may go down, whose stack is the engine's.
-const LEVELS: usize = 20;
-/// Those among them of which each goes deeper than the one before.
-const PREFIXES: usize = 12;
-/// How many expressions are remembered as they were understood.
-const REMEMBERED: usize = 256;
+/// Limits on nesting and on the number of operators. The parser recurses for each of them, and a stack overflow cannot
+/// be caught.
+const MAX_DEPTH: usize = 12;
+const MAX_OPERATORS: usize = 100;
+/// Limit on the depth of the parsed expression, because the evaluator runs on the engine's stack.
+const MAX_LEVELS: usize = 20;
+/// Limit on prefix operators, each of which nests deeper than the one before.
+const MAX_PREFIXES: usize = 12;
+/// Number of parsed expressions in the cache.
+const MAX_CACHED: usize = 256;
 
-/// Why a text is no condition.
+/// Reasons to refuse a condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadCondition {
-    #[error("it has {0} characters, and {LONGEST} are the most")]
+    #[error("it has {0} characters; the limit is {LONGEST}")]
     TooLong(usize),
     #[error(
-        "it is too tangled: brackets {DEEPEST} deep, {OPERATORS} operators and {PREFIXES} of `!`, `-` and `?` are the most"
+        "it is too complex: {MAX_DEPTH} levels of brackets, {MAX_OPERATORS} operators and {MAX_PREFIXES} of `!`, `-` and `?` are the limits"
     )]
-    Tangled,
+    TooComplex,
     #[error("{0}")]
     Syntax(String),
     #[error("{0}")]
     Unknown(BadTemplate),
-    #[error("it says {0}, and has to say `true` or `false`")]
-    NoTruth(&'static str),
+    #[error("it returns {0} instead of `true` or `false`")]
+    NotBoolean(&'static str),
     #[error("{0}")]
     Fails(String),
 }
 
 impl BadCondition {
-    /// What would be right.
+    /// Returns advice on how to write it instead.
     pub fn hint(&self) -> String {
         let known = match self {
             BadCondition::Unknown(bad) => hint_for(bad),
             _ => None,
         };
-        if *self == BadCondition::Tangled {
-            return "say it with fewer brackets and operators".into();
+        if *self == BadCondition::TooComplex {
+            return "use fewer brackets and operators".into();
         }
         known.unwrap_or_else(|| {
-            "write one such as `label == 'needs-tests'`, and join several by `&&` or `||`".into()
+            "write one such as `label == 'needs-tests'`, and combine several with `&&` or `||`".into()
         })
     }
 }
 
-/// What somebody most likely meant who wrote a name that is not known.
+/// Suggests the name that was most likely meant instead of an unknown one.
 pub(crate) fn hint_for(bad: &BadTemplate) -> Option<String> {
     let BadTemplate::Unknown { name, known, .. } = bad else { return None };
     match nearest(name, known.iter().map(String::as_str)) {
@@ -89,14 +89,14 @@ pub(crate) fn hint_for(bad: &BadTemplate) -> Option<String> {
     }
 }
 
-/// Whether an expression can be judged, whatever happens.
+/// Checks that an expression can be evaluated for every event.
 pub fn check(text: &str) -> Result<(), BadCondition> {
     let length = text.chars().count();
     if length > LONGEST {
         return Err(BadCondition::TooLong(length));
     }
-    let program = understood(text)?;
-    let mut names = Names::default();
+    let program = parse(text)?;
+    let mut names = UsedNames::default();
     names.walk(program.expression(), &mut vec![]);
     for name in &names.used {
         known_name(name).map_err(BadCondition::Unknown)?;
@@ -111,54 +111,54 @@ pub fn check(text: &str) -> Result<(), BadCondition> {
             }));
         }
     }
-    match answer(&program, &sample()) {
+    match evaluate(&program, &sample()) {
         Ok(Value::Bool(_)) => Ok(()),
-        // What the event's own data are like, nobody can know yet.
+        // The data of a custom event is only known when the event happens.
         _ if names.used.iter().any(|name| name == "data" || name.starts_with("data.")) => Ok(()),
-        Ok(other) => Err(BadCondition::NoTruth(kind_of(&other))),
-        Err(Wrong::Asked(ExecutionError::IndexOutOfBounds(_))) => Ok(()),
+        Ok(other) => Err(BadCondition::NotBoolean(kind_of(&other))),
+        Err(EvaluationError::Failed(ExecutionError::IndexOutOfBounds(_))) => Ok(()),
         Err(wrong) => Err(BadCondition::Fails(wrong.to_string())),
     }
 }
 
-/// Judges conditions for the engine.
+/// Returns the function that evaluates conditions for the engine.
 pub fn judge() -> Judge {
-    Judge(|expression, context| match answer(&*remembered(expression)?, context) {
+    Judge(|expression, context| match evaluate(&*cached(expression)?, context) {
         Ok(Value::Bool(holds)) => Ok(holds),
-        Ok(other) => Err(BadCondition::NoTruth(kind_of(&other)).to_string()),
+        Ok(other) => Err(BadCondition::NotBoolean(kind_of(&other)).to_string()),
         Err(wrong) => Err(wrong.to_string()),
     })
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Wrong {
+enum EvaluationError {
     #[error("{}", .0.to_string().chars().take(300).collect::<String>())]
-    Asked(ExecutionError),
-    #[error("it could not be judged at all")]
+    Failed(ExecutionError),
+    #[error("it could not be evaluated")]
     Panicked,
 }
 
-/// A fault in the language's parser or evaluator must not end a daemon, so a panic in it is an error like others.
-fn understood(text: &str) -> Result<Program, BadCondition> {
-    if text.chars().count() > LONGEST || is_tangled(text) {
-        return Err(BadCondition::Tangled);
+/// Parses an expression. A panic in the parser must not end the daemon, so it is returned as an error.
+fn parse(text: &str) -> Result<Program, BadCondition> {
+    if text.chars().count() > LONGEST || is_too_complex(text) {
+        return Err(BadCondition::TooComplex);
     }
-    match on_a_large_stack(text) {
-        Ok(Ok(program)) if depth(program.expression()) > LEVELS => Err(BadCondition::Tangled),
+    match compile_on_large_stack(text) {
+        Ok(Ok(program)) if depth(program.expression()) > MAX_LEVELS => Err(BadCondition::TooComplex),
         Ok(Ok(program)) => Ok(program),
         Ok(Err(err)) => {
             let first = err.errors.first().map(|err| err.msg.clone()).unwrap_or_else(|| err.to_string());
-            // What else could stand there is a list of every sign there is.
+            // The parser appends a list of every token it would have accepted.
             let what = first.split(" expecting ").next().unwrap_or_default();
             let what = what.lines().next().unwrap_or_default().trim_start_matches("Syntax error: ");
-            Err(BadCondition::Syntax(format!("`{text}` is no expression: {what}")))
+            Err(BadCondition::Syntax(format!("`{text}` is not a valid expression: {what}")))
         }
-        Err(_) => Err(BadCondition::Syntax("it could not be understood at all".into())),
+        Err(_) => Err(BadCondition::Syntax("it could not be parsed".into())),
     }
 }
 
-/// The parser takes a hundred kilobytes and more for each bracket, so it has a thread of its own, and a panic ends that.
-fn on_a_large_stack(text: &str) -> Result<Result<Program, cel::ParseErrors>, Box<dyn Any + Send>> {
+/// Parses on a thread of its own, because the parser needs more than a hundred kilobytes of stack for each bracket.
+fn compile_on_large_stack(text: &str) -> Result<Result<Program, cel::ParseErrors>, Box<dyn Any + Send>> {
     const STACK: usize = 32 * 1024 * 1024;
     std::thread::scope(|scope| {
         let parser = std::thread::Builder::new().name("condition".into()).stack_size(STACK);
@@ -169,8 +169,8 @@ fn on_a_large_stack(text: &str) -> Result<Result<Program, cel::ParseErrors>, Box
     })
 }
 
-/// Counted by the letters alone, also inside of texts: nobody needs as many there.
-fn is_tangled(text: &str) -> bool {
+/// Counts brackets and operators character by character, string literals included: no real literal has that many.
+fn is_too_complex(text: &str) -> bool {
     let (mut deep, mut deepest) = (0_usize, 0);
     for c in text.chars() {
         match c {
@@ -181,24 +181,25 @@ fn is_tangled(text: &str) -> bool {
         deepest = deepest.max(deep);
     }
     let count = |signs: &str| text.chars().filter(|c| signs.contains(*c)).count();
-    // A name has dashes in it, so that only those count that stand before or between values.
+    // Names may contain dashes; only those before or between values count.
     let dashes = text.matches("--").count() + text.matches("- ").count() + text.matches("(-").count();
-    deepest > DEEPEST || count("+*/%&|.<>=,:([{") > OPERATORS || count("!?") + dashes > PREFIXES
+    deepest > MAX_DEPTH || count("+*/%&|.<>=,:([{") > MAX_OPERATORS || count("!?") + dashes > MAX_PREFIXES
 }
 
-fn answer(program: &Program, context: &Json) -> Result<Value, Wrong> {
+fn evaluate(program: &Program, context: &Json) -> Result<Value, EvaluationError> {
     let judged = catch_unwind(AssertUnwindSafe(|| {
-        let mut around = Context::default();
+        let mut scope = Context::default();
         for (name, value) in context.as_object().into_iter().flatten() {
-            around.add_variable_from_value(name.as_str(), cel_value(value));
+            scope.add_variable_from_value(name.as_str(), cel_value(value));
         }
-        program.execute(&around)
+        program.execute(&scope)
     }));
-    judged.map_err(|_| Wrong::Panicked)?.map_err(Wrong::Asked)
+    judged.map_err(|_| EvaluationError::Panicked)?.map_err(EvaluationError::Failed)
 }
 
-/// The same few expressions are asked about again and again, and reading one takes longer than judging it.
-fn remembered(text: &str) -> Result<Arc<Program>, String> {
+/// Returns a parsed expression from the cache. The same few are evaluated over and over, and parsing is the slower
+/// part.
+fn cached(text: &str) -> Result<Arc<Program>, String> {
     thread_local! {
         static KNOWN: RefCell<BTreeMap<String, Arc<Program>>> = const { RefCell::new(BTreeMap::new()) };
     }
@@ -206,8 +207,8 @@ fn remembered(text: &str) -> Result<Arc<Program>, String> {
         if let Some(program) = known.get(text) {
             return Ok(program.clone());
         }
-        let program = Arc::new(understood(text).map_err(|bad| bad.to_string())?);
-        if known.len() >= REMEMBERED {
+        let program = Arc::new(parse(text).map_err(|bad| bad.to_string())?);
+        if known.len() >= MAX_CACHED {
             known.clear();
         }
         known.insert(text.to_owned(), program.clone());
@@ -242,7 +243,7 @@ fn cel_value(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::Bool(*value),
-        // All whole numbers alike, so that they compare with those in an expression.
+        // All whole numbers become `Int`, so that they compare with literals in an expression.
         Json::Number(number) => match number.as_i64() {
             Some(whole) => Value::Int(whole),
             None => Value::Float(number.as_f64().unwrap_or_default()),
@@ -259,24 +260,25 @@ fn cel_value(json: &Json) -> Value {
 
 fn kind_of(value: &Value) -> &'static str {
     match value {
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Int(_) | Value::UInt(_) | Value::Float(_) => "a number",
         Value::List(_) => "a list",
         Value::Map(_) => "a mapping",
-        Value::Null => "nothing",
-        _ => "something else",
+        Value::Null => "null",
+        _ => "another type",
     }
 }
 
-/// The names that an expression speaks of, and what it calls.
+/// The variables and functions that an expression uses.
 #[derive(Default)]
-struct Names {
+struct UsedNames {
     used: Vec<String>,
     called: Vec<String>,
 }
 
-impl Names {
-    /// `bound` are the names that the expression itself gives, as in `pr.labels.exists(l, l == 'bug')`.
+impl UsedNames {
+    /// Collects names. `bound` holds the names that the expression itself introduces, as in `pr.labels.exists(l, l ==
+    /// 'bug')`.
     fn walk<'e>(&mut self, expr: &'e IdedExpr, bound: &mut Vec<&'e str>) {
         match &expr.expr {
             Expr::Unspecified | Expr::Literal(_) => {}
@@ -324,7 +326,7 @@ impl Names {
     }
 }
 
-/// `pr.title` as its parts, if it is names all the way down.
+/// Splits `pr.title` into its parts, if it consists of names only.
 fn path_of(expr: &IdedExpr) -> Option<Vec<&str>> {
     match &expr.expr {
         Expr::Ident(name) => Some(vec![name]),
@@ -364,8 +366,8 @@ mod tests {
     #[test]
     fn what_is_no_condition_is_refused_with_a_reason() {
         for (text, says) in [
-            ("label", "it says a text, and has to say `true` or `false`"),
-            ("1 + 1", "it says a number, and has to say `true` or `false`"),
+            ("label", "it returns a string instead of `true` or `false`"),
+            ("1 + 1", "it returns a number instead of `true` or `false`"),
             ("lable == 'x'", "there is no variable `lable`"),
             ("false && lable == 'x'", "there is no variable `lable`"),
             ("pr.titel == 'x'", "there is no attribute `pr.titel`"),
@@ -404,10 +406,10 @@ mod tests {
         assert_eq!((judge().0)("has(data.nothing)", &context), Ok(false));
     }
 
-    /// As long as one may be, and as deep: neither a crash nor a hang.
+    /// An expression of maximal length and depth causes neither a crash nor a hang.
     #[test]
     fn a_hostile_expression_is_an_error_and_no_crash() {
-        // Half of what a thread of the daemon has.
+        // Half of the stack of a daemon's thread.
         let small = std::thread::Builder::new().stack_size(1024 * 1024);
         small.spawn(hostile_expressions).unwrap().join().unwrap();
     }

@@ -1,40 +1,41 @@
-//! What is wrong with a configuration, shown where it stands.
+//! Configuration errors, displayed with the line they are about.
 
 use std::fmt;
 
 use camino::Utf8PathBuf;
 
-use crate::tree::At;
+use crate::tree::TextPosition;
 
-/// Why there is no configuration: everything that was found wrong with it, each thing at its place.
+/// All problems found in a configuration, each with its position.
 ///
-/// Its text is for people, with the source line and a mark below the place; nothing of it comes from the environment.
+/// The text is for people: it shows the source line with a mark below the position. It contains no value from the
+/// environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     /// At least one.
     pub problems: Vec<Problem>,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub file: Utf8PathBuf,
     /// Line and column, counted from 1; absent if it concerns a file as a whole.
     pub place: Option<(usize, usize)>,
     pub what: String,
-    /// What to do about it.
+    /// Advice on how to fix it.
     pub hint: Option<String>,
-    /// The line it stands on.
+    /// The line that the position is on.
     pub source: Option<String>,
 }
 
-/// Something that is not wrong yet, but will be if it is used.
+/// A problem that has no effect until the value is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning(pub Problem);
 
-/// A file as it was read, for showing lines of it.
+/// The text of a file, from which lines are shown.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub(crate) struct SourceText {
     pub(crate) path: Utf8PathBuf,
     pub(crate) text: String,
 }
@@ -52,7 +53,12 @@ impl ConfigError {
 }
 
 impl Problem {
-    pub(crate) fn at(sources: &[Source], at: At, what: impl Into<String>, hint: Option<String>) -> Problem {
+    pub(crate) fn at(
+        sources: &[SourceText],
+        at: TextPosition,
+        what: impl Into<String>,
+        hint: Option<String>,
+    ) -> Problem {
         let source = sources.get(at.file);
         let line = source.and_then(|source| source.text.lines().nth(at.line.checked_sub(1)?));
         Problem {
@@ -105,9 +111,9 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The part of a line around a column, and how many characters of it stand before the column.
+/// Returns the part of a line around a column, and the number of characters in it before the column.
 ///
-/// A line can be a megabyte long, and can hold characters that would take over the terminal it is shown on.
+/// A line can be a megabyte long and can contain control characters that would take over the terminal.
 fn window(line: &str, column: usize) -> (String, usize) {
     const WIDTH: usize = 100;
     const BEFORE: usize = 60;

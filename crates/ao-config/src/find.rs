@@ -1,17 +1,17 @@
-//! Where configuration files are.
+//! Finds configuration files.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::ConfigError;
 use crate::refs::Env;
 
-/// The names of a project's file, the usual one first.
+/// The names of a project's file, the preferred one first.
 pub const PROJECT_FILES: [&str; 2] = ["agent-orchestrator.yaml", "ao.config.yaml"];
 
-/// The file beside a project's own that is for one person only, and not for git.
+/// The personal file beside a project's own, which is not committed.
 pub const LOCAL_FILE: &str = "agent-orchestrator.local.yaml";
 
-/// From where files are looked for. Nothing here reads the environment of the process by itself.
+/// The starting points for finding files. This is the only place that reads the environment of the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     pub env: Env,
@@ -20,7 +20,7 @@ pub struct Places {
     pub home: Option<Utf8PathBuf>,
 }
 
-/// Whose file it is. Later ones are laid over earlier ones.
+/// The owner of a file. Later layers override earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayerKind {
     User,
@@ -28,7 +28,7 @@ pub enum LayerKind {
     Local,
 }
 
-/// A file that takes part.
+/// A file that is part of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
     pub kind: LayerKind,
@@ -36,7 +36,7 @@ pub struct Layer {
 }
 
 impl Places {
-    /// Those of this process.
+    /// Returns those of this process.
     pub fn of_process() -> Result<Places, ConfigError> {
         let env = Env::of_process();
         let home = env.get("HOME").map(Utf8PathBuf::from).filter(|home| home.is_absolute());
@@ -49,16 +49,16 @@ impl Places {
         Ok(Places { env, cwd, home })
     }
 
-    /// Where the user's own file would be.
+    /// Returns the path of the user's own file, existing or not.
     pub fn user_file(&self) -> Option<Utf8PathBuf> {
-        // By its specification, a path that is not absolute is to be ignored.
+        // The XDG specification requires relative paths to be ignored.
         let xdg = self.env.get("XDG_CONFIG_HOME").map(Utf8PathBuf::from).filter(|path| path.is_absolute());
         let folder = xdg.or_else(|| self.home.as_ref().map(|home| home.join(".config")))?;
         Some(folder.join("ao/config.yaml"))
     }
 }
 
-/// Finds the files, in the order in which they are laid over each other. None at all is no error.
+/// Finds the files, in the order in which they override each other. The list may be empty.
 pub fn find(places: &Places) -> Result<Vec<Layer>, ConfigError> {
     let mut layers = Vec::new();
     let project = project_file(places)?;
@@ -85,7 +85,7 @@ fn project_file(places: &Places) -> Result<Option<Utf8PathBuf>, ConfigError> {
             return Ok(Some(path));
         }
         let hint = "set AO_CONFIG to a file that exists, or unset it".to_owned();
-        return Err(ConfigError::about(path, "AO_CONFIG names a file that is not there", Some(hint)));
+        return Err(ConfigError::about(path, "AO_CONFIG names a file that does not exist", Some(hint)));
     }
     Ok(places.cwd.ancestors().find_map(in_folder))
 }

@@ -1,35 +1,36 @@
-//! The project of a configuration that names none: the repository that its file is at the root of.
+//! The implicit project: a configuration that names no project is for the repository at whose root its file is.
 //!
-//! Read from git's own files: nothing is run to read a configuration.
+//! The repository is read from git's own files, because loading a configuration runs no program.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::names::project_name;
-use crate::tree::{At, Entry, Map, Tree, Value};
+use crate::tree::{ConfigTree, TextPosition, TreeEntry, TreeMap, TreeValue};
 
 /// A project that no file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImplicitProject {
     pub name: String,
-    /// The branch that its work starts from, if that can be seen.
+    /// The branch that its sessions start from, if it can be determined.
     pub default_branch: Option<String>,
 }
 
-/// Adds the repository of a project's file to what all files say together. None if the folder is no repository, or if one of
-/// the projects is that repository already.
+/// Adds the repository of a project's file to the merged tree. Returns `None` if the folder is not a repository, or if
+/// one of the projects is that repository already.
 pub(crate) fn add(
-    tree: &mut Tree,
+    tree: &mut ConfigTree,
     file: usize,
     folder: &Utf8Path,
     home: Option<&Utf8Path>,
 ) -> Option<ImplicitProject> {
     let git = git_dir(folder)?;
-    let at = At { file, ..At::default() };
+    let at = TextPosition { file, ..TextPosition::default() };
     let top = tree.as_map_mut()?;
-    let projects =
-        top.entry("projects".to_owned()).or_insert_with(|| Entry { key_at: at, tree: Tree::map(at) });
-    if projects.tree.value == Value::Null {
-        projects.tree.value = Value::Map(Map::new());
+    let projects = top
+        .entry("projects".to_owned())
+        .or_insert_with(|| TreeEntry { key_at: at, tree: ConfigTree::map(at) });
+    if projects.tree.value == TreeValue::Null {
+        projects.tree.value = TreeValue::Map(TreeMap::new());
     }
     let projects = projects.tree.as_map_mut()?;
     if projects.values().any(|project| is_at(&project.tree, folder, home)) {
@@ -37,17 +38,17 @@ pub(crate) fn add(
     }
     let name = free_name(&project_name(folder.file_name().unwrap_or_default()), projects);
     let default_branch = default_branch(&git);
-    let entry = |text: &str| Entry { key_at: at, tree: Tree::text(text, at) };
-    let mut project = Map::from([("path".to_owned(), entry("."))]);
+    let entry = |text: &str| TreeEntry { key_at: at, tree: ConfigTree::text(text, at) };
+    let mut project = TreeMap::from([("path".to_owned(), entry("."))]);
     if let Some(branch) = &default_branch {
         project.insert("defaultBranch".to_owned(), entry(branch));
     }
-    let project = Tree { value: Value::Map(project), at, written: None };
-    projects.insert(name.clone(), Entry { key_at: at, tree: project });
+    let project = ConfigTree { value: TreeValue::Map(project), at, written: None };
+    projects.insert(name.clone(), TreeEntry { key_at: at, tree: project });
     Some(ImplicitProject { name, default_branch })
 }
 
-/// Where the objects and branches of a repository are, if the folder is the root of one.
+/// Returns the common git folder of a repository, if the folder is the root of one.
 fn git_dir(folder: &Utf8Path) -> Option<Utf8PathBuf> {
     let git = folder.join(".git");
     if git.is_dir() {
@@ -61,8 +62,8 @@ fn git_dir(folder: &Utf8Path) -> Option<Utf8PathBuf> {
     }
 }
 
-/// The remote's own choice, then the usual names, then the branch that is checked out. That one comes last because it changes:
-/// what a project starts from must not follow whoever switches branches in the main checkout.
+/// Picks the remote's default branch, then `main` or `master`, then the branch that is checked out. The last one
+/// changes whenever the user switches branches in the main checkout, and the base of a project must not follow that.
 fn default_branch(git: &Utf8Path) -> Option<String> {
     let target = |of: &str, prefix: &str| {
         let text = std::fs::read_to_string(git.join(of)).ok()?;
@@ -80,7 +81,7 @@ fn default_branch(git: &Utf8Path) -> Option<String> {
         .or_else(|| target("HEAD", "refs/heads/"))
 }
 
-fn is_at(project: &Tree, folder: &Utf8Path, home: Option<&Utf8Path>) -> bool {
+fn is_at(project: &ConfigTree, folder: &Utf8Path, home: Option<&Utf8Path>) -> bool {
     let Some(path) = project.as_map().and_then(|project| project.get("path")?.tree.as_text()) else {
         return false;
     };
@@ -92,7 +93,7 @@ fn is_at(project: &Tree, folder: &Utf8Path, home: Option<&Utf8Path>) -> bool {
     path.is_absolute() && real(&path) == real(folder)
 }
 
-fn free_name(name: &str, taken: &Map) -> String {
+fn free_name(name: &str, taken: &TreeMap) -> String {
     let others = (2..).map(|n| format!("{name}-{n}"));
     std::iter::once(name.to_owned())
         .chain(others)

@@ -1,4 +1,4 @@
-//! A first configuration file, written for people to read and go on from.
+//! Writes a first configuration file, for people to read and extend.
 
 use std::io;
 
@@ -7,27 +7,27 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::edit::{self, quoted};
 use crate::names;
 
-/// What goes into it.
+/// The values that it is filled with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Init {
+pub struct InitValues {
     /// The project's name.
     pub project: String,
-    /// What its forge calls it: `owner/name`.
+    /// The repository's name on its forge: `owner/name`.
     pub repo: Option<String>,
-    /// Its checkout; relative to the file, or whole.
+    /// The main checkout; absolute, or relative to the file.
     pub path: Utf8PathBuf,
     pub default_branch: String,
     pub tracker: String,
     pub agent: String,
     pub runtime: String,
     pub workspace: String,
-    /// The channels that news goes to.
+    /// The channels that notices go to.
     pub notifiers: Vec<String>,
-    /// Where editors find the schema.
+    /// The address at which editors find the schema.
     pub schema: Option<String>,
-    /// The checks that fit the repository.
+    /// The checks that were detected in the repository.
     pub checks: Vec<InitCheck>,
-    /// Whether they are switched on. If not, they are written as a comment.
+    /// If `false`, the checks are written as a comment.
     pub runs_checks: bool,
 }
 
@@ -38,10 +38,10 @@ pub struct InitCheck {
     pub command: String,
 }
 
-/// Why no file was written.
+/// Reasons for which no file was written.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    #[error("`{0}` is there already; it is overwritten only with `--force`")]
+    #[error("`{0}` already exists; use `--force` to overwrite it")]
     Exists(Utf8PathBuf),
     #[error("failed to write `{path}`")]
     Write {
@@ -51,9 +51,9 @@ pub enum InitError {
     },
 }
 
-/// The text of a first configuration.
-pub fn template(init: &Init) -> String {
-    // The remarks behind them stand in one column.
+/// Returns the text of a first configuration.
+pub fn template(init: &InitValues) -> String {
+    // Aligns the remarks in one column.
     let aligned = |key: &str, value: &str| format!("{:<25}", format!("  {key}: {}", quoted(value)));
     let schema = match &init.schema {
         Some(schema) => format!("# yaml-language-server: $schema={}\n", schema.replace(char::is_control, "")),
@@ -61,19 +61,20 @@ pub fn template(init: &Init) -> String {
     };
     let repo = match &init.repo {
         Some(repo) => format!("    repo: {}\n", quoted(repo)),
-        None => "    # repo: owner/name      # what its forge calls it\n".into(),
+        None => "    # repo: owner/name      # its name on the forge\n".into(),
     };
-    let Init { project, path, default_branch, tracker, agent, runtime, workspace, notifiers, .. } = init;
+    let InitValues { project, path, default_branch, tracker, agent, runtime, workspace, notifiers, .. } =
+        init;
     let notifiers = format!("  notifiers: [{}]", notifiers.join(", "));
     let tracker_remark = match names::AVAILABLE_TRACKERS.contains(&tracker.as_str()) {
         true => names::AVAILABLE_TRACKERS.join(" | "),
-        false => format!("not available yet; there is {}", names::AVAILABLE_TRACKERS.join(" | ")),
+        false => format!("not available yet; use {}", names::AVAILABLE_TRACKERS.join(" | ")),
     };
     format!(
-        r#"{schema}# What ao does in this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
-# What is for you alone goes into agent-orchestrator.local.yaml beside this file.
+        r#"{schema}# Configuration of ao for this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
+# Personal settings go into agent-orchestrator.local.yaml beside this file.
 
-# port: 3000              # the dashboard and the HTTP interface; the first project's file says it for all
+# port: 3000              # the dashboard and the HTTP API; the file of the first project decides
 
 defaults:
 {runtime} # tmux | process
@@ -95,13 +96,13 @@ reactions:
   ci-failed:
     auto: true
     action: send-to-agent   # the agent gets the failing checks
-    retries: 2              # then you are told
+    retries: 2              # then you get a notice
   changes-requested:
     auto: true
     action: send-to-agent
     escalateAfter: 30m
   approved-and-green:
-    auto: false             # true merges by itself
+    auto: false             # true merges automatically
     action: merge
     strategy: squash        # squash | merge | rebase
 "#,
@@ -117,11 +118,10 @@ reactions:
     )
 }
 
-/// The checks of the project, or how it gets some.
-fn checks(init: &Init) -> String {
+/// Formats the checks of the project, or a hint on how to add some.
+fn checks(init: &InitValues) -> String {
     if init.checks.is_empty() {
-        return "    # checks: [make test]            # what must pass before a merge; without any, nothing is checked\n"
-            .to_owned();
+        return "    # checks: [make test]            # commands that must pass before a merge\n".to_owned();
     }
     let lines = init.checks.iter().map(|InitCheck { name, command }| {
         format!("      - {{ name: {}, command: {} }}\n", quoted(name), in_quotes(command))
@@ -133,17 +133,17 @@ fn checks(init: &Init) -> String {
     let comment = |line: &str| format!("    # {}\n", &line[4..]);
     let commented: String = lines.lines().map(comment).collect();
     format!(
-        "    # These checks fit. To switch them on, take away the `# ` before the lines below.\n    \
+        "    # These checks were detected. To enable them, remove the `# ` from the lines below.\n    \
          # checks:\n{commented}"
     )
 }
 
-/// A command as it stands within a mapping on one line, where more signs mean something.
+/// Quotes a command for a flow mapping, where more characters have a meaning.
 fn in_quotes(command: &str) -> String {
     format!("'{}'", command.replace('\'', "''"))
 }
 
-/// Writes a first configuration. A file that is there is left alone, unless it is to be overwritten.
+/// Writes a first configuration. An existing file is replaced only with `force`.
 pub fn write(path: &Utf8Path, text: &str, force: bool) -> Result<(), InitError> {
     let failed = |err| InitError::Write { path: path.to_path_buf(), err };
     if force {
@@ -152,7 +152,7 @@ pub fn write(path: &Utf8Path, text: &str, force: bool) -> Result<(), InitError> 
     if let Some(folder) = path.parent().filter(|folder| !folder.as_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    // Made by whoever is first: of two that start at once, one is told that the file is there.
+    // `create_new` decides a race: of two that start at once, one gets `InitError::Exists`.
     match std::fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(mut file) => io::Write::write_all(&mut file, text.as_bytes()).map_err(failed),
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Err(InitError::Exists(path.to_path_buf())),

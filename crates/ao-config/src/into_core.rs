@@ -1,4 +1,4 @@
-//! What a configuration comes to for the core: its settings, its projects, its reactions.
+//! Converts a configuration to the core's settings, projects and reactions.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,10 @@ use ao_core::Settings;
 use ao_core::assign::{self as core_assign, AutoAssign};
 use ao_core::budget::Limits;
 use ao_core::forecast::ForecastConfig;
+use ao_core::incident::IncidentKind;
 use ao_core::notice::Level;
-use ao_core::project::ProjectConfig;
-use ao_core::queue::{QueueRules, Update};
+use ao_core::project::{Landing, ProjectConfig};
+use ao_core::queue::{QueueRules, Strategy, Update};
 use ao_core::reaction::{self as core, Action, ReactionPatch};
 use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, SecretSource, Setup};
 
@@ -16,30 +17,30 @@ use crate::names;
 use crate::refs::{Env, sole_ref};
 use crate::shape::{
     ActionName, AgentConfig, AutoAssignConfig, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode,
-    MergeQueueConfig, Plugin, PortsConfig, Priority, Project, ReactionConfig, Reactions, Specialist,
-    UpdateName,
+    MergeQueueConfig, MergeStrategy, Plugin, PortsConfig, Priority, Project, ReactionConfig, Reactions,
+    Specialist, UpdateName,
 };
 
-/// What holds for one project after its own words and the defaults are put together.
+/// The settings of one project, with the defaults filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effective<'a> {
     pub name: &'a str,
     pub project: &'a Project,
     pub runtime: &'a Plugin,
-    /// The agent that does the work.
+    /// The agent of its sessions.
     pub agent: &'a str,
-    /// The agent that looks after the others.
+    /// The agent of its orchestrator.
     pub orchestrator: &'a str,
     pub workspace: &'a Plugin,
     pub tracker: &'a Plugin,
     pub scm: Plugin,
     pub notifiers: &'a [String],
-    /// What the names of its sessions begin with.
+    /// The start of the names of its sessions.
     pub session_prefix: &'a str,
 }
 
 impl Config {
-    /// Limits and delays for the daemon, with what is done about each kind of problem.
+    /// Returns limits and delays for the daemon, with the reaction to each kind of incident.
     pub fn settings(&self) -> Settings {
         Settings {
             daily: self.daily_budget.core(),
@@ -49,7 +50,7 @@ impl Config {
         }
     }
 
-    /// What is done about problems of agents, by the names of tools and specialists.
+    /// Returns the reactions to incidents of agents, by the names of tools and specialists.
     pub fn reactions_of_agents(&self) -> BTreeMap<String, core::Reactions> {
         let mut all = self.agent_reactions.clone();
         for specialist in &self.agents {
@@ -62,7 +63,7 @@ impl Config {
             .collect()
     }
 
-    /// What is done about problems of a project: its own words over those at the top, field by field.
+    /// Returns the reactions of a project: its own merged over those at the top, field by field.
     pub fn reactions_of(&self, project: &str) -> Reactions {
         match self.projects.get(project) {
             Some(project) => self.reactions.overlaid(&project.reactions),
@@ -70,13 +71,13 @@ impl Config {
         }
     }
 
-    /// The hooks of a project in the order in which they are run: those at the top, then its own.
+    /// Returns the hooks of a project in the order in which they run: those at the top, then its own.
     pub fn hooks_of(&self, project: &str) -> Vec<ao_core::hook::Hook> {
         let own = self.projects.get(project).map(|project| project.hooks.core()).unwrap_or_default();
         self.hooks.core().into_iter().chain(own).collect()
     }
 
-    /// How a project picks up issues by itself, and the specialists that are for it.
+    /// Returns the rules by which a project picks up issues on its own, and the specialists that are for it.
     pub fn assignment_of(&self, name: &str) -> (Option<AutoAssign>, Vec<core_assign::Specialist>) {
         let Some(effective) = self.effective(name) else { return (None, vec![]) };
         let of_project = [&effective.project.worker.agent_config, &effective.project.agent_config];
@@ -114,15 +115,16 @@ impl Config {
         (auto, specialists.collect())
     }
 
-    /// A project as the core is told of it, or nothing if there is none of that name. What is said for all projects about
-    /// problems is not in it: that is part of the [settings](Config::settings).
+    /// Returns a project for the core, or `None` if no project has that name. Reactions for all projects are not part
+    /// of it: they belong to the [settings](Config::settings).
     pub fn project_config(&self, name: &str, env: &Env) -> Option<ProjectConfig> {
         let (auto_assign, specialists) = self.assignment_of(name);
         let config = self.effective(name)?.project.core(env);
-        Some(ProjectConfig { hooks: self.hooks_of(name), auto_assign, specialists, ..config })
+        let landing = self.reactions_of(name).landing();
+        Some(ProjectConfig { hooks: self.hooks_of(name), auto_assign, specialists, landing, ..config })
     }
 
-    /// Everything that holds for a project, or nothing if there is none of that name.
+    /// Returns the settings of a project with the defaults filled in, or `None` if no project has that name.
     pub fn effective(&self, name: &str) -> Option<Effective<'_>> {
         let (name, project) = self.projects.get_key_value(name)?;
         let defaults = &self.defaults;
@@ -145,7 +147,7 @@ impl Config {
     }
 }
 
-/// Pull requests live where issues do, unless that place has none.
+/// Returns the forge for a tracker: the same service if it has pull requests.
 fn forge_of(tracker: &str) -> &str {
     if names::SCMS.contains(&tracker) { tracker } else { "github" }
 }
@@ -154,10 +156,24 @@ impl Reactions {
     pub fn core(&self) -> core::Reactions {
         self.0.iter().map(|(kind, reaction)| (kind.clone(), reaction.core())).collect()
     }
+
+    /// Returns the way in which changes land, which is configured with the reaction that merges them.
+    pub fn landing(&self) -> Landing {
+        let merges = self.0.get(&IncidentKind::ApprovedAndGreen);
+        Landing {
+            strategy: match merges.and_then(|reaction| reaction.strategy) {
+                None | Some(MergeStrategy::Squash) => Strategy::Squash,
+                Some(MergeStrategy::Merge) => Strategy::Merge,
+                Some(MergeStrategy::Rebase) => Strategy::Rebase,
+            },
+            delete_branch: merges.and_then(|reaction| reaction.delete_after).unwrap_or(false),
+        }
+    }
 }
 
 impl ReactionConfig {
-    /// As a layer over what is done by default. A number of attempts after which somebody else is asked bounds the retries.
+    /// Converts it to a patch over the default reaction. A number of attempts in `escalateAfter` also bounds the
+    /// retries.
     pub fn core(&self) -> ReactionPatch {
         let (attempts, most, escalate_after) = match self.escalate_after {
             None => (self.retries, None, None),
@@ -213,7 +229,7 @@ impl Priority {
 }
 
 impl Project {
-    /// What the core has to know of it. `env` decides between a reference and what stands for it if it is not set.
+    /// Converts it for the core. `env` decides between a reference and its fallback.
     pub fn core(&self, env: &Env) -> ProjectConfig {
         let include = self.include.iter().map(|include| Include {
             pattern: include.pattern.clone(),
@@ -241,17 +257,19 @@ impl Project {
             environment: self.env.core(env),
             ports: self.ports.as_ref().map(PortsConfig::core),
             reactions: self.reactions.core(),
-            // A file speaks of agents for all of its projects; whoever puts several together says so.
+            // Reactions of agents are configured per file; the code that combines several files fills them in.
             agent_reactions: BTreeMap::new(),
             hooks: self.hooks.core(),
             conflict_forecast: ForecastConfig {
                 tell: self.conflict_forecast.tell,
                 hold: self.conflict_forecast.hold,
             },
-            // Said with what the whole file says, see `Config::assignment_of`.
+            // Filled in by `Config::project_config`, which knows the whole file.
             auto_assign: None,
             specialists: vec![],
             merge_queue: self.merge_queue.as_ref().map(MergeQueueConfig::core),
+            // Configured with the reactions of the whole file, see `Config::project_config`.
+            landing: Landing::default(),
             leave_issues_open: !self.close_merged_issues,
         }
     }
@@ -271,7 +289,8 @@ impl MergeQueueConfig {
 }
 
 impl EnvConfig {
-    /// No value of a variable gets in here, because this is kept in the log: what refers to one becomes a secret.
+    /// Converts it without the value of any variable, because the result is stored in the log: a reference becomes a
+    /// secret.
     pub fn core(&self, env: &Env) -> Environment {
         let mut core = Environment { pass: self.pass.clone(), ..Environment::default() };
         for (name, value) in &self.set {
@@ -303,7 +322,7 @@ impl EnvConfig {
 }
 
 impl PortsConfig {
-    /// The last port that may be given out.
+    /// Returns the last port that may be leased.
     pub fn last(&self) -> u16 {
         let names = u16::try_from(self.names.len()).unwrap_or(u16::MAX);
         self.last.unwrap_or_else(|| self.first.saturating_add(names.saturating_sub(1)))
@@ -322,7 +341,7 @@ impl PortsConfig {
 impl BudgetConfig {
     pub fn core(&self) -> Limits {
         Limits {
-            // A budget is far below where a float loses millionths.
+            // Budgets are far below the range in which a float loses millionths.
             micros: self.usd.map(|usd| (usd * 1_000_000.0).round() as u64),
             tokens: self.tokens,
             turns: self.turns,

@@ -1,4 +1,4 @@
-//! Reads files into one configuration, or says everything that is wrong with them.
+//! Loads files into one configuration, or returns everything that is wrong with them.
 //!
 //! ```text
 //! text ─► tree ─► main dialect ─► right names ─┐
@@ -11,50 +11,50 @@ use std::io::Read;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::error::{ConfigError, Problem, Source, Warning};
+use crate::error::{ConfigError, Problem, SourceText, Warning};
 use crate::find::{Layer, LayerKind, Places, find};
-use crate::fit::{self, Around, Found, Misfit};
 use crate::implicit::{self, ImplicitProject};
+use crate::normalize::{self, ConfigMistake, NormalizeContext, NormalizeReport};
 use crate::reference::TOP;
 use crate::shape::Config;
-use crate::tree::{At, MAX_BYTES, Tree};
+use crate::tree::{ConfigTree, MAX_BYTES, TextPosition};
 use crate::{check, dialect};
 
-/// A configuration and where it comes from.
+/// A configuration and its sources.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub config: Config,
-    /// The files it was read from, in the order in which they were laid over each other.
+    /// The files it was read from, in the order in which they override each other.
     pub layers: Vec<Layer>,
-    /// What will not work if it is used.
+    /// Problems that have no effect until the value is used.
     pub warnings: Vec<Warning>,
-    /// What is wrong with agents of the user's own, by their name.
+    /// Mistakes in the user's own agents, by name.
     wrong_tools: Vec<(String, Problem)>,
-    /// The projects that a file other than the user's own names.
+    /// The projects that are named in a file other than the user's own.
     named: BTreeSet<String>,
     /// The project that no file names.
     pub implicit: Option<ImplicitProject>,
-    /// The keys at the top that a file other than the user's own has.
-    top_keys: Vec<(String, At)>,
-    /// As it was written, for showing it.
-    tree: Tree,
-    /// The files as they were read, for showing lines of them.
-    sources: Vec<Source>,
+    /// The top-level keys of all files except the user's own.
+    top_keys: Vec<(String, TextPosition)>,
+    /// The merged tree, for display.
+    tree: ConfigTree,
+    /// The files as they were read, to show lines of them.
+    sources: Vec<SourceText>,
 }
 
-/// Finds and reads the configuration. Without any file it is the default one.
+/// Finds and loads the configuration. Without any file it is the default one.
 pub fn load(places: &Places) -> Result<Loaded, ConfigError> {
     load_files(find(places)?, places)
 }
 
-/// Reads these files, each laid over those before it.
+/// Loads these files, each overriding those before it.
 pub fn load_files(layers: Vec<Layer>, places: &Places) -> Result<Loaded, ConfigError> {
-    let read = |layer: &Layer| Ok(Source { path: layer.path.clone(), text: read_file(&layer.path)? });
+    let read = |layer: &Layer| Ok(SourceText { path: layer.path.clone(), text: read_file(&layer.path)? });
     let sources = layers.iter().map(read).collect::<Result<Vec<_>, ConfigError>>()?;
     assemble(layers, &sources, places)
 }
 
-/// The same, as if one of the files had this text: what an edit would come to, before it is kept.
+/// Loads files as if one of them had this text, to check an edit before it is written.
 pub fn load_edited(
     layers: Vec<Layer>,
     path: &Utf8Path,
@@ -66,39 +66,39 @@ pub fn load_edited(
     }
     let read = |layer: &Layer| {
         let text = if layer.path == path { text.to_owned() } else { read_file(&layer.path)? };
-        Ok(Source { path: layer.path.clone(), text })
+        Ok(SourceText { path: layer.path.clone(), text })
     };
     let sources = layers.iter().map(read).collect::<Result<Vec<_>, ConfigError>>()?;
     assemble(layers, &sources, places)
 }
 
-/// Reads a text as if it were a project's file of that name.
+/// Parses a text as a project's file at that path.
 pub fn parse_str(path: &Utf8Path, text: &str, places: &Places) -> Result<Loaded, ConfigError> {
     parse_layers(&[(LayerKind::Project, path, text)], places)
 }
 
-/// Reads texts as if they were files of those names, each laid over those before it.
+/// Parses texts as files at those paths, each overriding those before it.
 pub fn parse_layers(texts: &[(LayerKind, &Utf8Path, &str)], places: &Places) -> Result<Loaded, ConfigError> {
     let layer =
         |(kind, path, _): &(LayerKind, &Utf8Path, &str)| Layer { kind: *kind, path: path.to_path_buf() };
-    let source = |(_, path, text): &(LayerKind, &Utf8Path, &str)| Source {
+    let source = |(_, path, text): &(LayerKind, &Utf8Path, &str)| SourceText {
         path: path.to_path_buf(),
         text: (*text).to_owned(),
     };
     if let Some((_, path, _)) = texts.iter().find(|(_, _, text)| text.len() > MAX_BYTES) {
         return Err(too_long(path));
     }
-    let sources: Vec<Source> = texts.iter().map(source).collect();
+    let sources: Vec<SourceText> = texts.iter().map(source).collect();
     assemble(texts.iter().map(layer).collect(), &sources, places)
 }
 
-/// Reads a file that may be anything.
+/// Reads a file of unknown content.
 pub fn read_file(path: &Utf8Path) -> Result<String, ConfigError> {
     let about = |what: String| ConfigError::about(path, what, None);
     let cannot = |err: std::io::Error| about(format!("cannot be read: {err}"));
-    // Opening a pipe would wait for whoever writes into it.
+    // Opening a named pipe would block until another process writes to it.
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(about("is no file".into()));
+        return Err(about("is not a file".into()));
     }
     let file = std::fs::File::open(path).map_err(cannot)?;
     let mut bytes = Vec::new();
@@ -111,15 +111,15 @@ pub fn read_file(path: &Utf8Path) -> Result<String, ConfigError> {
             .iter()
             .filter(|byte| **byte == b'\n')
             .count();
-        about(format!("line {line} is no UTF-8 text"))
+        about(format!("line {line} is not UTF-8 text"))
     })
 }
 
 impl Loaded {
-    /// What was configured, in the main dialect: all layers in one, with references instead of what they stand for.
+    /// Returns the merged layers in the main dialect, with references instead of their values.
     pub fn show(&self) -> String {
         let mut tree = self.tree.clone();
-        fit::shorten(&mut tree);
+        normalize::shorten(&mut tree);
         let place = |key: &String| TOP.iter().position(|known| known == key);
         if let Some(top) = tree.as_map_mut() {
             top.sort_by(|a, _, b, _| place(a).cmp(&place(b)));
@@ -127,27 +127,27 @@ impl Loaded {
         crate::yaml::write(&tree)
     }
 
-    /// A problem with what stands at a path, found by whoever knows more of it than its shape. The nearest part that exists is
-    /// the place.
+    /// Returns a problem with the value at a path, for callers that know more about it than its schema. Its position is
+    /// that of the nearest part that exists.
     pub fn problem(&self, path: &[&str], what: &str, hint: Option<String>) -> Problem {
         let tree = self.tree.follow(path.iter().copied());
-        Problem::at(&self.sources, tree.at, tree.veiled(what.to_owned()), hint)
+        Problem::at(&self.sources, tree.at, tree.masked(what.to_owned()), hint)
     }
 
-    /// Returns what is wrong with the agents that `tools` describes, by their name. One that is wrong stops no other, so it is
-    /// up to the caller to refuse it.
+    /// Returns the mistakes in the agents that `tools` describes, by name. One faulty agent stops no other, so the
+    /// caller has to refuse it.
     pub fn wrong_tools(&self) -> &[(String, Problem)] {
         &self.wrong_tools
     }
 
-    /// The file that projects are added to: the project's own, or else the user's.
+    /// Returns the file that projects are added to: the project's own, or else the user's.
     pub fn main_file(&self) -> Option<&Utf8Path> {
         let project = self.layers.iter().find(|layer| layer.kind == LayerKind::Project);
         project.or(self.layers.first()).map(|layer| layer.path.as_path())
     }
 
-    /// Something that is not right with what stands at a path, such as `["defaults", "tracker"]`. Where nothing stands there, it
-    /// is about the file as a whole.
+    /// Returns a problem with the value at a path, such as `["defaults", "tracker"]`. If there is no value, the problem
+    /// concerns the file as a whole.
     pub fn problem_at(&self, path: &[&str], what: impl Into<String>, hint: Option<String>) -> Problem {
         let at = self.tree.find(path.iter().copied()).map(|tree| tree.at).unwrap_or_default();
         match at.line {
@@ -162,7 +162,7 @@ impl Loaded {
         }
     }
 
-    /// The same about a key at the top of the project's own files; none if they do not have it.
+    /// Returns a problem with a top-level key of the project's own files, or `None` if they do not have it.
     pub fn problem_at_top(
         &self,
         key: &str,
@@ -173,17 +173,17 @@ impl Loaded {
         Some(Problem::at(&self.sources, *at, what, hint))
     }
 
-    /// Whether something stands at a path in one of the files.
+    /// Returns `true` if one of the files has a value at this path.
     pub fn is_written(&self, path: &[&str]) -> bool {
         self.tree.find(path.iter().copied()).is_some()
     }
 
-    /// Whether the project's own files name this project, and not the user's alone.
+    /// Returns `true` if the project's own files name this project, not only the user's.
     pub fn names(&self, project: &str) -> bool {
         self.named.contains(project)
     }
 
-    /// The name of the project that a folder belongs to: the one with the longest path that leads to it.
+    /// Returns the project that a folder belongs to: the one with the longest path above it.
     pub fn project_of(&self, folder: &Utf8Path) -> Option<&str> {
         let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_path_buf());
         let folder = real(folder);
@@ -195,14 +195,16 @@ impl Loaded {
     }
 }
 
-fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<Loaded, ConfigError> {
-    let problem = |misfit: &Misfit| Problem::at(sources, misfit.at, &misfit.what, misfit.hint.clone());
-    let refuse = |misfits: &[Misfit]| ConfigError { problems: misfits.iter().map(problem).collect() };
+fn assemble(layers: Vec<Layer>, sources: &[SourceText], places: &Places) -> Result<Loaded, ConfigError> {
+    let problem =
+        |mistake: &ConfigMistake| Problem::at(sources, mistake.at, &mistake.what, mistake.hint.clone());
+    let refuse =
+        |mistakes: &[ConfigMistake]| ConfigError { problems: mistakes.iter().map(problem).collect() };
 
     let folders: Vec<Utf8PathBuf> =
         sources.iter().map(|source| folder_of(&source.path, &places.cwd)).collect();
-    let mut tree = Tree::map(At::default());
-    let mut misfits = Vec::new();
+    let mut tree = ConfigTree::map(TextPosition::default());
+    let mut mistakes = Vec::new();
     let mut named = BTreeSet::new();
     let mut tools = Vec::new();
     let mut top_keys = Vec::new();
@@ -216,14 +218,14 @@ fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<L
                     top_keys.extend(keys.map(|(key, entry)| (key.clone(), entry.key_at)));
                 }
                 tree.overlay(layer);
-                misfits.extend(found.misfits);
+                mistakes.extend(found.mistakes);
                 tools.extend(found.tools);
             }
-            Err(misfit) => misfits.push(misfit),
+            Err(mistake) => mistakes.push(mistake),
         }
     }
-    if !misfits.is_empty() {
-        return Err(refuse(&misfits));
+    if !mistakes.is_empty() {
+        return Err(refuse(&mistakes));
     }
 
     let project_file = layers.iter().position(|layer| layer.kind == LayerKind::Project);
@@ -235,14 +237,14 @@ fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<L
     };
     named.extend(implicit.iter().map(|project| project.name.clone()));
 
-    let around = Around { env: &places.env, home: places.home.as_deref(), folders };
-    let found = fit::fit_whole(&mut tree, &around);
-    if !found.misfits.is_empty() {
-        return Err(refuse(&found.misfits));
+    let context = NormalizeContext { env: &places.env, home: places.home.as_deref(), folders };
+    let found = normalize::normalize_merged(&mut tree, &context);
+    if !found.mistakes.is_empty() {
+        return Err(refuse(&found.mistakes));
     }
     let found_by_layer: BTreeSet<String> = tools.iter().map(|(name, _)| name.clone()).collect();
     for wrong in found.tools {
-        // Of one that a layer got wrong, what was left of it says nothing more.
+        // If a layer had mistakes in this agent, the merged rest of it gives no further information.
         if !found_by_layer.contains(&wrong.0) {
             tools.push(wrong);
         }
@@ -250,31 +252,35 @@ fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<L
     let config: Config = serde_path_to_error::deserialize(tree.to_json()).map_err(|err| {
         let parts: Vec<String> = err.path().iter().map(|part| part.to_string()).collect();
         let parts = parts.iter().map(|part| part.trim_matches(['[', ']']));
-        refuse(&[Misfit { at: tree.follow(parts).at, what: err.inner().to_string(), hint: None }])
+        refuse(&[ConfigMistake { at: tree.follow(parts).at, what: err.inner().to_string(), hint: None }])
     })?;
-    let misfits = check::check(&config, &tree);
-    if !misfits.is_empty() {
-        return Err(refuse(&misfits));
+    let mistakes = check::check(&config, &tree);
+    if !mistakes.is_empty() {
+        return Err(refuse(&mistakes));
     }
-    let idle = check::idle(&config, &tree);
-    let warnings = found.warnings.iter().chain(&idle).map(|misfit| Warning(problem(misfit))).collect();
-    let wrong_tools = tools.iter().map(|(name, misfit)| (name.clone(), problem(misfit))).collect();
+    let unused = check::unused_keys(&config, &tree);
+    let warnings = found.warnings.iter().chain(&unused).map(|mistake| Warning(problem(mistake))).collect();
+    let wrong_tools = tools.iter().map(|(name, mistake)| (name.clone(), problem(mistake))).collect();
     let sources = sources.to_vec();
     Ok(Loaded { config, layers, warnings, wrong_tools, named, implicit, top_keys, tree, sources })
 }
 
-fn read_layer(file: usize, source: &Source, folder: &Utf8Path) -> Result<(Tree, Found), Misfit> {
-    let mut tree = Tree::read(file, &source.text).map_err(|malformed| {
+fn read_layer(
+    file: usize,
+    source: &SourceText,
+    folder: &Utf8Path,
+) -> Result<(ConfigTree, NormalizeReport), ConfigMistake> {
+    let mut tree = ConfigTree::read(file, &source.text).map_err(|malformed| {
         let tab = source
             .text
             .lines()
             .nth(malformed.at.line.saturating_sub(1))
             .is_some_and(|line| line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t'));
         let hint = tab.then(|| "YAML is indented by spaces, never by tabs".to_owned());
-        Misfit { at: malformed.at, what: malformed.what, hint }
+        ConfigMistake { at: malformed.at, what: malformed.what, hint }
     })?;
     dialect::to_main(&mut tree, folder)?;
-    let found = fit::fit_layer(&mut tree);
+    let found = normalize::normalize_layer(&mut tree);
     Ok((tree, found))
 }
 
@@ -284,6 +290,6 @@ fn folder_of(path: &Utf8Path, cwd: &Utf8Path) -> Utf8PathBuf {
 }
 
 fn too_long(path: &Utf8Path) -> ConfigError {
-    let what = format!("is longer than a configuration may be ({} KB)", MAX_BYTES / 1024);
+    let what = format!("is larger than a configuration may be ({} KB)", MAX_BYTES / 1024);
     ConfigError::about(path, what, None)
 }

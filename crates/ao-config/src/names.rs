@@ -1,28 +1,28 @@
-//! The names that are known without being configured.
+//! The names of built-in plugins.
 
-/// Where agents can run.
+/// Built-in runtimes.
 pub const RUNTIMES: &[&str] = &["tmux", "process"];
 
-/// Runtimes that files from elsewhere name and that are not built in. They are read, and refused where a session would need
-/// one.
+/// Runtimes that files from elsewhere may name and that are not built in. They are accepted, and refused when a session
+/// needs one.
 pub const MISSING_RUNTIMES: &[&str] = &["docker", "kubernetes"];
 
-/// How a session gets a checkout of its own.
+/// Built-in kinds of workspaces.
 pub const WORKSPACES: &[&str] = &["worktree", "clone"];
 
-/// Where issues live.
+/// Known trackers.
 pub const TRACKERS: &[&str] = &["github", "linear", "gitlab", "jira", "local"];
 
-/// The trackers that work in this version. The others can be named, so that files from elsewhere can be read.
+/// The trackers that work in this version. The others may be named, so that files from elsewhere still load.
 pub const AVAILABLE_TRACKERS: &[&str] = &["local"];
 
-/// Where pull requests live.
+/// Known forges.
 pub const SCMS: &[&str] = &["github", "gitlab", "gitea", "local"];
 
-/// The same for pull requests.
+/// The forges that work in this version.
 pub const AVAILABLE_SCMS: &[&str] = &["local"];
 
-/// Agents that need no manifest of their own; `tools` adds to them.
+/// Agents with a built-in manifest; `tools` adds to them.
 pub const AGENTS: &[&str] = &[
     "claude-code",
     "codex",
@@ -36,11 +36,11 @@ pub const AGENTS: &[&str] = &[
     "goose",
 ];
 
-/// Ways to tell people that can be named without a channel of their own.
+/// Notifiers that may be named without a configured channel.
 pub const NOTIFIERS: &[&str] =
     &["desktop", "slack", "discord", "composio", "webhook", "openclaw", "telegram"];
 
-/// The one of `known` that somebody who wrote `word` most likely meant.
+/// Returns the one of `known` that `word` is most likely a misspelling of.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = folded(word);
     known
@@ -60,12 +60,12 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(name, _, _)| name)
 }
 
-/// A word without what differs between `maxParallel`, `max_parallel` and `max-parallel`.
+/// Folds case and separators, so that `maxParallel`, `max_parallel` and `max-parallel` are equal.
 pub fn folded(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
-/// A name for a project, made of a folder's name.
+/// Derives a project name from the name of a folder.
 pub fn project_name(folder: &str) -> String {
     let known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let name: String = folder.chars().map(|c| if known(c) { c } else { '-' }).collect();

@@ -1,4 +1,4 @@
-//! The reference for users, made from the same types as everything else, and the files that are checked in.
+//! The reference for users and the schema files that are checked in, generated from the types.
 
 use std::fmt::Write;
 
@@ -7,9 +7,9 @@ use ao_core::reaction::{Action, Reaction};
 use serde_json::Value;
 
 use crate::env_vars::{ENV_VARS, SetBy};
-use crate::rule::{Refs, Rule};
+use crate::rule::{RefTiming, SchemaRule};
 
-/// The keys of the top, in the order in which people read and write them.
+/// The top-level keys, in the order in which people read and write them.
 pub(crate) const TOP: [&str; 20] = [
     "$schema",
     "port",
@@ -33,7 +33,8 @@ pub(crate) const TOP: [&str; 20] = [
     "power",
 ];
 
-/// The files that are made from this crate, by their path in the repository. `cargo xtask generate` writes them.
+/// Returns the files that are generated from this crate, by their path in the repository. `cargo xtask generate` writes
+/// them.
 pub fn generated() -> Vec<(&'static str, String)> {
     let schema = serde_json::to_string_pretty(&crate::schema()).expect("a schema can be written");
     let pretty = |schema| serde_json::to_string_pretty(&schema).expect("a schema can be written") + "\n";
@@ -45,12 +46,12 @@ pub fn generated() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Everything that can be configured, for people to read.
+/// Returns the reference of all keys as a page.
 pub fn reference_markdown() -> String {
     let mut page = include_str!("reference.md.in").to_owned();
-    let root = Rule::root();
+    let root = SchemaRule::root();
     page.push_str("\n## Every key\n\n");
-    let keys: Vec<(String, Rule)> = TOP
+    let keys: Vec<(String, SchemaRule)> = TOP
         .iter()
         .filter_map(|name| root.property(name))
         .map(|(name, rule)| (name.to_owned(), rule))
@@ -71,24 +72,24 @@ pub fn reference_markdown() -> String {
     page
 }
 
-/// A key, for people to read.
+/// A key in the reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
-    /// Where it stands, such as `projects.<name>.agent`: a part in `<…>` is a name of one's own, `[]` is each of a list.
+pub struct ConfigKey {
+    /// Its path, such as `projects.<name>.agent`: `<…>` is a name that the user chooses, `[]` each item of a list.
     pub path: String,
-    /// What may stand there, in words.
+    /// A description of the values it takes.
     pub kind: String,
-    /// What holds without it; absent if that is nothing.
+    /// The default, if there is one.
     pub default: Option<String>,
-    /// What it does.
+    /// Its description.
     pub text: String,
-    /// Something that may stand there, if it is one plain value.
+    /// An example of a value, if it is a scalar.
     pub example: Option<String>,
 }
 
-/// Every key, in the order in which people read and write them.
-pub fn keys() -> Vec<Key> {
-    let root = Rule::root();
+/// Returns all keys, in the order in which people read and write them.
+pub fn keys() -> Vec<ConfigKey> {
+    let root = SchemaRule::root();
     let mut keys = Vec::new();
     for (name, rule) in TOP.iter().filter_map(|name| root.property(name)) {
         key(name, &rule, &mut keys);
@@ -96,10 +97,10 @@ pub fn keys() -> Vec<Key> {
     keys
 }
 
-fn key(path: &str, rule: &Rule, keys: &mut Vec<Key>) {
+fn key(path: &str, rule: &SchemaRule, keys: &mut Vec<ConfigKey>) {
     let text = rule.word("description").map(one_line).unwrap_or_default();
     let default = rule.get("default").map(default_text).filter(|text| !text.is_empty());
-    keys.push(Key {
+    keys.push(ConfigKey {
         path: path.to_owned(),
         kind: kind_of(rule),
         default: default.map(|text| text.trim_matches('`').to_owned()),
@@ -114,12 +115,12 @@ fn key(path: &str, rule: &Rule, keys: &mut Vec<Key>) {
         }
         return;
     }
-    // What can be said of one kind of thing that happens can be said of each.
+    // All kinds of incidents take the same fields, so these are listed once.
     inner.sort_by_key(|(name, _)| crate::shape::kind_order(name));
     for (name, rule) in &inner {
         let text = rule.word("description").map(one_line).unwrap_or_default();
-        let default = name.parse::<Kind>().ok().map(|kind| kind.0);
-        keys.push(Key {
+        let default = name.parse::<DefaultAction>().ok().map(|kind| kind.0);
+        keys.push(ConfigKey {
             path: format!("{inside}.{name}"),
             kind: kind_of(rule),
             default,
@@ -134,8 +135,8 @@ fn key(path: &str, rule: &Rule, keys: &mut Vec<Key>) {
     }
 }
 
-/// Something that may stand there: what does by default, or else what one would try.
-fn example(rule: &Rule) -> Option<String> {
+/// Returns an example of a value: the first choice, the default, or a typical value of its type.
+fn example(rule: &SchemaRule) -> Option<String> {
     if let Some(choice) = rule.choices().first() {
         return Some((*choice).to_owned());
     }
@@ -157,16 +158,16 @@ fn example(rule: &Rule) -> Option<String> {
     }
 }
 
-/// One mapping that is told of. A kind of mapping is told of once, and others refer to it.
-struct Section {
+/// A mapping with a section of its own. A type of mapping is described once, and other keys refer to it.
+struct ReferenceSection {
     path: String,
-    rule: Rule,
-    keys: Vec<(String, Rule)>,
+    rule: SchemaRule,
+    keys: Vec<(String, SchemaRule)>,
 }
 
-fn collect(path: &str, rule: &Rule, sections: &mut Vec<Section>) {
+fn collect(path: &str, rule: &SchemaRule, sections: &mut Vec<ReferenceSection>) {
     let Some((path, rule)) = mapping_in(path, rule) else { return };
-    // What is done when something happens is a matter of the top, and of a project only by way of exception.
+    // Reactions are described at the top level; those of a project refer to that section.
     let exception = rule.kind() == Some("Reactions") && path != "reactions";
     if exception || home_of(&rule, sections).is_some() {
         return;
@@ -175,15 +176,15 @@ fn collect(path: &str, rule: &Rule, sections: &mut Vec<Section>) {
     if rule.kind() == Some("Reactions") {
         keys.sort_by_key(|(name, _)| crate::shape::kind_order(name));
     }
-    sections.push(Section { path: path.clone(), rule, keys: keys.clone() });
+    sections.push(ReferenceSection { path: path.clone(), rule, keys: keys.clone() });
     for (name, inner) in &keys {
         let name = if path == "reactions" { "<kind>" } else { name };
         collect(&format!("{path}.{name}"), inner, sections);
     }
 }
 
-/// The mapping that stands at a place, or that each of those has which stand there.
-fn mapping_in(path: &str, rule: &Rule) -> Option<(String, Rule)> {
+/// Returns the mapping at a path, or the one that each item of a list or of a mapping by name has.
+fn mapping_in(path: &str, rule: &SchemaRule) -> Option<(String, SchemaRule)> {
     match (rule.properties(), rule.others().flatten(), rule.items()) {
         (None, Some(inner), _) if inner.properties().is_some() => Some((format!("{path}.<name>"), inner)),
         (None, _, Some(inner)) if inner.properties().is_some() => Some((format!("{path}[]"), inner)),
@@ -192,15 +193,15 @@ fn mapping_in(path: &str, rule: &Rule) -> Option<(String, Rule)> {
     }
 }
 
-fn home_of<'a>(rule: &Rule, sections: &'a [Section]) -> Option<&'a str> {
+fn home_of<'a>(rule: &SchemaRule, sections: &'a [ReferenceSection]) -> Option<&'a str> {
     let kind = rule.kind()?;
     sections.iter().find(|section| section.rule.kind() == Some(kind)).map(|section| section.path.as_str())
 }
 
-fn table(page: &mut String, path: &str, keys: &[(String, Rule)], sections: &[Section]) {
+fn table(page: &mut String, path: &str, keys: &[(String, SchemaRule)], sections: &[ReferenceSection]) {
     page.push_str("| key | is | default | |\n|---|---|---|---|\n");
     for (name, rule) in keys {
-        let default = match (path, name.parse::<Kind>()) {
+        let default = match (path, name.parse::<DefaultAction>()) {
             ("reactions", Ok(kind)) => kind.0,
             _ => rule.get("default").map(default_text).unwrap_or_default(),
         };
@@ -215,26 +216,26 @@ fn table(page: &mut String, path: &str, keys: &[(String, Rule)], sections: &[Sec
     }
 }
 
-/// What is done by default about a kind of thing that happens, in words.
-struct Kind(String);
+/// The default reaction to a kind of incident, as a text.
+struct DefaultAction(String);
 
-impl std::str::FromStr for Kind {
+impl std::str::FromStr for DefaultAction {
     type Err = serde_json::Error;
 
-    fn from_str(name: &str) -> Result<Kind, serde_json::Error> {
+    fn from_str(name: &str) -> Result<DefaultAction, serde_json::Error> {
         let kind: IncidentKind = serde_json::from_value(name.into())?;
         let reaction = Reaction::default_for(&kind);
         let action = serde_json::to_value(reaction.action)?;
         let action = action.as_str().unwrap_or_default();
-        Ok(Kind(match (reaction.auto, reaction.action) {
-            (false, _) => format!("you are told; `{action}` if `auto`"),
+        Ok(DefaultAction(match (reaction.auto, reaction.action) {
+            (false, _) => format!("a notice; `{action}` if `auto`"),
             (true, Action::SendToAgent) => format!("`{action}`, {} times", reaction.attempts),
             (true, _) => format!("`{action}`"),
         }))
     }
 }
 
-fn kind_of(rule: &Rule) -> String {
+fn kind_of(rule: &SchemaRule) -> String {
     let choices = rule.choices();
     if !choices.is_empty() {
         let words: Vec<String> = choices.iter().map(|word| format!("`{word}`")).collect();
@@ -243,7 +244,7 @@ fn kind_of(rule: &Rule) -> String {
     if let Some(short) = rule.word("x-short") {
         return match rule.get("x-truth") {
             Some(_) => "`true`, `false` or mapping".into(),
-            None => format!("text, or mapping with `{short}`"),
+            None => format!("string, or mapping with `{short}`"),
         };
     }
     let types = rule.types();
@@ -251,7 +252,7 @@ fn kind_of(rule: &Rule) -> String {
         .iter()
         .map(|kind| match (*kind, rule.word("x-kind")) {
             ("string", Some(kind)) => kind.to_owned(),
-            ("string", _) => "text".into(),
+            ("string", _) => "string".into(),
             ("integer", _) => "whole number".into(),
             ("boolean", _) => "`true` or `false`".into(),
             ("object", _) => match rule.others().flatten() {
@@ -265,15 +266,15 @@ fn kind_of(rule: &Rule) -> String {
     words.join(" or ")
 }
 
-fn notes(rule: &Rule) -> String {
+fn notes(rule: &SchemaRule) -> String {
     let mut notes = String::new();
     if let Some(also) = rule.get("x-also").and_then(Value::as_array) {
         let names: Vec<String> =
             also.iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
         let _ = write!(notes, " Also called {}.", names.join(", "));
     }
-    if rule.refs() == Some(Refs::Never) {
-        notes.push_str(" `${…}` is left as it is.");
+    if rule.refs() == Some(RefTiming::Never) {
+        notes.push_str(" `${…}` is not replaced.");
     }
     notes
 }
@@ -287,7 +288,7 @@ fn default_text(default: &Value) -> String {
         },
         Value::Array(list) if list.is_empty() => String::new(),
         Value::String(text) if text.is_empty() => String::new(),
-        // A key or a space would not be seen.
+        // A value of white space only would be invisible without quotes.
         Value::String(text) if text.trim().is_empty() => format!("`{default}`"),
         Value::String(text) => format!("`{text}`"),
         other => format!("`{other}`"),

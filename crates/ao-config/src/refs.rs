@@ -1,26 +1,26 @@
-//! References to the environment: `${NAME}` and `${NAME:-what else}`. `$${` is a `${` that is none.
+//! References to environment variables: `${NAME}` and `${NAME:-fallback}`. `$${` is a literal `${`.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Variables by name. It never shows their values.
+/// Environment variables by name. `Debug` does not show their values.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Env(BTreeMap<String, String>);
 
-/// Why a text with references has no value.
+/// Reasons for which a text with references has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RefError {
     #[error("the variable `{0}` is not set")]
     Missing(String),
     #[error("`${{` is not closed by a `}}`")]
     Open,
-    #[error("`{0}` is no name of a variable")]
+    #[error("`{0}` is not a valid variable name")]
     BadName(String),
 }
 
-/// A stretch of a text.
+/// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Part<'a> {
+pub(crate) enum TextPart<'a> {
     Plain(&'a str),
     Ref { name: &'a str, or: Option<&'a str> },
 }
@@ -30,7 +30,7 @@ impl Env {
         Env(variables.into_iter().collect())
     }
 
-    /// The environment of this process, as far as it is text.
+    /// Returns the environment of this process, without variables that are not UTF-8.
     pub fn of_process() -> Env {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -38,7 +38,7 @@ impl Env {
         Env(std::env::vars_os().filter_map(text).collect())
     }
 
-    /// A variable that is set to nothing counts as not set, as in a shell's `${NAME:-…}`.
+    /// Returns the value of a variable. An empty one counts as not set, as in a shell's `${NAME:-…}`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
@@ -51,13 +51,13 @@ impl Env {
         self.0.remove(name);
     }
 
-    /// The text with the values of the variables it refers to.
+    /// Replaces the references in a text by their values.
     pub fn expand(&self, text: &str) -> Result<String, RefError> {
         let mut whole = String::with_capacity(text.len());
         for part in parts(text)? {
             match part {
-                Part::Plain(plain) => whole.push_str(plain),
-                Part::Ref { name, or } => match self.get(name).or(or) {
+                TextPart::Plain(plain) => whole.push_str(plain),
+                TextPart::Ref { name, or } => match self.get(name).or(or) {
                     Some(value) => whole.push_str(value),
                     None => return Err(RefError::Missing(name.to_owned())),
                 },
@@ -66,7 +66,7 @@ impl Env {
         Ok(whole)
     }
 
-    /// The same for every text in a value.
+    /// Replaces the references in every text of a value.
     pub fn expand_all(&self, value: &serde_json::Value) -> Result<serde_json::Value, RefError> {
         use serde_json::Value;
         Ok(match value {
@@ -89,43 +89,43 @@ impl fmt::Debug for Env {
 }
 
 impl crate::shape::Plugin {
-    /// Its options with the values of the variables they refer to. They may be secrets: keep them out of sight.
+    /// Returns its options with references replaced. The values may be secrets and must not be shown.
     pub fn resolved(&self, env: &Env) -> Result<serde_json::Map<String, serde_json::Value>, RefError> {
         self.options.iter().map(|(key, value)| Ok((key.clone(), env.expand_all(value)?))).collect()
     }
 }
 
-/// Whether there is anything to replace.
+/// Returns `true` if there may be a reference.
 pub(crate) fn has_refs(text: &str) -> bool {
     text.contains("${")
 }
 
-/// Whether it refers to a variable, and does not just look so.
+/// Returns `true` if there is a reference, not only an escaped `$${`.
 pub(crate) fn refers(text: &str) -> bool {
-    parts(text).is_ok_and(|parts| parts.iter().any(|part| matches!(part, Part::Ref { .. })))
+    parts(text).is_ok_and(|parts| parts.iter().any(|part| matches!(part, TextPart::Ref { .. })))
 }
 
-/// The variable's name, if the text is one reference and nothing else.
+/// Returns the name and the fallback, if the text is one reference and nothing else.
 pub(crate) fn sole_ref(text: &str) -> Option<(&str, Option<&str>)> {
     match parts(text).ok()?.as_slice() {
-        [Part::Ref { name, or }] => Some((name, *or)),
+        [TextPart::Ref { name, or }] => Some((name, *or)),
         _ => None,
     }
 }
 
-pub(crate) fn parts(text: &str) -> Result<Vec<Part<'_>>, RefError> {
+pub(crate) fn parts(text: &str) -> Result<Vec<TextPart<'_>>, RefError> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(dollar) = rest.find("${") {
-        // `$${` keeps its second `$`.
+        // Drops the first `$` of `$${`.
         if rest[..dollar].ends_with('$') {
-            parts.push(Part::Plain(&rest[..dollar - 1]));
-            parts.push(Part::Plain("${"));
+            parts.push(TextPart::Plain(&rest[..dollar - 1]));
+            parts.push(TextPart::Plain("${"));
             rest = &rest[dollar + 2..];
             continue;
         }
         if dollar > 0 {
-            parts.push(Part::Plain(&rest[..dollar]));
+            parts.push(TextPart::Plain(&rest[..dollar]));
         }
         let inside = &rest[dollar + 2..];
         let close = inside.find('}').ok_or(RefError::Open)?;
@@ -137,11 +137,11 @@ pub(crate) fn parts(text: &str) -> Result<Vec<Part<'_>>, RefError> {
         if name.is_empty() || name.contains(odd) || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(RefError::BadName(name.to_owned()));
         }
-        parts.push(Part::Ref { name, or });
+        parts.push(TextPart::Ref { name, or });
         rest = &inside[close + 1..];
     }
     if !rest.is_empty() {
-        parts.push(Part::Plain(rest));
+        parts.push(TextPart::Plain(rest));
     }
     Ok(parts)
 }

@@ -1,19 +1,19 @@
-//! What the schema says of one place in a configuration.
+//! Rules: the part of the schema that applies to one position in a configuration.
 //!
-//! The schema that is made from the types is the one description of what may stand where, and it is asked here for every
-//! key that is read. Besides the words of JSON Schema it has these of our own:
+//! The schema is generated from the types, and it is the only description of what is allowed where; every key that is
+//! read is checked against it. Besides the keywords of JSON Schema it has these of our own:
 //!
-//! | word | at | meaning |
+//! | keyword | on | meaning |
 //! |---|---|---|
-//! | `x-also` | a key | other names by which documents know it |
-//! | `x-also` | a choice | other words, and what they mean |
-//! | `x-one` | a list | one thing by itself stands for a list of it |
-//! | `x-short` | a mapping | a plain text stands for a mapping with this one key |
-//! | `x-truth` | a mapping with `x-short` | it is a plain `true` or `false` that does |
-//! | `x-kind` | a text | `time`, `size`, `path`, `address`, `regex` or `condition` |
-//! | `x-kind` | a mapping | `events` of the user's own are allowed, or it has `tools`: one that is wrong stops no other |
-//! | `x-env` | anything | `now` (as at the top), `late`: references are put in where it is used, `never`: it has none |
-//! | `x-text` | a mapping | numbers and truths behind its keys are texts |
+//! | `x-also` | a key | other names of it |
+//! | `x-also` | a choice | other spellings, and the choice they mean |
+//! | `x-one` | a list | a single item stands for a list of one |
+//! | `x-short` | a mapping | a plain string stands for a mapping with this one key |
+//! | `x-truth` | a mapping with `x-short` | the short form is `true` or `false` instead |
+//! | `x-kind` | a string | `time`, `size`, `path`, `address`, `regex` or `condition` |
+//! | `x-kind` | a mapping | `events`: custom events are allowed; `tools`: a mistake in one entry does not stop the others |
+//! | `x-env` | anything | references are replaced `now` (the default), `late` (when the value is used) or `never` |
+//! | `x-text` | a mapping | numbers and booleans as values are read as strings |
 
 use std::sync::LazyLock;
 
@@ -21,60 +21,60 @@ use serde_json::{Map, Value};
 
 use crate::names::folded;
 
-/// The schema with our own words in it.
+/// The schema with our own keywords.
 pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
-    // Read by the same rules, and no part of a configuration.
+    // Read by the same rules, although it is not part of a configuration.
     generator.subschema_for::<crate::shape::PolicyCases>();
     generator.into_root_schema_for::<crate::shape::Config>().to_value()
 });
 
-/// What holds at one place: a schema and the ones it refers to, the nearest first.
+/// The schemas that apply at one position: its own and those it refers to, the nearest first.
 #[derive(Debug, Clone)]
-pub(crate) struct Rule {
+pub(crate) struct SchemaRule {
     layers: Vec<&'static Value>,
 }
 
-/// How references to the environment are treated.
+/// The treatment of references to environment variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refs {
-    /// They are replaced when the configuration is read.
+pub(crate) enum RefTiming {
+    /// Replaced when the configuration is read.
     Now,
-    /// They stay, and are replaced where they are used.
+    /// Kept, and replaced when the value is used.
     Late,
-    /// What looks like one is none.
+    /// Not references at all.
     Never,
 }
 
-impl Rule {
-    pub(crate) fn root() -> Rule {
-        Rule::of(&SCHEMA)
+impl SchemaRule {
+    pub(crate) fn root() -> SchemaRule {
+        SchemaRule::of(&SCHEMA)
     }
 
-    /// What holds for a type by itself.
-    pub(crate) fn named(kind: &str) -> Rule {
-        SCHEMA["$defs"].get(kind).map_or_else(Rule::anything, Rule::of)
+    /// Returns the rule of a type.
+    pub(crate) fn named(kind: &str) -> SchemaRule {
+        SCHEMA["$defs"].get(kind).map_or_else(SchemaRule::anything, SchemaRule::of)
     }
 
-    /// The rule that allows anything.
-    pub(crate) fn anything() -> Rule {
-        Rule { layers: vec![] }
+    /// Returns the rule that allows anything.
+    pub(crate) fn anything() -> SchemaRule {
+        SchemaRule { layers: vec![] }
     }
 
-    /// The rule of a plain text.
-    pub(crate) fn text() -> Rule {
+    /// Returns the rule of a string.
+    pub(crate) fn text() -> SchemaRule {
         static TEXT: LazyLock<Value> = LazyLock::new(|| serde_json::json!({ "type": "string" }));
-        Rule { layers: vec![&TEXT] }
+        SchemaRule { layers: vec![&TEXT] }
     }
 
-    fn of(schema: &'static Value) -> Rule {
+    fn of(schema: &'static Value) -> SchemaRule {
         let mut layers = vec![schema];
         let mut here = schema;
         loop {
             let next = if let Some(name) = here.get("$ref").and_then(Value::as_str) {
                 SCHEMA.pointer(name.trim_start_matches('#'))
             } else if let Some(choices) = here.get("anyOf").and_then(Value::as_array) {
-                // An absent value is the only alternative that the types make.
+                // The types generate no other alternative than an absent value.
                 choices.iter().find(|choice| choice.get("type") != Some(&Value::String("null".into())))
             } else {
                 None
@@ -84,7 +84,7 @@ impl Rule {
                     layers.push(next);
                     here = next;
                 }
-                None => return Rule { layers },
+                None => return SchemaRule { layers },
             }
         }
     }
@@ -97,7 +97,7 @@ impl Rule {
         self.get(word).and_then(Value::as_str)
     }
 
-    /// The types that may stand here; none if anything may.
+    /// Returns the types that are allowed; empty if all are.
     pub(crate) fn types(&self) -> Vec<&'static str> {
         let types: Vec<&str> = match self.get("type") {
             Some(Value::String(one)) => vec![one],
@@ -108,7 +108,7 @@ impl Rule {
         types.into_iter().filter(|kind| *kind != "null").collect()
     }
 
-    /// The words that may stand here, if it is a choice.
+    /// Returns the allowed strings, if it is a choice.
     pub(crate) fn choices(&self) -> Vec<&'static str> {
         let mut words = Vec::new();
         let mut add = |schema: &'static Value| {
@@ -124,7 +124,7 @@ impl Rule {
         words
     }
 
-    /// The right word for one that somebody wrote.
+    /// Finds the choice for a spelling.
     pub(crate) fn choice(&self, written: &str) -> Option<&'static str> {
         let same = |word: &&str| folded(word) == folded(written);
         self.choices().into_iter().find(same).or_else(|| {
@@ -137,8 +137,8 @@ impl Rule {
         self.get("properties").and_then(Value::as_object)
     }
 
-    /// The right key for one that somebody wrote, and what holds behind it.
-    pub(crate) fn property(&self, written: &str) -> Option<(&'static str, Rule)> {
+    /// Finds the key for a spelling, and the rule of its value.
+    pub(crate) fn property(&self, written: &str) -> Option<(&'static str, SchemaRule)> {
         let properties = self.properties()?;
         let wanted = folded(written);
         let (name, schema) = properties.iter().find(|(name, _)| folded(name) == wanted).or_else(|| {
@@ -147,47 +147,47 @@ impl Rule {
                 also.into_iter().flatten().filter_map(Value::as_str).any(|name| folded(name) == wanted)
             })
         })?;
-        Some((name, Rule::of(schema)))
+        Some((name, SchemaRule::of(schema)))
     }
 
-    /// What holds behind keys that are not named; `None` if there must be none, and no rule if anything may stand there.
-    pub(crate) fn others(&self) -> Option<Option<Rule>> {
+    /// Returns the rule for other keys; `None` if there must be none, `Some(None)` if anything is allowed.
+    pub(crate) fn others(&self) -> Option<Option<SchemaRule>> {
         match self.get("additionalProperties") {
             Some(Value::Bool(false)) => None,
-            Some(schema @ Value::Object(_)) => Some(Some(Rule::of(schema))),
+            Some(schema @ Value::Object(_)) => Some(Some(SchemaRule::of(schema))),
             _ => Some(None),
         }
     }
 
-    pub(crate) fn items(&self) -> Option<Rule> {
-        self.get("items").map(Rule::of)
+    pub(crate) fn items(&self) -> Option<SchemaRule> {
+        self.get("items").map(SchemaRule::of)
     }
 
     pub(crate) fn required(&self) -> impl Iterator<Item = &'static str> {
         self.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// How references are treated here, if it is not as around it.
-    pub(crate) fn refs(&self) -> Option<Refs> {
+    /// Returns the treatment of references, if it differs from that of the parent.
+    pub(crate) fn refs(&self) -> Option<RefTiming> {
         match self.word("x-env")? {
-            "late" => Some(Refs::Late),
-            "now" => Some(Refs::Now),
-            _ => Some(Refs::Never),
+            "late" => Some(RefTiming::Late),
+            "now" => Some(RefTiming::Now),
+            _ => Some(RefTiming::Never),
         }
     }
 
-    /// The name of the type that it is, if it has one.
+    /// Returns the name of its type, if it has one.
     pub(crate) fn kind(&self) -> Option<&'static str> {
         self.layers.iter().rev().find_map(|layer| layer.get("$ref")?.as_str()?.rsplit('/').next())
     }
 
-    /// What is said of the type, and not of this place.
+    /// Returns the description of the type, not that of this key.
     pub(crate) fn description_of_kind(&self) -> Option<&'static str> {
         self.layers.last()?.get("description")?.as_str()
     }
 
-    pub(crate) fn all_properties(&self) -> Vec<(String, Rule)> {
+    pub(crate) fn all_properties(&self) -> Vec<(String, SchemaRule)> {
         let properties = self.properties().into_iter().flatten();
-        properties.map(|(name, schema)| (name.clone(), Rule::of(schema))).collect()
+        properties.map(|(name, schema)| (name.clone(), SchemaRule::of(schema))).collect()
     }
 }

@@ -1,14 +1,15 @@
-//! The JSON Schema that editors and others use.
+//! The JSON Schemas for editors and other tools.
 //!
-//! It is made from the types, and then widened to everything that is read: other names of keys, short forms, references,
-//! and the dialects. Other names are in `patternProperties`, so that editors accept them and suggest the right ones.
+//! They are generated from the types and then widened to everything that is accepted: other names of keys, short forms,
+//! references and dialects. Other names are in `patternProperties`, so that editors accept them but suggest the main
+//! ones.
 
 use serde_json::{Map, Value, json};
 
 use crate::names::folded;
 use crate::rule::SCHEMA;
 
-/// The schema of every file that is read, in draft 2020-12.
+/// Returns the schema of a configuration file, in draft 2020-12.
 pub fn schema() -> Value {
     let mut schema = SCHEMA.clone();
     let enums = words(&schema);
@@ -19,12 +20,12 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The schema of `.ao/policy.yaml`.
+/// Returns the schema of `.ao/policy.yaml`.
 pub fn policy_schema() -> Value {
     of_kind("PolicyConfig")
 }
 
-/// The schema of `.ao/policy.test.yaml`.
+/// Returns the schema of `.ao/policy.test.yaml`.
 pub fn policy_cases_schema() -> Value {
     of_kind("PolicyCases")
 }
@@ -40,7 +41,7 @@ fn of_kind(kind: &str) -> Value {
     schema
 }
 
-/// Leaves out the definitions that nothing refers to.
+/// Removes definitions that are not referred to.
 fn prune(schema: &mut Value) {
     fn refs(value: &Value, found: &mut Vec<String>) {
         match value {
@@ -67,7 +68,7 @@ fn prune(schema: &mut Value) {
     }
 }
 
-/// Definitions that are a choice between words; a reference may stand for one.
+/// Returns the definitions that are a choice between strings; a reference may take the place of one.
 fn words(schema: &Value) -> Vec<String> {
     let defs = schema["$defs"].as_object().into_iter().flatten();
     defs.filter(|(_, def)| def.get("oneOf").is_some() || def.get("enum").is_some())
@@ -75,9 +76,9 @@ fn words(schema: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What the other dialects say in other places.
+/// Adds the keys of the other dialects.
 fn dialects(schema: &mut Value) {
-    let most = schema["$defs"]["Lifecycle"]["properties"]["maxParallelAgents"].clone();
+    let most = schema["$defs"]["LifecycleConfig"]["properties"]["maxParallelAgents"].clone();
     schema["$defs"]["OrchestratorConfig"]["patternProperties"] = json!({
         "^(maxParallelAgents|max_parallel_agents)$": most,
         "^(reactionHandlers|reaction_handlers)$": { "$ref": "#/$defs/Reactions" },
@@ -138,7 +139,7 @@ fn widen(schema: &mut Value, refs: bool, enums: &[String]) {
     }
 }
 
-/// A number, a truth, a time or a word can come from the environment.
+/// Allows a reference for a number, a boolean, a time or a choice.
 fn or_reference(map: &mut Map<String, Value>, enums: &[String]) {
     let is_enum =
         |value: &Value| value["$ref"].as_str().is_some_and(|name| enums.iter().any(|known| known == name));
@@ -165,7 +166,7 @@ fn or_reference(map: &mut Map<String, Value>, enums: &[String]) {
     *map = outer;
 }
 
-/// Other names for the keys of a mapping.
+/// Adds the other names of the keys of a mapping.
 fn other_names(map: &mut Map<String, Value>) {
     let Some(properties) = map.get("properties").and_then(Value::as_object) else { return };
     let mut patterns = Map::new();
@@ -186,7 +187,7 @@ fn other_names(map: &mut Map<String, Value>) {
     }
 }
 
-/// Other words for those of a choice.
+/// Adds the other spellings of a choice.
 fn other_words(map: &mut Map<String, Value>) {
     let Some(choices) = map.get("oneOf").and_then(Value::as_array) else { return };
     let mut right: Vec<String> = vec![];
@@ -212,7 +213,7 @@ fn other_words(map: &mut Map<String, Value>) {
     }
 }
 
-/// `maxRetries`, `max_retries` and `max-retries`.
+/// Returns a name in all spellings: `maxRetries`, `max_retries` and `max-retries`.
 fn spellings(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![];
     for c in name.chars() {
@@ -236,7 +237,7 @@ fn spellings(name: &str) -> Vec<String> {
     all.into_iter().filter(|spelling| !spelling.starts_with('$')).collect()
 }
 
-/// Takes our own words out.
+/// Removes our own keywords.
 fn strip(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

@@ -1,6 +1,7 @@
-//! Tells when a configuration file changed, so that it can be read again.
+//! Watches configuration files for changes.
 //!
-//! It reads nothing itself. Whoever hears of a change loads the files again, and keeps what it has if they are wrong.
+//! It reads no file. The caller loads the files again after a change, and keeps the old configuration if they are
+//! invalid.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,23 +14,23 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::find::{LOCAL_FILE, Layer, LayerKind, Places};
 
-/// Editors write, rename and set permissions one after another; this long after the last of it, a file is whole.
+/// Editors write, rename and set permissions one after another; a file is complete this long after the last change.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// However busy a file is, news of it does not wait longer than this.
+/// Changes to a file that never settles are reported after this long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Watches files. Dropping it ends the watch.
 #[derive(Debug)]
-pub struct Watcher {
-    /// Files by their names, in the folders that are watched.
+pub struct ConfigWatcher {
+    /// Changed files in the watched folders.
     changes: mpsc::UnboundedReceiver<PathBuf>,
-    /// What was heard of and not told yet, because whoever waited for it has given up.
+    /// Changes received and not returned yet, because the caller cancelled its wait.
     heard: BTreeSet<PathBuf>,
     _watcher: RecommendedWatcher,
 }
 
-/// Why nothing is watched.
+/// A folder that cannot be watched.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to watch `{path}` for changes")]
 pub struct WatchError {
@@ -38,7 +39,8 @@ pub struct WatchError {
     pub err: notify::Error,
 }
 
-/// The files to watch for a configuration: its own, and those that would join it if they were made.
+/// Returns the files to watch for a configuration: its own, and those that would become part of it if they were
+/// created.
 pub fn files(layers: &[Layer], places: &Places) -> Vec<Utf8PathBuf> {
     let mut files: BTreeSet<Utf8PathBuf> = layers.iter().map(|layer| layer.path.clone()).collect();
     files.extend(places.user_file());
@@ -47,12 +49,12 @@ pub fn files(layers: &[Layer], places: &Places) -> Vec<Utf8PathBuf> {
     files.into_iter().collect()
 }
 
-impl Watcher {
-    /// Watches the folders of these files, because an editor that saves puts a new file in the place of the old one.
-    /// Folders that do not exist are left out.
-    pub fn new(files: &[Utf8PathBuf]) -> Result<Watcher, WatchError> {
+impl ConfigWatcher {
+    /// Watches the folders of these files, because editors often save by replacing the file. Folders that do not exist
+    /// are skipped.
+    pub fn new(files: &[Utf8PathBuf]) -> Result<ConfigWatcher, WatchError> {
         let (sender, changes) = mpsc::unbounded_channel();
-        // A link's target is a file in some other folder, and changes there.
+        // The target of a symbolic link is in another folder, and changes are reported there.
         let real = |path: &Utf8PathBuf| path.canonicalize_utf8().ok();
         let folder_real =
             |path: &Utf8PathBuf| Some(path.parent()?.canonicalize_utf8().ok()?.join(path.file_name()?));
@@ -66,7 +68,7 @@ impl Watcher {
             }
             for path in event.paths {
                 if Utf8Path::from_path(&path).is_some_and(|path| watched.contains(path)) {
-                    // Nobody listens any more once the watch is dropped.
+                    // The receiver is gone once the watch is dropped.
                     let _ = sender.send(path);
                 }
             }
@@ -79,12 +81,12 @@ impl Watcher {
                 .watch(folder.as_std_path(), RecursiveMode::NonRecursive)
                 .map_err(|err| failed(folder, err))?;
         }
-        Ok(Watcher { changes, heard: BTreeSet::new(), _watcher: watcher })
+        Ok(ConfigWatcher { changes, heard: BTreeSet::new(), _watcher: watcher })
     }
 
-    /// Waits for a change, and then until it has been quiet for a moment. Returns the files that changed.
+    /// Waits for a change, and then until there were no more for a moment. Returns the files that changed.
     ///
-    /// Can be given up at any time; the next call tells of what was missed, or of what came after.
+    /// Cancel safe: changes that were received are returned by the next call.
     pub async fn changed(&mut self) -> Vec<Utf8PathBuf> {
         if self.heard.is_empty() {
             let Some(first) = self.changes.recv().await else { return std::future::pending().await };

@@ -1,8 +1,8 @@
-//! Writes values as YAML that people like to read.
+//! Formats values as readable YAML.
 
 use serde::Serialize;
 
-/// The whole document, with a line end behind it.
+/// Returns the whole document, with a newline at its end.
 pub(crate) fn write(value: &impl Serialize) -> String {
     let options = serde_saphyr::ser_options! { indent_step: 2, compact_list_indent: false, prefer_block_scalars: false };
     let mut text = String::new();

@@ -122,7 +122,7 @@ impl Fleet {
             session,
             SessionInput::WorkspaceReady { attempt, path, base: "c0".into(), as_found: false },
         );
-        let process = ProcessRef(session.to_string());
+        let process = ProcessRef::new("process", session.to_string());
         self.tell(session, SessionInput::Launched { attempt, process, conversation: None });
         self.see(session, Reading::Idle);
         self.listen(session);

@@ -1,4 +1,4 @@
-//! Events as the log keeps them, and how old ones are read for ever.
+//! Encoding of events for the log, and decoding of every released version.
 //!
 //! A stored event is its kind (`session.queued`), the version of its body, whom it concerns, and the body as JSON. When
 //! the shape of a body changes, [`VERSION`] goes up, [`UPCASTS`] gets the step from the version before, and a fixture of
@@ -14,13 +14,13 @@ use crate::incident::{IncidentEvent, IncidentKey};
 /// The version that this program writes.
 pub const VERSION: u16 = 1;
 
-/// Turns a body of one version into one of the next.
+/// Converts a body of one version to the next.
 type Upcast = fn(kind: &str, body: Value) -> Value;
 
-/// The step from version `i + 1` to version `i + 2`. The first release has nothing to look back on.
+/// The step from version `i + 1` to version `i + 2`. The first release has no earlier versions.
 const UPCASTS: [Upcast; VERSION as usize - 1] = [];
 
-/// An event as the log keeps it.
+/// An event as stored in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {
     pub kind: String,
@@ -29,7 +29,7 @@ pub struct Encoded {
     pub body: String,
 }
 
-/// Why a stored event could not be read.
+/// An error while reading a stored event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     #[error(
@@ -117,7 +117,7 @@ fn parse<T: std::str::FromStr<Err = crate::BadId>>(scope: &str) -> Result<T, Str
     scope.parse().map_err(|err: crate::BadId| err.to_string())
 }
 
-/// The name of the variant: the first word in an externally tagged body, so that it can never differ from it.
+/// Returns the name of the variant: the first key in an externally tagged body, so that the two cannot differ.
 fn variant(body: &str) -> &str {
     body.split('"').nth(1).unwrap_or_default()
 }

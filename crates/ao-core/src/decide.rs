@@ -1,15 +1,17 @@
-//! What an input means: the events that it comes to, or the reason why it comes to none.
+//! Decides what an input means: the events that it leads to, or the reason why it leads to none.
 
 use std::time::Duration;
 
 use crate::assign;
 use crate::budget;
-use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
+use crate::errand::{self, Errand, ErrandEvent, Order, Requester};
 use crate::event::{AccountEvent, Event, HostEvent};
-use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, Scene, Subject};
+use crate::incident::{
+    self, IncidentContext, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Subject,
+};
 use crate::input::{Census, Input, Life, SpawnRequest};
 use crate::pull::PullInput;
-use crate::raise;
+use crate::raise::{self, Raised};
 use crate::refusal::Refusal;
 use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
@@ -20,17 +22,17 @@ use crate::{
     project, pull, queue, task,
 };
 
-/// So many missing at once, and more than half of all: the look is broken, not the world.
+/// If at least this many are missing at once, and more than half of all, the look is considered faulty.
 const MASS_DEATH: usize = 5;
 
-/// Decides what an input means. Pure: no clock, no disk, no randomness.
+/// Decides the events of an input. Pure: no clock, no disk, no randomness.
 pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>, Refusal> {
     let now = moment.at;
     match input {
         Input::Configure(settings) if *settings == state.settings => Ok(vec![]),
         Input::Configure(settings) => Ok(vec![Event::Host(HostEvent::Configured { settings })]),
         Input::Project { project, input } => {
-            // Also those that have ended: their workspaces are removed by way of the project.
+            // Includes ended sessions: their workspaces are removed through the project.
             let in_use = || {
                 let of = state.sessions.values().filter(|session| session.spec.project == project);
                 of.filter(|session| session.is_live() || session.workspace.may_exist()).count()
@@ -39,12 +41,12 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(events.into_iter().map(|event| Event::Project(project.clone(), event)).collect())
         }
         Input::Budget { budget, input } => {
-            let nothing = budget::Purse::default();
-            let purse = state.purses.get(&budget).unwrap_or(&nothing);
-            let events = budget::decide(&budget, state.limits_of(&budget), purse, now, input)?;
+            let nothing = budget::BudgetUsage::default();
+            let usage = state.budget_usage.get(&budget).unwrap_or(&nothing);
+            let events = budget::decide(&budget, state.limits_of(&budget), usage, now, input)?;
             Ok(events.into_iter().map(|event| Event::Budget(budget.clone(), event)).collect())
         }
-        // Closed before we heard of it, or closed and forgotten: nobody here works on it.
+        // Closed before its first sighting, or closed and forgotten: no session works on it.
         Input::Task { task, facts }
             if facts.closed
                 && !state.tasks.contains_key(&task)
@@ -57,18 +59,17 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(events.into_iter().map(|event| Event::Task(task.clone(), event)).collect())
         }
         Input::Spawn(request) => spawn(state, moment, *request),
-        // Told once for each attempt; nothing of the session changes by it.
+        // Notified once per attempt; the session itself does not change.
         Input::Session { session, input: SessionInput::Flooding { attempt } } => {
-            let tell = Input::Tell {
-                level: notice::Level::Warning,
-                subject: Subject::Session(session),
-                key: format!("{session} flooding {attempt}"),
-                text: format!(
+            let tell = Input::tell(
+                notice::Level::Warning,
+                Subject::Session(session),
+                format!("{session} flooding {attempt}"),
+                format!(
                     "`{}` reports about itself without a pause; only the latest of it is kept",
                     state.name_of(session)
                 ),
-                channel: None,
-            };
+            );
             decide(state, moment, tell)
         }
         Input::Session { session, input } => match state.sessions.get(&session) {
@@ -83,7 +84,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             if let (None, PullInput::Seen(seen)) = (known, &input)
                 && seen.state != pull::PullState::Open
             {
-                // Over before we heard of it, or over and forgotten: nobody here has a stake in it.
+                // Over before its first sighting, or over and forgotten: no session is concerned.
                 return Ok(vec![]);
             }
             let events = pull::decide(known.map(|known| &**known), &input)
@@ -93,7 +94,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Queue { project, input } => queue::decide_in_project(state, moment, project, &input),
         Input::Incident { key, input } => Ok(incident_events(state, now, key, input)),
         Input::Raise { subject, kind, problem, revision, detail } => {
-            raise::raise(state, now, subject, Problem { kind, problem, revision, detail })
+            raise::raise(state, now, subject, Raised { kind, problem, revision, detail })
         }
         Input::Clear { subject, kind, problem } => raise::clear(state, now, subject, kind, &problem),
         Input::Notice { notice, input } => Ok(match state.notices.get(&notice) {
@@ -101,14 +102,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             None => vec![],
         }),
         Input::Errand { errand, input } => Ok(match state.errands.get(&errand) {
-            Some(known) => errand::decide(known, moment, patience(state, &known.behalf), input)
+            Some(known) => errand::decide(known, moment, patience(state, &known.requester), input)
                 .into_iter()
                 .map(|event| Event::Errand(errand, event))
                 .collect(),
             None => vec![],
         }),
-        Input::Order { key, order, behalf } => {
-            Ok(errand_wanted(state, &[], now, key, *order, behalf).into_iter().collect())
+        Input::Order { key, order, requester } => {
+            Ok(errand_wanted(state, &[], now, key, *order, requester).into_iter().collect())
         }
         Input::Forecast { project: id, clashes, touched } => {
             let Some(project) = state.projects.get(&id) else {
@@ -140,16 +141,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             let known = state.strays.iter().any(|(of, at, _)| (*of, *at) == (session, attempt));
             Ok(known.then_some(Event::Host(HostEvent::StrayEnded { session, attempt })).into_iter().collect())
         }
-        Input::Tell { key, .. } if state.was_told(&key) => Ok(vec![]),
-        Input::Tell { level, subject, key, text, channel } => {
+        Input::Tell(new) if state.was_told(&new.key) => Ok(vec![]),
+        Input::Tell(new) => {
             let id = state.next_notice();
-            let (about, incident) =
-                (notice::About::of(state, &subject), notice::incident_of(state, &subject, &key));
             let notice = notice::Notice {
-                channel,
-                about,
-                incident,
-                ..notice::Notice::new(id, level, subject, &key, &text)
+                channel: new.channel,
+                about: notice::About::of(state, &new.subject),
+                incident: new.incident.filter(|incident| notice::is_withdrawn(&incident.kind)),
+                ..notice::Notice::new(id, new.level, new.subject, &new.key, &new.text)
             };
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
         }
@@ -159,7 +158,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 let id = state.next_notice();
                 let new =
                     notice::Notice::new(id, notice::Level::Info, Subject::Host, &digest::key(&day), &text);
-                // It is gathered already, and is not to wait for the next time that others are.
+                // It is combined already, and must not wait for the next digest.
                 let notice = notice::Notice { gathered: 1, ..new };
                 vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })]
             }
@@ -172,8 +171,8 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             let mut events: Vec<Event> = turns
                 .admitted
                 .into_iter()
-                // Whoever finds the last port taken by one before it waits for the next time.
-                .filter_map(|session| Some((session, leases.take(session)?)))
+                // A session that finds the last port taken by one before it waits for the next round.
+                .filter_map(|session| Some((session, leases.take(session, &session.ports)?)))
                 .flat_map(|(session, ports)| {
                     session_events(session.id, session::admit(session, moment, ports))
                 })
@@ -187,43 +186,42 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 events.push(Event::Session(session.id, SessionEvent::Stopping { then }));
             }
             for input in turns.asked.into_iter().filter_map(|session| hook::may_start(state, session, now)) {
-                let Input::Order { key, order, behalf } = input else { continue };
-                events.extend(errand_wanted(state, &events, now, key, *order, behalf));
+                let Input::Order { key, order, requester } = input else { continue };
+                events.extend(errand_wanted(state, &events, now, key, *order, requester));
             }
             for pick in assign::picks(state, now) {
-                let (key, order, behalf) = assign::order(&pick);
-                events.extend(errand_wanted(state, &events, now, key, order, behalf));
+                let (key, order, requester) = assign::order(&pick);
+                events.extend(errand_wanted(state, &events, now, key, order, requester));
             }
             Ok(events)
         }
-        // Taken apart by `step`, which knows what is due.
+        // `step` handles it, because it knows the timers.
         Input::Tick => Ok(vec![]),
     }
 }
 
-/// The event that something is to be done, behind those that are decided already; none if it is under way.
+/// Returns the event that starts a job, given those already decided; none if the job is under way.
 fn errand_wanted(
     state: &State,
     before: &[Event],
     now: Timestamp,
     key: String,
     order: Order,
-    behalf: Behalf,
+    requester: Requester,
 ) -> Option<Event> {
     if state.is_ordered(&key) {
         return None;
     }
     let taken = before.iter().filter(|event| matches!(event, Event::Errand(..))).count() as u64;
     let id = ErrandId(state.next_errand().0.saturating_add(taken));
-    let errand = Errand { id, key, order, behalf, since: Some(now), tries: 0, waits: 0, again_at: None };
+    let errand = Errand { id, key, order, requester, since: now, tries: 0, waits: 0, again_at: None };
     Some(Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) }))
 }
 
-/// How long whoever ordered an errand waits before something else is done about it. No time at all if nobody does any more.
-fn patience(state: &State, behalf: &Behalf) -> Option<Duration> {
-    let Behalf::Incident(reacting) = behalf else { return None };
-    let waits =
-        state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(reacting.round.as_ref()));
+/// Returns how long the requester of an errand waits before it does something else. No time at all if it waits no longer.
+fn patience(state: &State, requester: &Requester) -> Option<Duration> {
+    let Requester::Incident(reacting) = requester else { return None };
+    let waits = state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(&reacting.round));
     let reaction = || state.reaction(&reacting.to.kind, &reacting.to.subject);
     Some(if waits { reaction().escalate_after } else { Duration::ZERO })
 }
@@ -281,22 +279,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
         },
         None => tracked_branch(state, &request).unwrap_or_else(|| format!("agent/{name}")),
     };
-    let spec = SessionSpec {
-        name,
-        project: request.project,
-        task: request.task,
-        role: request.role,
-        title: request.title,
-        prompt,
-        agent: request.agent,
-        runtime: request.runtime,
-        workspace: request.workspace,
-        branch,
-        origin: request.origin,
-        priority: request.priority,
-        limits: request.limits,
-        trusted: request.trusted,
-    };
+    let spec = SessionSpec { prompt, ..request.named(name, branch) };
     let session = Session::queued(id, spec.clone(), moment.at);
     let task = session::task_message(&session, moment.at);
     Ok(session_events(
@@ -308,7 +291,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
     ))
 }
 
-/// The tracker's own name for the branch, if it has one and nobody uses it.
+/// Returns the tracker's own name for the branch, if it has one that is not in use.
 fn tracked_branch(state: &State, request: &SpawnRequest) -> Option<String> {
     let branch = state.tasks.get(request.task.as_ref()?)?.branch.clone()?;
     state.owner_of_branch(&request.project, &branch).is_none().then_some(branch)
@@ -325,7 +308,7 @@ fn wished_name(request: &SpawnRequest) -> String {
     if short.is_empty() { "session".into() } else { short.trim_end_matches('-').to_owned() }
 }
 
-/// The name itself, or with the first free number behind it. Free means: as a name, and as a branch.
+/// Returns the name itself, or with the first free number appended. Free means: as a name, and as a branch.
 fn free_name(state: &State, project: &ProjectId, wished: &str) -> String {
     let free = |name: &str| {
         state.session_named(name).is_none()
@@ -339,11 +322,11 @@ fn free_name(state: &State, project: &ProjectId, wished: &str) -> String {
 
 // ── problems ──
 
-/// Compares the problems that a subject has with its open incidents.
+/// Compares the problems of a subject with its open incidents.
 fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let problems = match subject {
         Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, state)),
-        // A pull request that none of our sessions answers for is not ours to worry about.
+        // Pull requests that no session of ours owns have no incidents.
         Subject::Pull(id) => {
             let owned = state.pulls.get(id).filter(|pull| pull.owner.is_some());
             owned.map(|pull| state.problems_of_pull(pull, now))
@@ -355,7 +338,7 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         }
         Subject::Host => Some(fleet::problems_of_host(state)),
     };
-    // What is over has no problems left to clear; its incidents end with it.
+    // The incidents of an ended subject end with it.
     let over = match subject {
         Subject::Session(id) => state.sessions.get(id).is_none_or(|session| !session.is_live()),
         Subject::Pull(id) => state.pulls.get(id).is_none_or(|pull| !pull.is_open() || pull.owner.is_none()),
@@ -365,10 +348,11 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let problems = problems.unwrap_or_default();
     let mut events = Vec::new();
     for incident in state.incidents_of(subject) {
-        let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
-        // What was raised by somebody is cleared by somebody, or passes.
+        let there = problems.iter().any(|p| p.kind == incident.key.kind && p.id == incident.key.problem);
+        // A custom event is cleared explicitly, or passes.
         if !there && (over || !incident.key.kind.is_moment()) {
-            // Neither flickers: a provider's limit ends at its time, and an exit is over when the next process begins.
+            // Neither flickers: a provider's limit ends at its time, and an exit is over when the next process
+            // starts.
             let ended =
                 over || matches!(incident.key.kind, IncidentKind::RateLimited | IncidentKind::AgentExited);
             let input = if ended { IncidentInput::Gone } else { IncidentInput::Absent };
@@ -376,17 +360,14 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         }
     }
     for problem in problems {
-        let key = IncidentKey {
-            subject: subject.clone(),
-            kind: problem.kind.clone(),
-            problem: problem.problem.clone(),
-        };
+        let key =
+            IncidentKey { subject: subject.clone(), kind: problem.kind.clone(), problem: problem.id.clone() };
         events.extend(incident_events(state, now, key, IncidentInput::Seen(problem)));
     }
     events
 }
 
-/// What the base of somebody's pull request fails like the pull request itself.
+/// Returns the checks that fail on the base with the same signature as on a pull request.
 fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> Vec<Problem> {
     let first = PullId { project: id.clone(), number: 0 };
     let pulls = || state.pulls.range(first.clone()..).take_while(|(pull, _)| pull.project == *id);
@@ -394,7 +375,9 @@ fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> V
         pulls().any(|(_, pull)| {
             pull.is_open()
                 && pull.facts.base_branch == red.branch
-                && pull.failure(&format!("{} {signature}", red.check)).is_some()
+                && pull
+                    .failure(&ProblemId::Check { check: red.check.clone(), signature: signature.to_owned() })
+                    .is_some()
         })
     })
 }
@@ -406,13 +389,13 @@ pub(crate) fn incident_events(
     input: IncidentInput,
 ) -> Vec<Event> {
     let known = state.incidents.get(&key);
-    Scene::of(state, &key, now, |scene| incident::decide(&key, known, scene, input))
+    IncidentContext::of(state, &key, now, |context| incident::decide(&key, known, context, input))
         .into_iter()
         .map(|event| Event::Incident(key.clone(), event))
         .collect()
 }
 
-/// The session whose problem it is.
+/// Returns the session that owns the problem.
 pub(crate) fn agent_of<'a>(state: &'a State, subject: &Subject) -> Option<&'a Session> {
     let id = match subject {
         Subject::Session(id) => *id,
@@ -422,7 +405,7 @@ pub(crate) fn agent_of<'a>(state: &'a State, subject: &Subject) -> Option<&'a Se
     state.sessions.get(&id).map(|session| &**session)
 }
 
-/// The session that helps steer the project concerned, if one is up.
+/// Returns the orchestrator of the project concerned, if one is up.
 pub(crate) fn orchestrator_of<'a>(state: &'a State, subject: &Subject) -> Option<&'a Session> {
     let project = match subject {
         Subject::Session(id) => &state.sessions.get(id)?.spec.project,
@@ -434,7 +417,7 @@ pub(crate) fn orchestrator_of<'a>(state: &'a State, subject: &Subject) -> Option
 }
 
 impl State {
-    /// The session that is asked about a subject after its own agent, if one is up.
+    /// Returns the session that handles a subject after its own agent, if one is up.
     pub fn orchestrator_for(&self, subject: &Subject) -> Option<&Session> {
         orchestrator_of(self, subject)
     }
@@ -442,7 +425,7 @@ impl State {
 
 // ── what should be, and what is ──
 
-/// Compares what a runtime runs with what it should run.
+/// Compares the processes of a runtime with those it should run.
 fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
     let counted = |session: SessionId, attempt| {
         census
@@ -494,9 +477,26 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
         if let Ok(seen) = session::decide(state, session, moment, SessionInput::Signal(signal)) {
             events.extend(session_events(session.id, seen));
         }
-        // Each is looked at by itself: if they are gone indeed, as after a reboot, they are soon brought back.
-        if doubted && !session.look {
+        // Each is looked at individually: if they are really gone, as after a reboot, they are soon restarted.
+        if doubted && !session.watch.wanted {
             events.push(Event::Session(session.id, SessionEvent::LookWanted {}));
+        }
+    }
+    // A launch that hung may have left a process, and a held session does not launch again to find it.
+    let held =
+        state.live().filter(|session| session.spec.runtime == census.runtime && !session.holds.is_empty());
+    for session in held {
+        let Phase::Starting { attempt, .. } = session.phase else { continue };
+        if counted(session.id, attempt) == Some(Life::Unheld) {
+            let signal = crate::evidence::Signal {
+                attempt,
+                source: crate::evidence::Source::Process,
+                at: census.began,
+                confidence: crate::evidence::Confidence::High,
+                reading: crate::evidence::Reading::Unheld,
+            };
+            let seen = session::decide(state, session, moment, SessionInput::Signal(signal));
+            events.extend(seen.into_iter().flat_map(|seen| session_events(session.id, seen)));
         }
     }
     let strays = census.seen.iter().filter(|seen| {

@@ -1,7 +1,7 @@
-//! The day in a few lines: what was merged, what needed a person, what it cost, what waits, and what matters now.
+//! The daily digest: merges, escalations, cost, waiting work, and advice.
 //!
-//! What happened is counted as it happens, and the count begins anew when it was told. When that is, the calendar says, which
-//! is not known here.
+//! Events are counted as they happen, and the count restarts with each digest. The caller decides the time of day,
+//! because the core has no calendar.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,22 +12,21 @@ use crate::plan::plan;
 use crate::state::State;
 use crate::{ProjectId, Timestamp};
 
-/// How much advice is told along.
+/// The number of pieces of advice in a digest.
 const ADVICE: usize = 5;
 
-/// What the keys of these notices begin with.
+/// The prefix of the keys of these notices.
 const KEY: &str = "daily ";
 
-/// What has happened in a project since the last time that it was told.
+/// The counts of a project since its last digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Tally {
     pub merged: u32,
     pub stopped: u32,
-    /// How often a person was asked for help.
+    /// The number of times a person was asked for help.
     pub escalated: u32,
     pub spent: Spend,
-    /// Some of it was spent by agents that do not tell what they cost.
+    /// Some of it was spent by agents that do not report their cost.
     pub partly_unknown: bool,
 }
 
@@ -43,7 +42,7 @@ impl Tally {
     }
 }
 
-/// The key of the notice for a day, by which it is told once.
+/// Returns the key of the notice for a day, which makes it unique.
 pub fn key(day: &str) -> String {
     format!("{KEY}{day}")
 }
@@ -52,7 +51,7 @@ pub(crate) fn is_digest(key: &str) -> bool {
     key.starts_with(KEY)
 }
 
-/// Whether somebody is asked for help by it, and not only told.
+/// Returns whether the kind of problem asks a person for help, rather than only informing.
 pub(crate) fn needs_person(kind: &IncidentKind) -> bool {
     !matches!(
         kind,
@@ -63,7 +62,7 @@ pub(crate) fn needs_person(kind: &IncidentKind) -> bool {
     )
 }
 
-/// The day in a few lines; nothing, if there is nothing to tell.
+/// Returns the digest; `None` if there is nothing to report.
 pub fn summary(state: &State, now: Timestamp) -> Option<String> {
     let mut lines: Vec<String> = state.tally.iter().map(|(project, tally)| line(project, tally)).collect();
     let plan = plan(state, now, None);

@@ -1,4 +1,4 @@
-//! What is to be done in the world. Effects are never stored: they follow from the state, so that a crash between
+//! Effects: what the engine is to do. They are never stored: they follow from the state, so that a crash between
 //! deciding and acting loses none, and a restart asks for the same ones again.
 
 use std::collections::BTreeMap;
@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::errand::Errand;
 use crate::notice::Notice;
-use crate::queue::{MergeRequest, Part};
+use crate::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
+use crate::queue::Part;
 use crate::session::{AgentChoice, ProcessRef, Role};
 use crate::setup::{Environment, Origin, Setup};
 use crate::workspace::Tree;
 use crate::{Attempt, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId};
 
-/// Something to be done, with all that is needed to do it.
+/// An effect, with all that is needed to run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -37,7 +38,7 @@ pub enum Effect {
         tries: u32,
         plan: LaunchPlan,
     },
-    /// Reads along with an agent for as long as its process may live.
+    /// Follows the output of an agent for as long as its process may live.
     Follow {
         session: SessionId,
         attempt: Attempt,
@@ -47,25 +48,12 @@ pub enum Effect {
         with_launch: Option<String>,
     },
     Answer {
-        session: SessionId,
-        attempt: Attempt,
-        process: ProcessRef,
         agent: AgentChoice,
-        number: u32,
-        question: String,
-        text: String,
+        order: AnswerOrder,
     },
     Deliver {
-        session: SessionId,
-        attempt: Attempt,
-        delivery: u32,
-        tries: u32,
-        process: Option<ProcessRef>,
-        conversation: Option<ConversationId>,
         agent: AgentChoice,
-        runtime: String,
-        text: String,
-        interrupt: bool,
+        order: DeliverOrder,
     },
     Look {
         session: SessionId,
@@ -82,10 +70,10 @@ pub enum Effect {
         tries: u32,
         process: Option<ProcessRef>,
         runtime: String,
-        /// Where its set-up may have left something running, if the session itself ends.
+        /// The workspace whose set-up may have left something running, if the session itself ends.
         place: Option<Place>,
     },
-    /// Ends a process that should not be: one of an attempt that was replaced, or of a session that has ended.
+    /// Ends a process that should not exist: one of a replaced attempt, or of an ended session.
     EndStray {
         session: SessionId,
         attempt: Attempt,
@@ -95,20 +83,20 @@ pub enum Effect {
         session: SessionId,
         tries: u32,
         project: ProjectId,
-        /// The repository's own folder.
+        /// The main checkout of the repository.
         repository: String,
         kind: String,
-        /// Absent if making it failed and it is not known what that left.
+        /// Absent if creating it failed and its remains are unknown.
         tree: Option<Tree>,
         branch: String,
-        /// Commands that are run in it before it goes.
+        /// Commands that run in it before it is removed.
         teardown: Vec<String>,
         environment: Environment,
         timeout: Duration,
-        /// Work that is nowhere else is no reason to keep it.
+        /// Removes it even if it has unsaved work.
         discard: bool,
     },
-    /// Tells a notice on one channel, or finds out which channels it is for.
+    /// Sends a notice on one channel, or finds its channels.
     Notify {
         notice: Box<Notice>,
         channel: Option<String>,
@@ -117,37 +105,20 @@ pub enum Effect {
         errand: Box<Errand>,
     },
     TestMerge {
-        project: ProjectId,
-        pull: PullId,
-        head: Commit,
-        base: Commit,
-        /// What is merged before it, in order.
-        ahead: Vec<Part>,
-        /// The checks that policy requires.
-        required: Vec<String>,
-        /// The request that it is for, if a person wants it merged at once.
-        request: Option<MergeRequest>,
+        order: TestOrder,
         tries: u32,
     },
     Merge {
-        project: ProjectId,
-        pull: PullId,
-        head: Commit,
-        base: Commit,
-        /// Those that land with it, before it, in order.
-        with: Vec<Part>,
-        tree: String,
-        /// The request that it is for, if a person wants it merged at once.
-        request: Option<MergeRequest>,
+        order: MergeOrder,
         tries: u32,
     },
-    /// Asks a runtime for everything of ours that it knows. Wanted by the reconciler, not by any one session.
+    /// Asks a runtime for all its processes of ours. Wanted by the reconciler, not by any one session.
     Census {
         runtime: String,
     },
 }
 
-/// Which effect: two with the same key are the same, and only one runs at a time. A late result is known by it.
+/// Identity of an effect: only one with the same key runs at a time, and a late result is known by it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKey {
@@ -168,18 +139,18 @@ pub enum EffectKey {
     Census { runtime: String },
 }
 
-/// How a workspace is to be made.
+/// Plan of a workspace that is to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspacePlan {
     pub project: ProjectId,
-    /// The repository's own folder.
+    /// The main checkout of the repository.
     pub repository: String,
     pub kind: String,
     pub name: String,
     pub branch: String,
     pub base_branch: String,
     pub origin: Origin,
-    /// The last state of an earlier workspace of this session, to be brought back.
+    /// The ref of an earlier workspace's last state, to be restored.
     pub rescue: Option<String>,
 }
 
@@ -187,14 +158,14 @@ pub struct WorkspacePlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     pub project: ProjectId,
-    /// The repository's own folder.
+    /// The main checkout of the repository.
     pub repository: String,
     pub kind: String,
     pub tree: Option<Tree>,
     pub branch: String,
 }
 
-/// How an agent is to be started.
+/// Plan of an agent's launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchPlan {
     pub project: ProjectId,
@@ -208,15 +179,15 @@ pub struct LaunchPlan {
     /// The first message, for agents that take it with the launch.
     pub prompt: Option<String>,
     pub environment: Environment,
-    /// The ports that are the session's own, by the variables that carry them.
+    /// The ports leased to the session, by the variables that carry them.
     pub ports: BTreeMap<String, u16>,
 }
 
-/// How a workspace is to be made ready.
+/// Plan of a workspace's set-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetUpPlan {
     pub project: ProjectId,
-    /// The repository's own folder.
+    /// The main checkout of the repository.
     pub repository: String,
     pub kind: String,
     pub name: String,
@@ -224,6 +195,8 @@ pub struct SetUpPlan {
     pub setup: Setup,
     pub environment: Environment,
     pub ports: BTreeMap<String, u16>,
+    /// The runtime that the session's agent will live in.
+    pub runtime: String,
 }
 
 impl Effect {
@@ -238,17 +211,17 @@ impl Effect {
             Effect::Follow { session, attempt, .. } => {
                 EffectKey::Follow { session: *session, attempt: *attempt }
             }
-            Effect::Answer { session, attempt, number, .. } => {
-                EffectKey::Answer { session: *session, attempt: *attempt, number: *number }
+            Effect::Answer { order, .. } => {
+                EffectKey::Answer { session: order.session, attempt: order.attempt, number: order.number }
             }
             Effect::Launch { session, attempt, tries, .. } => {
                 EffectKey::Launch { session: *session, attempt: *attempt, tries: *tries }
             }
-            Effect::Deliver { session, attempt, delivery, tries, .. } => EffectKey::Deliver {
-                session: *session,
-                attempt: *attempt,
-                delivery: *delivery,
-                tries: *tries,
+            Effect::Deliver { order, .. } => EffectKey::Deliver {
+                session: order.session,
+                attempt: order.attempt,
+                delivery: order.delivery,
+                tries: order.tries,
             },
             Effect::Look { session, attempt, .. } => EffectKey::Look { session: *session, attempt: *attempt },
             Effect::End { session, attempt, tries, .. } => {
@@ -266,19 +239,19 @@ impl Effect {
                 tries: notice.tries_on(channel.as_deref()),
             },
             Effect::RunErrand { errand } => EffectKey::RunErrand { errand: errand.id, tries: errand.tries },
-            Effect::TestMerge { pull, head, base, ahead, request, tries, .. } => EffectKey::TestMerge {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                ahead: ahead.clone(),
-                checks: request.as_ref().is_none_or(MergeRequest::runs_checks),
+            Effect::TestMerge { order, tries } => EffectKey::TestMerge {
+                pull: order.pull.clone(),
+                head: order.head.clone(),
+                base: order.base.clone(),
+                ahead: order.ahead.clone(),
+                checks: order.checks,
                 tries: *tries,
             },
-            Effect::Merge { pull, head, base, with, tries, .. } => EffectKey::Merge {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                with: with.clone(),
+            Effect::Merge { order, tries } => EffectKey::Merge {
+                pull: order.pull.clone(),
+                head: order.head.clone(),
+                base: order.base.clone(),
+                with: order.with.clone(),
                 tries: *tries,
             },
             Effect::Census { runtime } => EffectKey::Census { runtime: runtime.clone() },
@@ -287,7 +260,7 @@ impl Effect {
 }
 
 impl EffectKey {
-    /// The session that a failed effect is reported to, if it is a session's.
+    /// Returns the session that a failure is reported to, if the effect belongs to one.
     pub fn session(&self) -> Option<SessionId> {
         match self {
             EffectKey::CreateWorkspace { session, .. }
@@ -304,9 +277,9 @@ impl EffectKey {
 }
 
 impl EffectKey {
-    /// The session of an effect that lasts, and is broken off once it is no longer wanted.
+    /// Returns the session of a lasting effect, which is cancelled once it is no longer wanted.
     ///
-    /// The others are seen through: what came of them is worth knowing, whoever still wants it.
+    /// All other effects run to their end, because their result is worth knowing.
     pub fn lasts_for(&self) -> Option<SessionId> {
         match self {
             EffectKey::SetUp { session, .. } | EffectKey::Follow { session, .. } => Some(*session),

@@ -1,4 +1,4 @@
-//! Errands: what a reaction or a hook has done in the world besides telling somebody.
+//! Errands: work that the daemon runs for a requester, such as a reaction or a hook.
 //!
 //! ```text
 //!  wanted ─► (done · failed) ─► whoever sent for it hears of it
@@ -17,65 +17,64 @@ use crate::incident::IncidentKey;
 use crate::session;
 use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// How often an errand that failed for now is tried.
+/// Tries of an errand that fails for now.
 const TRIES: u32 = 3;
-/// How long one waits until nobody is in its way, if nobody's patience says.
+/// Time that an errand waits for an obstacle, unless its requester sets another.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
-/// How soon it is looked again whether somebody is still in the way, at first and after a while.
+/// Interval at which an obstacle is looked at again, at first and after a while.
 const LOOK_LEAST: Duration = Duration::from_secs(1);
 const LOOK_MOST: Duration = Duration::from_secs(30);
 
-/// Something that is to be done, until it is.
+/// Work that is to be done, until it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errand {
     pub id: ErrandId,
-    /// A second one with the same key is the same, as long as it is open.
+    /// A second job with the same key is ignored while this one is open.
     pub key: String,
     pub order: Order,
-    /// Who hears of it.
-    pub behalf: Behalf,
-    /// Since when it is wanted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<Timestamp>,
-    /// How often it was begun.
+    /// The part that gets its result.
+    pub requester: Requester,
+    /// Time of the order.
+    pub since: Timestamp,
+    /// Times that it was begun.
     pub tries: u32,
-    /// How often of these somebody was in the way, so that nothing was tried.
+    /// Times of these that an obstacle kept it from being tried.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub waits: u32,
     pub again_at: Option<Timestamp>,
 }
 
-/// What is to be done.
+/// The work to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Starts an agent. The branch of a pull request has one agent at a time, so a second time finds the first one.
+    /// Starts an agent. The branch of a pull request has one agent at a time, so a second run finds the first one.
     Spawn {
         project: ProjectId,
         pull: Option<PullId>,
-        /// By name; the project's own if there is none.
+        /// By name; the project's own agent if absent.
         agent: Option<String>,
         title: String,
         prompt: String,
     },
-    /// Begins a task. It has one session, so that a second time finds the first one.
+    /// Starts a task. It has one session, so a second run finds the first one.
     Assign {
         task: TaskId,
-        /// The specialist; the project's own agent if there is none.
+        /// The specialist; the project's own agent if absent.
         agent: Option<String>,
-        /// Why it is that one.
+        /// The reason for the choice.
         why: String,
     },
-    /// Closes what a merged pull request settles: these tasks, whose sessions made it, and those that it names. To close what
-    /// is closed changes nothing.
+    /// Closes the issues of a merged pull request: these tasks, whose sessions made it, and those that it names.
+    /// Closing a closed issue has no effect.
     Settle { pull: PullId, tasks: Vec<TaskId> },
     /// Runs a check of a pull request again, on the same commit. `number` counts the re-runs of that commit.
     Rerun { pull: PullId, check: String, commit: Commit, number: u32 },
-    /// Runs a check on the base branch itself; the result is kept by tree, so that a second time costs nothing.
+    /// Runs a check on the base branch itself; the result is stored by tree, so a second run costs nothing.
     CheckBase { project: ProjectId, branch: String, commit: Commit, check: String },
-    /// Puts a branch onto its base if that goes cleanly. Pinned to both commits, so that it is done once.
+    /// Rebases a branch onto its base if there is no conflict. Pinned to both commits, so that it is done once.
     Rebase { pull: PullId, head: Commit, base: Commit },
-    /// Runs a command of the user's in the project's folder, with the document on its standard input.
+    /// Runs a command of the user in the project's folder, with the document on its standard input.
     Run {
         project: ProjectId,
         session: Option<SessionId>,
@@ -83,10 +82,10 @@ pub enum Order {
         timeout: Duration,
         document: String,
     },
-    /// Answers a thread in our own name. `key` marks the answer, so that it is given once.
+    /// Replies in a thread in our own name. `key` marks the reply, so that it is given once.
     Reply { pull: PullId, thread: String, text: String, resolve: bool, key: String },
-    /// Runs the hooks of a point, one after the other. The document has an id of its own, by which they can tell a second
-    /// time. Where they may object, the first objection is the last word; elsewhere all of them are run.
+    /// Runs the hooks of a point, one after the other. The document has an id, by which they can recognize a second
+    /// run. If they may object, the first objection is final; otherwise all of them run.
     Hook {
         project: ProjectId,
         session: Option<SessionId>,
@@ -96,65 +95,63 @@ pub enum Order {
     },
 }
 
-/// For whom an errand is done.
+/// The requester of an errand, which gets its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Behalf {
+pub enum Requester {
     /// A reaction to a problem.
     Incident(Reacting),
-    /// A session that may start only if nobody objects.
+    /// A session that may start only if no hook objects.
     Assign(SessionId),
-    /// A pull request that may land only if nobody objects.
+    /// A pull request that may land only if no hook objects.
     Merge { pull: PullId, head: Commit },
     /// A check of the base, which may be red itself.
     Base { project: ProjectId, check: String, commit: Commit },
-    /// A point that was reached. Nobody waits for its hooks, but their failure is told.
+    /// A hook point that was reached. Nothing waits for its hooks, but a person is notified if one fails.
     Point { project: ProjectId, point: HookPoint },
     /// A task that is to begin.
     Task(TaskId),
-    /// A pull request that was merged, and what it settles.
+    /// A merged pull request, with the issues that it closes.
     Landed(PullId),
-    /// Nobody waits for it. Nothing is ordered so any more, but logs have it.
-    Nobody,
+    /// A pull request that is rebased because its base has moved. Nothing waits for it.
+    Update(PullId),
 }
 
-/// Which problem an errand is done about, and which round of its story.
+/// The incident that an errand is done for, and the round of reactions to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reacting {
     #[serde(flatten)]
     pub to: IncidentKey,
-    /// Absent in what was stored before there were rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub round: Option<Round>,
+    pub round: Round,
 }
 
-/// One round of what is done about a problem. What comes of an earlier one is no news about the present one.
+/// One round of reactions to an incident. Results of earlier rounds are stale.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
-    /// When the problem was opened: one that has gone and come again is another one.
+    /// Time at which the incident was opened. One that has gone and come again is another one.
     pub opened: Timestamp,
-    /// What it was seen on, unless the order is the same for all of that.
+    /// The revision that it was seen on, unless the order is the same for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// How often something had been done about it, this time included, for what is ordered anew each time.
+    /// Times that the reaction had acted, this time included, if it orders anew each time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acted: Option<u32>,
 }
 
-/// What can come in for an errand.
+/// Input for an errand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrandInput {
     Done {
         tries: u32,
         outcome: ErrandOutcome,
     },
-    /// It could not be done. `again` says whether another try may help.
+    /// It failed. `again` is true if another try may help.
     Failed {
         tries: u32,
         why: String,
         again: bool,
     },
-    /// It cannot be done while somebody is in the way who will be out of it. That is no try.
+    /// It cannot be done while an obstacle is there that goes away by itself. That is no try.
     InTheWay {
         tries: u32,
         why: String,
@@ -162,13 +159,13 @@ pub enum ErrandInput {
     Due,
 }
 
-/// What came of an errand that was done.
+/// Outcome of an errand that was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandOutcome {
-    /// It was done; what there is to say about it.
+    /// It was done, with a remark.
     Done { said: String },
-    /// A command said no: a hook objects, a command failed.
+    /// A hook objected, or a command failed.
     Refused { why: String },
     /// The base passes this check.
     BaseGreen {},
@@ -176,7 +173,7 @@ pub enum ErrandOutcome {
     BaseRed { signature: String, excerpt: String },
 }
 
-/// What happened to an errand.
+/// Event of an errand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandEvent {
@@ -186,23 +183,22 @@ pub enum ErrandEvent {
     Delayed {
         why: String,
         again_at: Timestamp,
-        /// Whether it has been tried.
-        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        /// It was tried, and not only held up.
         counts: bool,
     },
     Retried {},
     Done {
-        behalf: Behalf,
+        requester: Requester,
         outcome: ErrandOutcome,
     },
     Failed {
-        behalf: Behalf,
+        requester: Requester,
         why: String,
     },
 }
 
 impl Order {
-    /// How long the commands that it runs may take by their own limits.
+    /// Returns the time that its commands may take by their own limits.
     pub fn own_time(&self) -> Duration {
         match self {
             Order::Run { timeout, .. } => *timeout,
@@ -212,8 +208,7 @@ impl Order {
     }
 }
 
-/// Says what an input means for an errand. `patience` is how long whoever ordered it waits before something else is done,
-/// if somebody does.
+/// Decides what an input means for an errand. `patience` is how long its requester waits before it does something else.
 pub(crate) fn decide(
     errand: &Errand,
     moment: &Moment,
@@ -222,7 +217,7 @@ pub(crate) fn decide(
 ) -> Vec<ErrandEvent> {
     match input {
         ErrandInput::Done { tries, outcome } if tries == errand.tries => {
-            vec![ErrandEvent::Done { behalf: errand.behalf.clone(), outcome }]
+            vec![ErrandEvent::Done { requester: errand.requester.clone(), outcome }]
         }
         ErrandInput::Failed { tries, why, again } if tries == errand.tries => {
             let tried = tries.saturating_sub(errand.waits);
@@ -230,25 +225,24 @@ pub(crate) fn decide(
                 let again_at = moment.at + session::backoff(tried);
                 vec![ErrandEvent::Delayed { why, again_at, counts: true }]
             } else {
-                vec![ErrandEvent::Failed { behalf: errand.behalf.clone(), why }]
+                vec![ErrandEvent::Failed { requester: errand.requester.clone(), why }]
             }
         }
         ErrandInput::InTheWay { tries, why } if tries == errand.tries && errand.again_at.is_none() => {
-            let since = errand.since.unwrap_or(moment.at);
-            let waited = moment.at.since(since);
+            let waited = moment.at.since(errand.since);
             let again_at = moment.at + (waited / 4).clamp(LOOK_LEAST, LOOK_MOST);
-            // It ends before whoever waits for it goes on without it.
-            if again_at < since + patience.unwrap_or(PATIENCE) {
+            // It ends before its requester continues without it.
+            if again_at < errand.since + patience.unwrap_or(PATIENCE) {
                 vec![ErrandEvent::Delayed { why, again_at, counts: false }]
             } else {
                 let why = format!("{why}, and was so for {} s", waited.as_secs());
-                vec![ErrandEvent::Failed { behalf: errand.behalf.clone(), why }]
+                vec![ErrandEvent::Failed { requester: errand.requester.clone(), why }]
             }
         }
         ErrandInput::Due if errand.again_at.is_some_and(|at| at <= moment.at) => {
             vec![ErrandEvent::Retried {}]
         }
-        // A late word about a try that we have already counted.
+        // A stale result of a try that was already counted.
         ErrandInput::Done { .. }
         | ErrandInput::Failed { .. }
         | ErrandInput::InTheWay { .. }
@@ -256,7 +250,7 @@ pub(crate) fn decide(
     }
 }
 
-/// Folds an event into an errand that goes on; the ones that end it are the state's to remove.
+/// Applies an event to a continuing job; the state removes finished ones.
 pub(crate) fn evolve(errand: &mut Errand, event: &ErrandEvent) {
     match event {
         ErrandEvent::Delayed { again_at, counts, .. } => {
@@ -271,15 +265,6 @@ pub(crate) fn evolve(errand: &mut Errand, event: &ErrandEvent) {
     }
 }
 
-/// What was delayed before there was anything else had been tried.
-fn yes() -> bool {
-    true
-}
-
 fn is_nought(value: &u32) -> bool {
     *value == 0
-}
-
-fn is_true(value: &bool) -> bool {
-    *value
 }

@@ -1,4 +1,4 @@
-//! What happened. Events are the only thing that is stored; everything else is derived from them.
+//! Events. They are the only thing that is stored; everything else is derived from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::task::TaskEvent;
 use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// Something that happened, to whom.
+/// An event, with the thing it happened to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     Host(HostEvent),
@@ -27,18 +27,18 @@ pub enum Event {
     Incident(IncidentKey, IncidentEvent),
     Notice(NoticeId, NoticeEvent),
     Errand(ErrandId, ErrandEvent),
-    /// To a budget that several sessions share.
+    /// A budget that several sessions share.
     Budget(Budget, BudgetEvent),
 }
 
-/// An event and when it happened.
+/// An event with its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamped {
     pub at: Timestamp,
     pub event: Event,
 }
 
-/// What happened to the daemon's own surroundings.
+/// Event of the host and the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostEvent {
@@ -51,7 +51,7 @@ pub enum HostEvent {
     MemoryEnough {
         free_mb: u64,
     },
-    /// A process of a session that should have none; it is to be ended.
+    /// A process of a session that should have none; it will be ended.
     StrayFound {
         session: SessionId,
         attempt: Attempt,
@@ -61,7 +61,7 @@ pub enum HostEvent {
         session: SessionId,
         attempt: Attempt,
     },
-    /// So many processes vanished at once that the look is to blame.
+    /// So many processes vanished at once that the look is considered faulty.
     CensusDoubted {
         runtime: String,
         missing: u32,
@@ -69,7 +69,7 @@ pub enum HostEvent {
     },
 }
 
-/// What happened to an account with a provider.
+/// Event of an account with a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountEvent {
@@ -77,7 +77,7 @@ pub enum AccountEvent {
     Reset {},
 }
 
-/// What an event may have changed the wants of.
+/// The part of the state whose wants an event may have changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     Host,
@@ -88,7 +88,7 @@ pub enum Scope {
 }
 
 impl Event {
-    /// Whose wants to look at after this event.
+    /// Returns the part whose wants have to be looked at after this event.
     pub fn scope(&self) -> Option<Scope> {
         match self {
             Event::Host(_) => Some(Scope::Host),
@@ -104,7 +104,7 @@ impl Event {
         }
     }
 
-    /// Whom it concerns, as the log's index has it.
+    /// Returns the subject of the event, as the log's index has it.
     pub fn concerns(&self) -> String {
         match self {
             Event::Host(_) => "host".into(),
@@ -120,7 +120,7 @@ impl Event {
         }
     }
 
-    /// The session it concerns, if it concerns one.
+    /// Returns the session that the event concerns, if it does.
     pub fn session(&self) -> Option<SessionId> {
         match self {
             Event::Session(session, _) => Some(*session),

@@ -1,27 +1,27 @@
-//! The problems of a project or of the whole host: budgets that are spent, providers that refuse, nothing left to do.
+//! Problems of a project or of the whole host: spent budgets, limits of providers, completed work.
 
 use crate::ProjectId;
 use crate::budget::{Budget, Cap, dollars};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::project::Finished;
 use crate::session::{HoldKind, Session};
 use crate::state::State;
 
-/// What is wrong with a project as a whole, or worth to know of it.
+/// Returns the problems of a project as a whole.
 pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem> {
     let Some(project) = state.projects.get(id) else { return vec![] };
     let own = state.capped().filter(|(budget, _)| budget.project() == Some(id));
     let mut problems: Vec<Problem> = own.map(|(budget, cap)| spent(budget, cap)).collect();
     problems.extend(project.suspicions.iter().map(|suspicion| Problem {
         kind: IncidentKind::RepositoryChanged,
-        problem: suspicion.what.clone(),
+        id: ProblemId::Changed(suspicion.what.clone()),
         revision: suspicion.revision.clone(),
         detail: suspicion.detail.clone(),
     }));
     if let Some(since) = project.complete {
         problems.push(Problem {
             kind: IncidentKind::AllComplete,
-            problem: since.to_string(),
+            id: ProblemId::Since(since),
             revision: since.to_string(),
             detail: summary(&project.finished),
         });
@@ -29,11 +29,11 @@ pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem>
     problems
 }
 
-/// What is wrong for everybody.
+/// Returns the problems of the host.
 pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
     let limited = state.accounts.iter().map(|(account, until)| Problem {
         kind: IncidentKind::RateLimited,
-        problem: account.clone(),
+        id: ProblemId::Account(account.clone()),
         revision: until.to_string(),
         detail: format!("`{account}` until {}; {}", until.utc(), waiting(state, account)),
     });
@@ -41,17 +41,17 @@ pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
     limited.chain(of_all.map(|(budget, cap)| spent(budget, cap))).collect()
 }
 
-/// A budget that is spent is told once for each time that it is.
+/// Reports a spent budget, once each time it is spent.
 fn spent(budget: &Budget, cap: &Cap) -> Problem {
     Problem {
         kind: IncidentKind::BudgetExceeded,
-        problem: format!("{budget} since {}", cap.since),
+        id: ProblemId::Budget { budget: budget.clone(), since: cap.since },
         revision: cap.since.to_string(),
         detail: cap.why.clone(),
     }
 }
 
-/// Who waits for an account.
+/// Returns the sessions that wait for an account, as a text.
 fn waiting(state: &State, account: &str) -> String {
     const NAMED: usize = 10;
     let mut names: Vec<&str> = state
@@ -76,7 +76,8 @@ fn summary(finished: &Finished) -> String {
     format!("{merged} merged, {stopped} stopped; turns {}, cost {cost}", spent.turns)
 }
 
-/// Those that a provider's limit holds, in the order in which they go on: the most urgent first, then who was held first.
+/// Returns the sessions that a provider's limit holds, in the order in which they resume: the most urgent first, then
+/// the one held longest.
 pub(crate) fn held_by_account<'a>(state: &'a State, account: &str) -> Vec<&'a Session> {
     let mut held: Vec<(&Session, crate::Timestamp)> = state
         .live()

@@ -1,7 +1,7 @@
-//! Which lines of work will not merge with each other, as somebody who merged them all has found, and what comes of that:
-//! both agents hear of it once, and a task that names files which somebody changes just now waits a while.
+//! Predicted conflicts between branches, and their consequences: both agents get one message, and a task that names
+//! files in use by another session waits for a while.
 //!
-//! It does not merge anything itself, and what it holds up it holds up for a bounded time: a forecast is not a fact.
+//! The merges that find the conflicts are made elsewhere. A prediction is not a fact, so every hold has a time limit.
 
 mod paths;
 
@@ -18,31 +18,31 @@ use crate::{ProjectId, PullId, SessionId, Timestamp};
 
 pub(crate) use paths::named;
 
-/// A task waits no longer than this for others to be out of its way.
+/// The longest time that a task waits for files in use by others.
 pub const HOLD_MOST: Duration = Duration::from_secs(30 * 60);
-/// A clash that was gone for less is the same one, and nobody is told again.
+/// A clash that was gone for less than this counts as the same one, and is not reported again.
 const GONE_FOR: Duration = Duration::from_secs(10 * 60);
-/// How many clashes of a project are kept.
+/// The number of clashes per project that are stored.
 const CLASHES: usize = 500;
-/// How many files of one clash, and places of one file.
+/// The number of files per clash and of hunks per file that are stored.
 const FILES: usize = 50;
 const HUNKS: usize = 20;
-/// How many changed files of a session are kept.
+/// The number of changed files per session that are stored.
 const TOUCHED: usize = 300;
-/// Longer paths are cut.
+/// The length at which paths are cut.
 const PATH: usize = 400;
 
-/// A line of work.
+/// One side of a clash.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// What a session has in its workspace, committed or not.
+    /// The contents of a session's workspace, committed or not.
     Session(SessionId),
-    /// What a pull request would merge.
+    /// The head of a pull request.
     Pull(PullId),
 }
 
-/// Two lines of work that do not merge.
+/// Two sides that do not merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clash {
     /// The lesser of the two.
@@ -51,35 +51,35 @@ pub struct Clash {
     pub files: Vec<ClashFile>,
 }
 
-/// A file that they do not agree on.
+/// A file with conflicting changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClashFile {
     pub path: String,
-    /// Where, if it is about lines. As it was when the clash was found; lines move all the time.
+    /// The conflicting lines, as they were when the clash was found; lines move all the time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hunks: Vec<Hunk>,
 }
 
-/// A place that they do not agree on, in the file of each.
+/// A conflict within a file, with the lines of each side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
     pub a: Lines,
     pub b: Lines,
 }
 
-/// Lines of a file, counted from 1.
+/// A range of lines in a file, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {
     pub first: u32,
     pub count: u32,
 }
 
-/// What is done with forecasts, as the configuration says.
+/// Settings for the use of forecasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForecastConfig {
-    /// Whether agents hear of clashes.
+    /// Agents are informed of clashes.
     pub tell: bool,
-    /// Whether tasks wait for those that change the same files.
+    /// Tasks wait for sessions that change the same files.
     pub hold: bool,
 }
 
@@ -95,15 +95,15 @@ impl ForecastConfig {
     }
 }
 
-/// What was last foreseen in a project.
+/// The latest forecast of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Forecast {
-    /// In the order of their sides.
+    /// The clashes, sorted by their sides.
     pub clashes: Vec<Clash>,
     /// The files that each session has changed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub touched: BTreeMap<SessionId, Vec<String>>,
-    /// Clashes that are over, to tell one that comes back from one that flickers.
+    /// Recent clashes that are over, to distinguish a new clash from one that flickers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     over: Vec<Over>,
 }
@@ -115,11 +115,11 @@ struct Over {
     at: Timestamp,
 }
 
-/// A queued session that would get into another one's way.
+/// A queued session whose task names files that another session changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collision {
     pub with: SessionId,
-    /// The files that the one names and the other changes.
+    /// The files that the task names and the other session changes.
     pub files: Vec<String>,
 }
 
@@ -136,18 +136,18 @@ impl Forecast {
 }
 
 impl State {
-    /// The clash that is foreseen between two pull requests of one project, if one is.
+    /// Returns the predicted clash between two pull requests of one project.
     pub fn clash_between(&self, a: &PullId, b: &PullId) -> Option<&Clash> {
         let project = self.projects.get(&a.project)?;
         project.forecast.find(&Side::Pull(a.clone()), &Side::Pull(b.clone()))
     }
 
-    /// All clashes that are foreseen in a project.
+    /// Returns all predicted clashes of a project.
     pub fn clashes_in(&self, project: &ProjectId) -> &[Clash] {
         self.projects.get(project).map_or(&[], |project| &project.forecast.clashes)
     }
 
-    /// The session that a line of work belongs to, if it is one of ours.
+    /// Returns the session that owns a side, if it is one of ours.
     pub fn owner_of_side(&self, side: &Side) -> Option<&Session> {
         let id = match side {
             Side::Session(id) => *id,
@@ -157,7 +157,7 @@ impl State {
     }
 }
 
-/// What a new forecast adds to what is known: nothing, if it is the same but for lines that moved.
+/// Decides the events of a new forecast. It is no news if only lines moved.
 pub(crate) fn decide(
     known: &Project,
     now: Timestamp,
@@ -201,7 +201,7 @@ pub(crate) fn decide(
     (!same).then_some(ProjectEvent::Foreseen { found, changed, over, touched: moved })
 }
 
-/// Each pair in its order, once, and no more than can be kept.
+/// Normalizes the clashes: each pair sorted, once, and within the limit.
 fn bounded(mut clashes: Vec<Clash>) -> Vec<Clash> {
     for clash in &mut clashes {
         if clash.a > clash.b {
@@ -218,12 +218,12 @@ fn bounded(mut clashes: Vec<Clash>) -> Vec<Clash> {
     clashes.sort_by(|one, other| (&one.a, &one.b).cmp(&(&other.a, &other.b)));
     clashes.dedup_by(|one, other| (&one.a, &one.b) == (&other.a, &other.b));
     if clashes.len() > CLASHES {
-        // The order of merges goes by those between pull requests, so those are kept first.
+        // The merge order depends on clashes between pull requests, so those are kept first.
         let of_pulls = |clash: &Clash| matches!((&clash.a, &clash.b), (Side::Pull(_), Side::Pull(_)));
         let (mut kept, others): (Vec<_>, Vec<_>) = clashes.into_iter().partition(of_pulls);
         kept.truncate(CLASHES);
         let room = CLASHES - kept.len();
-        // The sides of sessions come before those of pull requests, so that the order holds.
+        // The sides of sessions sort before those of pull requests, so this keeps the order.
         clashes = others.into_iter().take(room).chain(kept).collect();
     }
     clashes
@@ -262,15 +262,15 @@ pub(crate) fn evolve(
     }
 }
 
-/// The files that the sessions of a project change just now, by every word that names them: each end of a path, and each
-/// folder that it is in. Made once for all that wait.
+/// The files that the sessions of a project are changing, indexed by every text that may name them: each suffix of a
+/// path, and each folder above it. Built once for all waiting sessions.
 #[derive(Debug, Default)]
 pub(crate) struct InUse<'a>(BTreeMap<&'a str, Vec<(SessionId, &'a str)>>);
 
 impl<'a> InUse<'a> {
     pub(crate) fn in_project(state: &'a State, id: &ProjectId) -> InUse<'a> {
         let mut in_use = InUse::default();
-        let project = state.projects.get(id).filter(|project| project.conflict_forecast.hold);
+        let project = state.projects.get(id).filter(|project| project.config.conflict_forecast.hold);
         for (session, touched) in project.iter().flat_map(|project| &project.forecast.touched) {
             let known = state.sessions.get(session).filter(|known| known.is_live());
             if known.is_none_or(|known| matches!(known.phase, Phase::Queued { .. })) {
@@ -285,8 +285,8 @@ impl<'a> InUse<'a> {
         in_use
     }
 
-    /// Whom a queued session would get into the way of, if its task names files that another session changes. Only for
-    /// tasks: who asks for a session by hand has seen what runs.
+    /// Returns the session that already changes files named by the task of a queued session. Applies to tasks only: a
+    /// person who spawns a session by hand has seen what runs.
     pub(crate) fn collision(&self, session: &Session) -> Option<Collision> {
         const NAMED: usize = 10;
         if !may_wait(session) {
@@ -301,7 +301,7 @@ impl<'a> InUse<'a> {
     }
 }
 
-/// Whether a session is one that waits for files at all.
+/// Returns whether a session is of the kind that waits for files.
 pub(crate) fn may_wait(session: &Session) -> bool {
     matches!(session.phase, Phase::Queued { .. })
         && !session.waited

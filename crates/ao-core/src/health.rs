@@ -1,43 +1,45 @@
-//! What is known of a project's checks beside any one pull request: which failures are chance, and whether the base passes.
+//! Health of a project's checks beside any one pull request: flaky failures, and checks that the base fails itself.
 //!
-//! Both are remembered so that agents are not woken for what they have not done. Nothing here runs anything.
+//! Both are remembered so that agents are not woken for failures that they did not cause. Nothing here runs anything.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
+use crate::keyed::Keyed;
 use crate::outside::{Kind, cut, fenced, one_line};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Timestamp};
 
-/// How many failures that were chance are remembered, the newest.
+/// Number of flaky failures that are remembered, the newest.
 const FLAKES_KEPT: usize = 200;
-/// Of how many checks the base's state is remembered, the newest.
+/// Number of checks whose result on the base is remembered, the newest.
 const CHECKS_KEPT: usize = 200;
-/// How much of a failure on the base is kept.
+/// Bytes of a failure on the base that are kept.
 const EXCERPT: usize = 2 * 1024;
 
-/// The failures that were chance, by check and signature.
-pub type Flakes = BTreeMap<String, Flake>;
+/// The flaky failures, by check and signature.
+pub type Flakes = BTreeMap<(String, String), Flake>;
 
-/// A failure that went away when the same commit was checked again.
+/// A failure that was gone when the same commit was checked again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flake {
     pub check: String,
     pub signature: String,
-    /// The first line of what failed, when it last did.
+    /// The first line of its last failure.
     pub excerpt: String,
     pub times: u32,
     pub first: Timestamp,
     pub last: Timestamp,
 }
 
-/// Whether the bases of a project's pull requests pass the checks that failed there.
+/// Results of checks on the bases of a project's pull requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BaseHealth {
-    /// By branch and check.
-    pub checks: BTreeMap<String, BaseCheck>,
+    /// The checks by branch and name.
+    #[serde(with = "crate::keyed")]
+    pub checks: BTreeMap<(String, String), BaseCheck>,
 }
 
 /// One check on one base.
@@ -45,17 +47,17 @@ pub struct BaseHealth {
 pub struct BaseCheck {
     pub branch: String,
     pub check: String,
-    /// The tip that is being asked about.
+    /// The tip that is being checked.
     pub asked: Option<Commit>,
-    /// What was found out last, and about which tip.
+    /// The last result, and its tip.
     pub found: Option<(Commit, BaseVerdict)>,
-    /// When it was last asked or answered.
+    /// Time of the last question or result.
     pub at: Timestamp,
-    /// When that was found out.
+    /// Time of the last result.
     pub found_at: Option<Timestamp>,
 }
 
-/// Whether a base passes a check.
+/// Result of a check on a base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BaseVerdict {
@@ -64,20 +66,20 @@ pub enum BaseVerdict {
         signature: String,
         excerpt: String,
     },
-    /// It could not be found out. Nobody is held up by that.
+    /// It could not be run. This holds no agent up.
     Unknown {
         why: String,
     },
 }
 
-/// What is known of a base for one pull request.
+/// A base as one failed pull request sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BaseView {
     Unasked,
     Asked,
     Green,
     Red,
-    /// It fails too, but not like this.
+    /// It fails too, but with another signature.
     Otherwise,
     Unknown,
 }
@@ -87,7 +89,7 @@ impl BaseHealth {
         self.checks.get(&key(branch, check))
     }
 
-    /// What the base has to do with a failure. A base that failed the same way is red until a newer tip is shown not to be;
+    /// Returns how the base relates to a failure. A base that failed the same way is red until a newer tip is shown not to be;
     /// one that fails in another way explains nothing.
     pub(crate) fn view(&self, branch: &str, check: &str, signature: &str, tip: &Commit) -> BaseView {
         let Some(known) = self.get(branch, check) else { return BaseView::Unasked };
@@ -101,40 +103,40 @@ impl BaseHealth {
         }
     }
 
-    /// When it was last found out about any tip of a base, and that it was not red.
+    /// Returns the time of the last result for any tip of a base, if it was not red.
     pub(crate) fn not_red_at(&self, branch: &str, check: &str) -> Option<Timestamp> {
         self.get(branch, check).filter(|known| !known.is_red()).and_then(|known| known.found_at)
     }
 
-    /// Whether there is anything to find out about this tip. One question at a time: where the base moves faster than it
+    /// Returns true if the check has to be run on this tip. One question at a time: where the base moves faster than it
     /// is checked, there would else never be an answer.
     pub(crate) fn needs(&self, branch: &str, check: &str, tip: &Commit) -> bool {
         self.get(branch, check)
             .is_none_or(|known| known.asked.is_none() && known.found.as_ref().is_none_or(|(of, _)| of != tip))
     }
 
-    /// The branches on which an answer about this tip is waited for.
+    /// Returns the branches that wait for a result of this tip.
     pub(crate) fn waiting(&self, check: &str, tip: &Commit) -> Vec<String> {
         let waits = |known: &&BaseCheck| known.check == check && known.asked.as_ref() == Some(tip);
         self.checks.values().filter(waits).map(|known| known.branch.clone()).collect()
     }
 
-    /// The checks that this branch fails itself.
+    /// Returns the checks that this branch fails itself.
     pub fn red_on<'a>(&'a self, branch: &'a str) -> impl Iterator<Item = &'a BaseCheck> {
         self.checks.values().filter(move |known| known.branch == branch && known.is_red())
     }
 
-    /// One problem for each check that a base fails, if that is why somebody's pull request fails it.
+    /// Returns one problem for each check that a base fails, if that explains the failure of a pull request.
     pub(crate) fn problems(&self, explains: impl Fn(&BaseCheck, &str) -> bool) -> Vec<Problem> {
-        let red = self.checks.iter().filter_map(|(key, known)| match &known.found {
+        let red = self.checks.values().filter_map(|known| match &known.found {
             Some((commit, BaseVerdict::Red { signature, excerpt })) if explains(known, signature) => {
-                Some((key, known, commit, excerpt))
+                Some((known, commit, excerpt))
             }
             _ => None,
         });
-        red.map(|(key, known, commit, excerpt)| Problem {
+        red.map(|(known, commit, excerpt)| Problem {
             kind: IncidentKind::BaseRed,
-            problem: key.clone(),
+            id: ProblemId::BaseCheck { branch: known.branch.clone(), check: known.check.clone() },
             revision: commit.to_string(),
             detail: format!(
                 "check `{}` fails on `{}` itself, at {commit}; nobody is woken for it until it passes there\n{}",
@@ -177,6 +179,22 @@ impl BaseHealth {
     }
 }
 
+impl Keyed for Flake {
+    type Key = (String, String);
+
+    fn key(&self) -> (String, String) {
+        key(&self.check, &self.signature)
+    }
+}
+
+impl Keyed for BaseCheck {
+    type Key = (String, String);
+
+    fn key(&self) -> (String, String) {
+        key(&self.branch, &self.check)
+    }
+}
+
 impl BaseCheck {
     pub fn is_red(&self) -> bool {
         matches!(self.found, Some((_, BaseVerdict::Red { .. })))
@@ -195,7 +213,7 @@ impl BaseVerdict {
     }
 }
 
-/// Counts one more failure that was chance.
+/// Counts one more flaky failure.
 pub(crate) fn count_flake(flakes: &mut Flakes, check: &str, signature: &str, excerpt: &str, at: Timestamp) {
     let flake = flakes.entry(key(check, signature)).or_insert_with(|| Flake {
         check: check.to_owned(),
@@ -211,11 +229,19 @@ pub(crate) fn count_flake(flakes: &mut Flakes, check: &str, signature: &str, exc
     keep_newest(flakes, FLAKES_KEPT, |flake| flake.last);
 }
 
-fn key(one: &str, other: &str) -> String {
-    format!("{one} {other}")
+/// Returns the flake that this problem is an instance of.
+pub(crate) fn flake_of<'a>(flakes: &'a Flakes, problem: &ProblemId) -> Option<&'a Flake> {
+    match problem {
+        ProblemId::Check { check, signature } => flakes.get(&key(check, signature)),
+        _ => None,
+    }
 }
 
-fn keep_newest<T, A: Ord>(map: &mut BTreeMap<String, T>, most: usize, age: impl Fn(&T) -> A) {
+fn key(one: &str, other: &str) -> (String, String) {
+    (one.to_owned(), other.to_owned())
+}
+
+fn keep_newest<K: Ord + Clone, T, A: Ord>(map: &mut BTreeMap<K, T>, most: usize, age: impl Fn(&T) -> A) {
     while map.len() > most {
         let Some(oldest) = map.iter().min_by_key(|(_, one)| age(one)).map(|(key, _)| key.clone()) else {
             return;
@@ -243,7 +269,7 @@ mod tests {
             BaseView::Red,
             "nobody has looked at the new tip yet"
         );
-        assert_eq!(base.problems(|_, _| true)[0].problem, "main test");
+        assert_eq!(base.problems(|_, _| true)[0].id.to_string(), "main test");
         assert!(!base.needs("main", "test", &b1) && base.needs("main", "test", &b2));
         assert_eq!(base.not_red_at("main", "test"), None);
         base.asked("main", "test", &b2, Timestamp(3));
@@ -257,6 +283,14 @@ mod tests {
     }
 
     #[test]
+    fn names_with_blanks_are_not_mixed_up() {
+        let mut flakes = Flakes::new();
+        count_flake(&mut flakes, "unit tests", "login", "boom", Timestamp(1));
+        count_flake(&mut flakes, "unit", "tests login", "boom", Timestamp(2));
+        assert_eq!(flakes.values().map(|flake| flake.times).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
     fn only_the_newest_flakes_are_remembered_and_each_counts_how_often() {
         let mut flakes = Flakes::new();
         for n in 0..300_i64 {
@@ -264,11 +298,11 @@ mod tests {
         }
         count_flake(&mut flakes, "test", "E299", "bang", Timestamp(400));
         assert_eq!(flakes.len(), 200);
-        let flake = &flakes["test E299"];
+        let flake = &flakes[&key("test", "E299")];
         assert_eq!(
             (flake.times, flake.first, flake.last, flake.excerpt.as_str()),
             (2, Timestamp(299), Timestamp(400), "bang")
         );
-        assert!(!flakes.contains_key("test E99") && flakes.contains_key("test E100"));
+        assert!(!flakes.contains_key(&key("test", "E99")) && flakes.contains_key(&key("test", "E100")));
     }
 }

@@ -1,7 +1,7 @@
-//! Names of things. A newtype each, so that a pull request cannot be passed where a session is meant.
+//! Identifiers. A newtype each, so that a pull request cannot be passed where a session is expected.
 //!
-//! Ids that we make up are numbers with a prefix (`ses_4f`); they come in with the [`Moment`](crate::Moment), because
-//! the core draws no random numbers. Ids that others made up (projects, tasks, pull requests) keep their words.
+//! Our own ids are numbers with a prefix (`ses_4f`); they come in with the [`Moment`](crate::Moment), because the
+//! core draws no random numbers. Ids from outside (projects, tasks, pull requests) keep their text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A text that is not an id of the kind asked for.
+/// A text that is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {what}; it looks like `{example}`")]
 pub struct BadId {
@@ -42,7 +42,7 @@ macro_rules! number_id {
 
             fn from_str(text: &str) -> Result<Self, BadId> {
                 text.strip_prefix($prefix)
-                    // `from_str_radix` would also take a sign, which we never write.
+                    // `from_str_radix` would also accept a sign, which we never write.
                     .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
                     .and_then(|digits| u64::from_str_radix(digits, 16).ok())
                     .map($name)
@@ -130,31 +130,31 @@ macro_rules! child_id {
 }
 
 number_id!(
-    /// One agent at work on one thing, over as many attempts as that takes.
+    /// A session: one task given to one agent, over as many attempts as it takes.
     SessionId, "ses_", "a session id"
 );
 number_id!(
-    /// Something a person is told, once.
+    /// A notice, sent to people once.
     NoticeId, "ntc_", "a notice id"
 );
 number_id!(
-    /// Something that a reaction or a hook has done, once.
+    /// A job that a reaction or a hook runs, once.
     ErrandId, "err_", "an errand id"
 );
 impl SessionId {
-    /// The address that a session commits under. By it, commits tell whose they are, whatever their branch is called.
+    /// Returns the email address that a session commits under. It identifies the author on any branch.
     pub fn address(self) -> String {
         format!("agent-{self}@orchestrator.local")
     }
 
-    /// The session that commits under this address, if it is one's.
+    /// Returns the session that commits under this address, if it is one of ours.
     pub fn of_address(address: &str) -> Option<SessionId> {
         address.strip_prefix("agent-")?.strip_suffix("@orchestrator.local")?.parse().ok()
     }
 }
 
 word_id!(
-    /// A repository under our care, by the name its owner gave it.
+    /// A repository managed by the daemon, by the name its owner gave it.
     ProjectId
 );
 word_id!(
@@ -162,11 +162,11 @@ word_id!(
     ConversationId
 );
 word_id!(
-    /// A git commit by its full name.
+    /// A git commit by its full hash.
     Commit
 );
 child_id!(
-    /// A piece of work, by the tracker's own key: `my-app#42`.
+    /// A task by the tracker's own key: `my-app#42`.
     TaskId, key: String, '#', "a task id", "my-app#42"
 );
 child_id!(
@@ -174,7 +174,8 @@ child_id!(
     PullId, number: u64, '!', "a pull request id", "my-app!7"
 );
 
-/// One run of an agent's process within a session. Results carry it, so that late ones are seen and dropped.
+/// One launch of an agent's process within a session. Results carry it, so that stale ones are recognized and
+/// dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Attempt(pub u32);

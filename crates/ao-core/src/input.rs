@@ -1,24 +1,23 @@
-//! Everything that can come in: what people want, what the world tells, what effects found out, what time brings.
+//! Inputs of the core: requests, observations, results of effects, and timers.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Budget, BudgetInput, Limits};
-use crate::errand::{Behalf, ErrandInput, Order};
+use crate::budget::{Budget, BudgetInput};
+use crate::errand::{ErrandInput, Order, Requester};
 use crate::forecast::Clash;
 use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
-use crate::notice::{Level, NoticeInput};
+use crate::notice::{Level, NewNotice, NoticeInput};
 use crate::project::ProjectInput;
 use crate::pull::PullInput;
 use crate::queue::QueueInput;
-use crate::session::{AgentChoice, Role, SessionInput};
+use crate::session::{SessionInput, SessionSpec};
 use crate::settings::Settings;
-use crate::setup::Origin;
 use crate::task::TaskFacts;
 use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// Something that comes in. `decide` says what it means.
+/// An input of the core, which `decide` turns into events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     Configure(Box<Settings>),
@@ -59,13 +58,13 @@ pub enum Input {
         errand: ErrandId,
         input: ErrandInput,
     },
-    /// Something is to be done. While one with the same key is open, a second is the same.
+    /// An errand is to be done. While one with the same key is open, a second is the same.
     Order {
         key: String,
         order: Box<Order>,
-        behalf: Behalf,
+        requester: Requester,
     },
-    /// Who does not merge with whom in a project, and what each session has changed. All of it: what is missing is over.
+    /// The clashes of a project and the files that each session has changed. Complete: what is missing is over.
     Forecast {
         project: ProjectId,
         clashes: Vec<Clash>,
@@ -75,7 +74,7 @@ pub enum Input {
     Host {
         free_mb: u64,
     },
-    /// What a runtime knows of ours.
+    /// The processes that a runtime runs for us.
     Census(Census),
     /// An account may not be used until then.
     AccountLimited {
@@ -85,34 +84,27 @@ pub enum Input {
     AccountDue {
         account: String,
     },
-    /// A process that should not have been is gone.
+    /// A process that should not exist has ended.
     StrayEnded {
         session: SessionId,
         attempt: Attempt,
     },
-    /// Tell a person, once per key.
-    Tell {
-        level: Level,
-        subject: Subject,
-        key: String,
-        text: String,
-        /// The one channel that it goes to, if not those for its level.
-        channel: Option<String>,
-    },
-    /// The day is over as far as telling people is concerned. Told once for each day.
+    /// Notify a person, once per key.
+    Tell(Box<NewNotice>),
+    /// The day has ended, and its digest is due. Sent once per day.
     Digest {
         day: String,
     },
-    /// An event of the user's own has happened, or goes on with something new.
+    /// A custom event has happened, or has new content.
     Raise {
         subject: Subject,
-        /// One of the user's own.
+        /// Always a custom kind.
         kind: IncidentKind,
         problem: String,
         revision: String,
         detail: String,
     },
-    /// It is over.
+    /// A custom event is over.
     Clear {
         subject: Subject,
         kind: IncidentKind,
@@ -126,33 +118,22 @@ pub enum Input {
     Tick,
 }
 
-/// A wish for a new session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpawnRequest {
-    pub project: ProjectId,
-    pub task: Option<TaskId>,
-    pub role: Role,
-    pub title: String,
-    pub prompt: String,
-    /// The wished-for name; made from the task or the title if there is none.
-    pub name: Option<String>,
-    /// The wished-for branch; the tracker's own name for it, or `agent/<name>`, if there is none.
-    pub branch: Option<String>,
-    pub origin: Origin,
-    pub agent: AgentChoice,
-    pub runtime: String,
-    pub workspace: String,
-    pub priority: i32,
-    pub limits: Limits,
-    /// A person answers for the task, whoever wrote it. No agent can.
-    pub trusted: bool,
+impl Input {
+    /// Returns the input that notifies a person, once per key.
+    pub fn tell(level: Level, subject: Subject, key: impl Into<String>, text: impl Into<String>) -> Input {
+        Input::Tell(Box::new(NewNotice::new(level, subject, key, text)))
+    }
 }
 
-/// All that a runtime knows of ours, at one moment.
+/// A request for a new session. A name or branch that is absent is chosen: the name from the task or the title, the branch
+/// from the tracker or as `agent/<name>`.
+pub type SpawnRequest = SessionSpec<Option<String>>;
+
+/// All processes that a runtime runs for us, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Census {
     pub runtime: String,
-    /// When the look began: what was started later is not in it.
+    /// Time at which it began: processes that were started later are not in it.
     pub began: Timestamp,
     pub seen: Vec<Counted>,
 }
@@ -165,7 +146,7 @@ pub struct Counted {
     pub life: Life,
 }
 
-/// Whether a process lives. A failed look is not a death.
+/// State of a process. A failed look is not a death.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Life {
@@ -175,8 +156,7 @@ pub enum Life {
     Gone {
         code: Option<i32>,
     },
-    /// It lives, and the process that held its terminal or its pipes is gone for certain: nobody can read it or speak to it any
-    /// more.
+    /// It lives, but its holder is gone for certain: its terminal or pipes cannot be read or written any more.
     Unheld,
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! What everything in `ao` means, as values.
+//! The meaning of everything in `ao`, as values.
 //!
 //! ```text
 //!  Input ──► step: decide ─► evolve ─► follow ──► events (stored)
@@ -6,8 +6,8 @@
 //!                             State ──► wants ──► effects (done, and done again after a crash)
 //! ```
 //!
-//! Nothing here asks a clock, draws a random number, touches a disk or waits. Time and fresh numbers come in with each
-//! input as its [`Moment`]. That is what lets the same code run a real fleet and a thousand simulated ones.
+//! This crate reads no clock, draws no random number, touches no disk and never waits. Time and fresh numbers come in
+//! with each input as its [`Moment`]. So the same code runs a real fleet and a thousand simulated ones.
 
 pub mod advise;
 pub mod assign;
@@ -27,8 +27,10 @@ pub mod hook;
 mod id;
 pub mod incident;
 pub mod input;
+mod keyed;
 mod masking;
 pub mod notice;
+pub mod order;
 pub mod outside;
 pub mod plan;
 pub mod policy;
@@ -65,7 +67,7 @@ pub use step::step;
 pub use time::{Moment, Timestamp};
 pub use wants::{runtimes, scopes, wants};
 
-/// Makes the `n`th number from a seed. One round of SplitMix64: well spread, and the same for ever.
+/// Returns the `n`th number from a seed. One round of SplitMix64: well spread, and stable across releases.
 pub(crate) fn mix(seed: u64, n: u64) -> u64 {
     let mut z = seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

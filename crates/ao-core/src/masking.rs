@@ -2,7 +2,7 @@
 //!
 //! The daemon masks secrets in each of these texts before the core sees the input, and so before anything is stored, sent or
 //! shown. Names, ids and configuration are not free text. Every match is exhaustive: a new kind of input does not compile until
-//! this module says which of its fields are text. A new field of a known kind has to be remembered here.
+//! this module lists which of its fields are text. A new field of a known kind has to be remembered here.
 
 use crate::Input;
 use crate::errand::{ErrandInput, ErrandOutcome, Order};
@@ -13,7 +13,7 @@ use crate::notice::NoticeInput;
 use crate::policy::Scan;
 use crate::project::ProjectInput;
 use crate::pull::{CheckState, PullFacts, PullInput};
-use crate::queue::{HeadBranch, QueueInput, TestResult};
+use crate::queue::{HeadBranch, QueueInput, TestOutcome};
 use crate::session::SessionInput;
 use crate::workspace::KeepReason;
 
@@ -51,7 +51,7 @@ impl Input {
                 ErrandInput::Due => {}
             },
             Input::Order { order, .. } => visit_order(order, mask),
-            Input::Tell { text, .. } => mask(text),
+            Input::Tell(new) => mask(&mut new.text),
             Input::Clear { problem, .. } => mask(problem),
             Input::Raise { problem, revision, detail, .. } => {
                 mask(problem);
@@ -125,7 +125,7 @@ fn visit_session(input: &mut SessionInput, mask: Mask<'_>) {
         | SessionInput::Stop { why, .. }
         | SessionInput::Hold { why, .. }
         | SessionInput::Halt { why } => mask(why),
-        SessionInput::Place { astray, .. } => astray.iter_mut().for_each(mask),
+        SessionInput::Drift { drift, .. } => drift.iter_mut().for_each(mask),
         SessionInput::WorkspaceKept { reasons, .. } => {
             reasons.iter_mut().for_each(|reason| visit_reason(reason, mask));
         }
@@ -139,7 +139,7 @@ fn visit_session(input: &mut SessionInput, mask: Mask<'_>) {
         | SessionInput::Launched { .. }
         | SessionInput::ConversationGone { .. }
         | SessionInput::Written { .. }
-        | SessionInput::Stands { .. }
+        | SessionInput::CheckedOut { .. }
         | SessionInput::TreeGone { .. }
         | SessionInput::Answered { .. }
         | SessionInput::ProcessEnded { .. }
@@ -206,11 +206,11 @@ fn visit_scan(scan: &mut Scan, mask: Mask<'_>) {
 fn visit_queue(input: &mut QueueInput, mask: Mask<'_>) {
     match input {
         QueueInput::Tested { result, .. } => match result {
-            TestResult::Red { output, between } => {
+            TestOutcome::Red { output, between } => {
                 mask(output);
                 mask(between);
             }
-            TestResult::Green { .. } | TestResult::Conflict { .. } => {}
+            TestOutcome::Green { .. } | TestOutcome::Conflict { .. } => {}
         },
         QueueInput::Verdict { objection, .. } => objection.iter_mut().for_each(mask),
         QueueInput::Remove { why, .. }
@@ -298,7 +298,7 @@ mod tests {
         format!("{input:?}")
     }
 
-    /// Each of these reached the store as it came in.
+    /// Each of these once reached the store unmasked.
     #[test]
     fn text_of_policies_places_and_scans_is_masked() {
         let secret = || "near s3cret".to_owned();
@@ -315,7 +315,7 @@ mod tests {
         let pull = crate::PullId { project: ProjectId::new("app"), number: 1 };
         for input in [
             project(ProjectInput::PolicyBroken { why: secret() }),
-            session(SessionInput::Place { attempt, astray: Some(secret()) }),
+            session(SessionInput::Drift { attempt, drift: Some(secret()) }),
             session(SessionInput::Halt { why: secret() }),
             session(SessionInput::WorkspaceKept { tries: 0, reasons: vec![KeepReason::Unknown(secret())] }),
             Input::Pull { pull, input: PullInput::Scanned(Box::new(scan)) },

@@ -1,11 +1,11 @@
-//! What runs, what would run next, and why the rest waits.
+//! The plan: running work, the work that runs next, and the reasons why the rest waits.
 //!
 //! ```text
 //!  running ─ they end ─► round 1 ─ they end ─► round 2 ─► …      what waits for a person has no round
 //! ```
 //!
-//! A reading of the state, as if all sessions took as long and every task that was worked on were closed. It promises
-//! nothing, and decides nothing: who really gets a slot is said by `schedule.rs`, by the same rules.
+//! Derived from the state as if all sessions took equally long and every task were closed after its session. It
+//! promises and decides nothing: `schedule.rs` gives out the slots, by the same rules.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -18,42 +18,42 @@ use crate::state::State;
 use crate::task::Task;
 use crate::{ProjectId, SessionId, TaskId, Timestamp};
 
-/// What runs, in which order the rest would, and what waits.
+/// Running work, the order of the rest, and what waits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// Those that have a slot, the oldest first.
+    /// Work that has a slot, the oldest first.
     pub running: Vec<Planned>,
-    /// Those that get one by themselves, in their order.
+    /// Work that gets a slot automatically, in order.
     pub next: Vec<Planned>,
-    /// Those for which something else has to happen first.
+    /// Work that waits for something else first.
     pub waiting: Vec<Planned>,
 }
 
-/// A piece of work: a session, or a task that has none yet.
+/// A session, or a task that has none yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
     pub project: ProjectId,
     pub task: Option<TaskId>,
     pub session: Option<SessionId>,
     pub title: String,
-    /// The specialist or agent; the project's own if there is none.
+    /// The specialist or agent; the project's own if absent.
     pub agent: Option<String>,
-    /// Why it is that one.
+    /// The reason for the choice of agent.
     pub chosen: Option<String>,
     pub priority: i32,
-    /// After how many others have ended it begins: 0 for those that run, absent if nobody can say.
+    /// The number of rounds before it begins: 0 if it runs, absent if unknown.
     pub round: Option<u32>,
-    /// Why it does not run now.
+    /// The reason why it does not run now.
     pub obstacle: Option<Obstacle>,
     /// The tasks that have to be closed first.
     pub blocked_by: Vec<TaskId>,
 }
 
-/// Reads the plan off the state, for one project or for all.
+/// Derives the plan from the state, for one project or for all.
 pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Plan {
     let mut plan = Plan::default();
     let mut waiting: Vec<Waiting<'_>> = Vec::new();
-    // What is done once those that run have ended.
+    // The tasks that are closed once the running sessions have ended.
     let mut done: BTreeSet<TaskId> = BTreeSet::new();
     let slots = OnceCell::new();
     for session in state.live().filter(|session| session.spec.role == Role::Worker || session.takes_slot()) {
@@ -82,7 +82,7 @@ pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Plan 
             None => plan.waiting.push(planned),
         }
     }
-    // All are planned together, because they share the slots; what is shown is another matter.
+    // All are planned together, because they share the slots; the filter applies to the result.
     if let Some(project) = project {
         for list in [&mut plan.running, &mut plan.next, &mut plan.waiting] {
             list.retain(|planned| planned.project == *project);
@@ -91,13 +91,13 @@ pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Plan 
     plan
 }
 
-/// Something that waits for its turn.
+/// A session or task that waits for its turn.
 struct Waiting<'a> {
     planned: Planned,
     facts: Option<&'a Task>,
-    /// Nothing keeps it but room, and tasks that are worked on before it.
+    /// It waits only for room, and for tasks that come before it.
     goes_by_itself: bool,
-    /// In which order it stands in its project's line: sessions before tasks, then who is older.
+    /// Its position in the line of its project: sessions before tasks, then by age.
     place: (Reverse<i32>, u8, Timestamp, usize, String),
     /// Its number among all that were given a round.
     turn: usize,
@@ -132,7 +132,7 @@ fn of_session<'a>(
     }
 }
 
-/// A task that is picked up by itself, unless it has its session.
+/// A task that is picked up automatically, unless it has a session.
 fn of_task<'a>(
     state: &'a State,
     intake: &Intake<'a>,
@@ -169,7 +169,7 @@ fn blockers(state: &State, facts: Option<&Task>) -> Vec<TaskId> {
     facts.into_iter().flat_map(|facts| state.open_blockers(facts)).cloned().collect()
 }
 
-/// Whether an obstacle goes away as others end.
+/// Returns whether an obstacle disappears as other sessions end.
 fn passes(obstacle: Option<&Obstacle>) -> bool {
     use Obstacle as O;
     match obstacle {
@@ -189,10 +189,10 @@ fn passes(obstacle: Option<&Obstacle>) -> bool {
     }
 }
 
-/// Gives everything that goes by itself its round.
+/// Assigns a round to all work that goes by itself.
 fn rounds(state: &State, waiting: &mut [Waiting<'_>], mut done: BTreeSet<TaskId>) {
     let mut order: Vec<usize> = (0..waiting.len()).filter(|n| waiting[*n].goes_by_itself).collect();
-    // The next one last, as lines are taken from their end.
+    // The next one last, because lines are taken from their end.
     order.sort_by(|a, b| waiting[*b].place.cmp(&waiting[*a].place));
     let mut turn = 0;
     for round in 1.. {

@@ -1,4 +1,4 @@
-//! A repository under our care.
+//! Projects: the repositories that sessions work on.
 
 use std::collections::BTreeMap;
 
@@ -12,117 +12,91 @@ use crate::hook::Hook;
 use crate::outside::{Kind, bounded, one_line};
 use crate::policy::Policy;
 use crate::pull::TEXT_LIMIT;
-use crate::queue::{MergeQueue, QueueRules};
+use crate::queue::{MergeQueue, QueueRules, Strategy};
 use crate::reaction::Reactions;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
 use crate::{Commit, ProjectId, SessionId, Timestamp};
 
-/// What the configuration says of a project.
+/// Configuration of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProjectConfig {
-    /// The repository's own folder.
+    /// The main checkout of the repository.
     pub path: String,
     pub default_branch: String,
-    /// How many of its sessions may have a process at a time.
+    /// Limit of its sessions that have a process at a time.
     pub max_live: Option<u32>,
-    /// What its sessions may use up in a day, together.
-    #[serde(default)]
+    /// Budget of all its sessions together for a day.
     pub daily: Limits,
-    /// What all sessions of one task may use up, together.
+    /// Budget of all sessions of one task together.
     #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub per_task: Limits,
-    /// What all its sessions may ever use up.
+    /// Budget of all its sessions together, for good.
     #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub total: Limits,
-    /// Whether its sessions go on by themselves after a provider's limit; as for all projects, if absent.
+    /// Its sessions resume by themselves after a provider's limit; as for all projects, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
-    #[serde(default)]
     pub setup: Setup,
-    #[serde(default)]
     pub environment: Environment,
-    #[serde(default)]
     pub ports: Option<PortRange>,
-    /// What is done about its problems, over what holds for all.
+    /// Its reactions to incidents, over those of all projects.
     #[serde(default, skip_serializing_if = "Reactions::is_empty")]
     pub reactions: Reactions,
-    /// The same for agents by their names, over what holds for these in all projects.
+    /// The same for agents by name, over those of these agents in all projects.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_reactions: BTreeMap<String, Reactions>,
-    /// Its own commands on the way from a task to a merge.
+    /// Its own commands at hook points, from the task to the merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
-    /// What is done with forecasts of conflicts.
+    /// Its use of forecasts of conflicts.
     #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
     pub conflict_forecast: ForecastConfig,
-    /// How it picks up tasks by itself; it does not, if absent.
+    /// Rules by which it picks up tasks by itself; it does not, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_assign: Option<AutoAssign>,
-    /// The agents that are for certain tasks of it.
+    /// Agents for certain tasks of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialists: Vec<Specialist>,
-    /// How its merge queue goes about it, if that was said.
+    /// Rules of its merge queue, if configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<QueueRules>,
-    /// Whether a merge leaves the issues open that it settles.
+    /// The way in which its changes land.
+    #[serde(default, skip_serializing_if = "Landing::is_default")]
+    pub landing: Landing,
+    /// A merge leaves the issues open that it settles.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub leave_issues_open: bool,
 }
 
-/// A project as the log tells it.
+/// The configured way in which changes land: squashed, and their branches stay, unless configured otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Landing {
+    pub strategy: Strategy,
+    /// The branch of a change is deleted once it has landed.
+    pub delete_branch: bool,
+}
+
+impl Landing {
+    fn is_default(&self) -> bool {
+        *self == Landing::default()
+    }
+}
+
+/// A project, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
-    pub path: String,
-    pub default_branch: String,
-    pub max_live: Option<u32>,
-    pub daily: Limits,
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub per_task: Limits,
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub total: Limits,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auto_resume: Option<bool>,
-    #[serde(default)]
-    pub setup: Setup,
-    #[serde(default)]
-    pub environment: Environment,
-    #[serde(default)]
-    pub ports: Option<PortRange>,
-    /// What is done about its problems, over what holds for all.
-    #[serde(default, skip_serializing_if = "Reactions::is_empty")]
-    pub reactions: Reactions,
-    /// The same for agents by their names, over what holds for these in all projects.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub agent_reactions: BTreeMap<String, Reactions>,
-    /// Its own commands on the way from a task to a merge.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hooks: Vec<Hook>,
-    #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
-    pub conflict_forecast: ForecastConfig,
-    /// How it picks up tasks by itself; it does not, if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auto_assign: Option<AutoAssign>,
-    /// The agents that are for certain tasks of it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub specialists: Vec<Specialist>,
-    /// How its merge queue goes about it, if that was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merge_queue: Option<QueueRules>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub leave_issues_open: bool,
-    /// Who has stopped all its work, so that no task is begun without anybody's word until somebody starts again.
+    pub config: ProjectConfig,
+    /// Set while all its work is stopped: no task begins by itself until a person starts it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedWork>,
-    /// What has become of its workers since it was last at an end.
-    #[serde(default)]
+    /// Results of its workers since it was last complete.
     pub finished: Finished,
-    /// Since when nobody has had anything left to do in it, after somebody had.
-    #[serde(default)]
+    /// Time since when all its work is done, after there was some.
     pub complete: Option<Timestamp>,
-    /// The policy that was last read and made sense.
+    /// The last policy that was valid.
     pub policy: Policy,
-    /// How it is with the policy beside what it says.
+    /// State of the policy beside its content.
     #[serde(default, skip_serializing_if = "PolicyStand::is_plain")]
     pub policy_stand: PolicyStand,
     /// The queue of its default branch.
@@ -130,48 +104,46 @@ pub struct Project {
     /// The queues of other branches, while something is requested to land on them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_queues: BTreeMap<String, MergeQueue>,
-    /// The failures of its checks that were chance.
-    #[serde(default, skip_serializing_if = "Flakes::is_empty")]
+    /// The flaky failures of its checks.
+    #[serde(default, skip_serializing_if = "Flakes::is_empty", with = "crate::keyed")]
     pub flakes: Flakes,
-    /// Whether its base passes the checks that failed.
-    #[serde(default)]
+    /// Results of the failed checks on its base.
     pub base: BaseHealth,
-    /// What was changed in its repository and waits for a person's word.
+    /// Changes of its repository that wait for a person's consent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspicions: Vec<Suspicion>,
-    /// Who will not merge with whom.
+    /// The clashes that are predicted.
     #[serde(default, skip_serializing_if = "Forecast::is_empty")]
     pub forecast: Forecast,
 }
 
-/// A change of a repository that nobody of ours has made.
+/// A change of a repository that no session has made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspicion {
-    /// What was changed, in a few words; the same words are the same problem.
+    /// The part that was changed; the same text is the same problem.
     pub what: String,
-    /// What it was changed to.
+    /// Its new value.
     pub revision: String,
-    /// From what to what, who was at work then, and what to do.
+    /// Old and new value, the sessions that ran then, and the next step.
     pub detail: String,
 }
 
-/// That somebody has stopped all work of a project.
+/// The stop of all work of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoppedWork {
     pub by: String,
     pub at: Timestamp,
 }
 
-/// How it is with a project's policy.
+/// State of a project's policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PolicyStand {
-    /// Somebody has written one.
-    #[serde(default)]
+    /// The policy was written, and is not the default.
     pub written: bool,
-    /// Why the one on the base branch cannot be read.
+    /// The reason why the one on the base branch cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
-    /// When a freeze may begin or end next.
+    /// Time at which a freeze may begin or end next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<Timestamp>,
 }
@@ -182,28 +154,28 @@ impl PolicyStand {
     }
 }
 
-/// What has become of workers: how many, and what they used up.
+/// Results of workers: their number, and what they used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Finished {
     pub merged: u32,
     pub stopped: u32,
     pub spent: Spend,
-    /// Some of it was spent by agents that do not tell what they cost.
+    /// Some of it was spent by agents that do not report their cost.
     pub partly_unknown: bool,
 }
 
-/// What can come in for a project.
+/// Input for a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectInput {
     Configure(Box<ProjectConfig>),
     Remove,
-    /// The policy as the base branch and the configuration have it; none if nobody has written one.
+    /// The policy as the base branch and the configuration have it; none if none is written.
     PolicySeen(Option<Box<Policy>>),
-    /// The policy on the base branch makes no sense. The one before stays, and nothing is allowed by it.
+    /// The policy on the base branch is invalid. The previous one stays, and nothing is allowed.
     PolicyBroken {
         why: String,
     },
-    /// What was found changed in the repository and waits for a person's word; none if nothing is.
+    /// The changes of the repository that wait for a person's consent.
     RepositorySeen {
         suspicions: Vec<Suspicion>,
     },
@@ -211,27 +183,27 @@ pub enum ProjectInput {
     PolicyDue,
     /// The last of its workers has ended.
     Complete,
-    /// Somebody stops all its work: nothing is begun without anybody's word any more.
+    /// A person stops all its work: nothing begins by itself any more.
     StopWork {
         by: String,
     },
-    /// Somebody starts again.
+    /// A person starts it again.
     StartWork {
         by: String,
     },
-    /// A check that failed has passed on the same commit.
+    /// A failed check has passed on the same commit.
     Flaked {
         check: String,
         signature: String,
         excerpt: String,
     },
-    /// Somebody wants to know whether the base passes a check.
+    /// The result of a check on the base is needed.
     AskBase {
         branch: String,
         check: String,
         commit: Commit,
     },
-    /// Whether it does.
+    /// The result of a check on the base.
     BaseFound {
         check: String,
         commit: Commit,
@@ -239,7 +211,7 @@ pub enum ProjectInput {
     },
 }
 
-/// What happened to a project.
+/// Event of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectEvent {
@@ -248,27 +220,21 @@ pub enum ProjectEvent {
     },
     PolicyChanged {
         policy: Box<Policy>,
-        /// Nobody has written one: it is the default.
+        /// None is written: it is the default.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unwritten: bool,
     },
     PolicyBroken {
         why: String,
     },
-    /// Changes of the repository wait for a person's word, or do not any more.
+    /// Changes of the repository wait for a person's consent, or no longer.
     RepositorySuspected {
         suspicions: Vec<Suspicion>,
     },
-    /// A freeze has begun or ended, or the clocks were changed.
+    /// A freeze has begun or ended, or the offset of its time zone has changed.
     FreezeTurned {
         frozen: bool,
     },
-    /// How the budget of a day was told before there were others; now it is an event of that budget.
-    Capped {
-        until: Timestamp,
-        why: String,
-    },
-    Uncapped {},
     Flaked {
         check: String,
         signature: String,
@@ -285,24 +251,24 @@ pub enum ProjectEvent {
         commit: Commit,
         verdict: BaseVerdict,
     },
-    /// Somebody has stopped all its work, so that nothing is begun without anybody's word.
+    /// A person has stopped all its work, so nothing begins by itself.
     WorkStopped {
         by: String,
     },
-    /// Somebody has started again.
+    /// A person has started it again.
     WorkStarted {
         by: String,
     },
-    /// Nobody has anything left to do in it.
+    /// All its work is done.
     Completed {
         finished: Finished,
     },
-    /// What a forecast says that the one before it did not.
+    /// Changes of the forecast.
     Foreseen {
-        /// Clashes that are new.
+        /// New clashes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         found: Vec<Clash>,
-        /// Clashes that are about other files now, or were gone for a moment only.
+        /// Clashes that are about other files now, or were absent only for a moment.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<Clash>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -326,7 +292,9 @@ pub(crate) fn decide(
             let odd = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
             if id.as_str().is_empty() || id.as_str().contains(odd) {
                 return Err(Refusal::Invalid {
-                    what: format!("`{id}` is no project name: letters, digits, `-`, `_` and `.` only"),
+                    what: format!(
+                        "`{id}` is not a valid project name: use letters, digits, `-`, `_` and `.` only"
+                    ),
                 });
             }
             if config.path.is_empty() {
@@ -350,7 +318,7 @@ pub(crate) fn decide(
                 }
             }
             Ok(match known {
-                Some(known) if known.config() == *config => vec![],
+                Some(known) if known.config == *config => vec![],
                 _ => vec![ProjectEvent::Configured { config }],
             })
         }
@@ -368,7 +336,7 @@ pub(crate) fn decide(
                 false => vec![],
             })
         }
-        // An answer about a tip that nobody asks about any more says nothing.
+        // A result for a tip that is no longer asked about is stale.
         (Some(known), ProjectInput::BaseFound { check, commit, verdict }) => {
             let verdict = verdict.bounded();
             let branches = known.base.waiting(&check, &commit).into_iter();
@@ -429,26 +397,9 @@ pub(crate) fn decide(
 }
 
 impl Project {
-    pub(crate) fn new(config: &ProjectConfig) -> Project {
+    pub(crate) fn new(config: ProjectConfig) -> Project {
         Project {
-            path: config.path.clone(),
-            default_branch: config.default_branch.clone(),
-            max_live: config.max_live,
-            daily: config.daily,
-            per_task: config.per_task,
-            total: config.total,
-            auto_resume: config.auto_resume,
-            setup: config.setup.clone(),
-            environment: config.environment.clone(),
-            ports: config.ports.clone(),
-            reactions: config.reactions.clone(),
-            agent_reactions: config.agent_reactions.clone(),
-            hooks: config.hooks.clone(),
-            conflict_forecast: config.conflict_forecast,
-            auto_assign: config.auto_assign.clone(),
-            specialists: config.specialists.clone(),
-            merge_queue: config.merge_queue.clone(),
-            leave_issues_open: config.leave_issues_open,
+            config,
             stopped: None,
             finished: Finished::default(),
             complete: None,
@@ -463,51 +414,7 @@ impl Project {
         }
     }
 
-    pub(crate) fn configure(&mut self, config: &ProjectConfig) {
-        self.path = config.path.clone();
-        self.default_branch = config.default_branch.clone();
-        self.max_live = config.max_live;
-        self.daily = config.daily;
-        self.per_task = config.per_task;
-        self.total = config.total;
-        self.auto_resume = config.auto_resume;
-        self.setup = config.setup.clone();
-        self.environment = config.environment.clone();
-        self.ports = config.ports.clone();
-        self.reactions = config.reactions.clone();
-        self.agent_reactions = config.agent_reactions.clone();
-        self.hooks = config.hooks.clone();
-        self.conflict_forecast = config.conflict_forecast;
-        self.auto_assign = config.auto_assign.clone();
-        self.specialists = config.specialists.clone();
-        self.merge_queue = config.merge_queue.clone();
-        self.leave_issues_open = config.leave_issues_open;
-    }
-
-    fn config(&self) -> ProjectConfig {
-        ProjectConfig {
-            path: self.path.clone(),
-            default_branch: self.default_branch.clone(),
-            max_live: self.max_live,
-            daily: self.daily,
-            per_task: self.per_task,
-            total: self.total,
-            auto_resume: self.auto_resume,
-            setup: self.setup.clone(),
-            environment: self.environment.clone(),
-            ports: self.ports.clone(),
-            reactions: self.reactions.clone(),
-            agent_reactions: self.agent_reactions.clone(),
-            hooks: self.hooks.clone(),
-            conflict_forecast: self.conflict_forecast,
-            auto_assign: self.auto_assign.clone(),
-            specialists: self.specialists.clone(),
-            merge_queue: self.merge_queue.clone(),
-            leave_issues_open: self.leave_issues_open,
-        }
-    }
-
-    /// Counts a worker that has come to its end. What it has spent may have been counted in part, at an earlier end of it.
+    /// Counts a worker that has ended. A part of its spending may have been counted at an earlier end.
     pub(crate) fn finish(&mut self, merged: bool, counted: Spend, spent: Spend) {
         let finished = &mut self.finished;
         match merged {
@@ -518,7 +425,7 @@ impl Project {
         finished.partly_unknown |= spent.micros.is_none();
     }
 
-    /// A worker that was at its end is at work again.
+    /// Counts a worker that works again after its end.
     pub(crate) fn resume(&mut self, merged: bool) {
         let finished = &mut self.finished;
         match merged {
@@ -527,12 +434,12 @@ impl Project {
         }
     }
 
-    /// Something was done here, and it has not been said yet that this was all.
+    /// Returns true if work was done here and its completion has not been reported.
     pub(crate) fn may_complete(&self) -> bool {
         self.complete.is_none() && (self.finished.merged > 0 || self.finished.stopped > 0)
     }
 
-    /// There is work again.
+    /// Begins new work after completion.
     pub(crate) fn begin(&mut self) {
         if self.complete.take().is_some() {
             self.finished = Finished::default();

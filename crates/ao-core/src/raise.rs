@@ -1,12 +1,13 @@
-//! Events of the user's own: raised by somebody, cleared by somebody, or past when somebody was told of them.
+//! Custom events: a caller raises them and clears them, or they end once a person was notified.
 //!
-//! Nobody can look whether such a problem is still there, so unlike the others it is a moment and not a state.
+//! The core cannot observe whether such a problem persists, so it is a moment, not a state.
 
 use crate::Timestamp;
 use crate::decide::incident_events;
 use crate::event::Event;
 use crate::incident::{
-    self, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Scene, Subject,
+    self, EscalationLevel, Incident, IncidentContext, IncidentEvent, IncidentInput, IncidentKey,
+    IncidentKind, Problem, ProblemId, Subject,
 };
 use crate::outside::{cut, shortened};
 use crate::pull::TEXT_LIMIT;
@@ -14,19 +15,27 @@ use crate::refusal::Refusal;
 use crate::state::State;
 use crate::text::sanitise;
 
-/// How many events of the user's own may be open for one subject.
+/// Limit of users' own events that are open for one subject.
 const MOST_RAISED: usize = 100;
-/// How long what an event carries may be. Callers bound it below that: half of it would be no data at all.
+/// Limit of an event's data in bytes. Callers bound it below that: half of it would be no data at all.
 const DATA_LIMIT: usize = 64 * 1024;
-/// How long the name of such an event's problem may be.
+/// Limit of an event's key in bytes.
 const NAME_LIMIT: usize = 512;
 
-/// It has happened, or goes on with something new.
+/// A user's own event as it comes in.
+pub(crate) struct Raised {
+    pub(crate) kind: IncidentKind,
+    pub(crate) problem: String,
+    pub(crate) revision: String,
+    pub(crate) detail: String,
+}
+
+/// Takes an event that has happened, or goes on with something new.
 pub(crate) fn raise(
     state: &State,
     now: Timestamp,
     subject: Subject,
-    raised: Problem,
+    raised: Raised,
 ) -> Result<Vec<Event>, Refusal> {
     let kind = custom(raised.kind)?;
     match &subject {
@@ -43,11 +52,11 @@ pub(crate) fn raise(
         }
         _ => {}
     }
-    let problem = named(&raised.problem);
-    // It may carry the event's data, so that other data are news.
+    let id = named(&raised.problem);
+    // It may carry the event's data, so other data count as new.
     let revision = cut(&sanitise(&raised.revision), DATA_LIMIT);
     let detail = shortened(&sanitise(&raised.detail), TEXT_LIMIT);
-    let key = IncidentKey { subject, kind: kind.clone(), problem: problem.clone() };
+    let key = IncidentKey { subject, kind: kind.clone(), problem: id.clone() };
     let open = state.incidents_of(&key.subject).filter(|incident| incident.key.kind.is_moment()).count();
     if open >= MOST_RAISED && !state.incidents.contains_key(&key) {
         return Err(Refusal::Invalid {
@@ -57,20 +66,21 @@ pub(crate) fn raise(
             ),
         });
     }
-    let over =
-        |known: &Incident| matches!(known.rung, Rung::Person | Rung::Nobody) && known.revision != revision;
+    let over = |known: &Incident| {
+        matches!(known.level, EscalationLevel::Person | EscalationLevel::Nobody) && known.revision != revision
+    };
     let over = state.incidents.get(&key).is_some_and(over);
-    let seen = IncidentInput::Seen(Problem { kind, problem, revision, detail });
+    let seen = IncidentInput::Seen(Problem { kind, id, revision, detail });
     if !over {
         return Ok(incident_events(state, now, key, seen));
     }
-    // Everything was done about the last one, so this is a new one.
-    let opened = Scene::of(state, &key, now, |scene| incident::decide(&key, None, scene, seen));
+    // The previous one was handled completely, so this is a new one.
+    let opened = IncidentContext::of(state, &key, now, |context| incident::decide(&key, None, context, seen));
     let events = std::iter::once(IncidentEvent::Closed {}).chain(opened);
     Ok(events.map(|event| Event::Incident(key.clone(), event)).collect())
 }
 
-/// It is over.
+/// Closes the incident of a user's own event.
 pub(crate) fn clear(
     state: &State,
     now: Timestamp,
@@ -79,14 +89,14 @@ pub(crate) fn clear(
     problem: &str,
 ) -> Result<Vec<Event>, Refusal> {
     let key = IncidentKey { subject, kind: custom(kind)?, problem: named(problem) };
-    // Nobody has to wait whether it comes back: who says so knows.
+    // An explicit clear is authoritative, so skip the flicker delay.
     let mut events = incident_events(state, now, key.clone(), IncidentInput::Absent);
     events.extend(incident_events(state, now, key, IncidentInput::Gone));
     Ok(events)
 }
 
-fn named(text: &str) -> String {
-    cut(&sanitise(text), NAME_LIMIT)
+fn named(text: &str) -> ProblemId {
+    ProblemId::Event(cut(&sanitise(text), NAME_LIMIT))
 }
 
 fn custom(kind: IncidentKind) -> Result<IncidentKind, Refusal> {

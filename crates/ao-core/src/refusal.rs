@@ -1,9 +1,9 @@
-//! Why an input was not taken. Whoever asked is told this, so each says what, and where it helps, what to do next.
+//! Refusals of inputs. The caller gets the text, so each names the thing and, where it helps, the next step.
 
 use crate::session::Session;
 use crate::{Attempt, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// An input that changes nothing, and why.
+/// An input that changes nothing, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("there is no session {0}")]
@@ -24,7 +24,7 @@ pub enum Refusal {
     AlreadyMerged { pull: PullId },
     #[error("the branch `{branch}` belongs to the session `{name}`")]
     BranchTaken { branch: String, session: SessionId, name: String },
-    /// `restorable` says whether a restore would be taken.
+    /// `restorable` is true if a restore would be accepted.
     #[error("the session `{name}` has ended: {outcome}")]
     Ended { session: SessionId, name: String, outcome: String, restorable: bool },
     #[error("the session `{name}` is {status} and cannot be {wish}: {why}")]
@@ -49,7 +49,7 @@ pub enum Refusal {
     Invalid { what: String },
 }
 
-/// Until when a provider's limit holds, and what happens then.
+/// Describes the end of a provider's limit, and the next step.
 fn limit_words(account: &str, until: Option<Timestamp>, by_itself: bool) -> String {
     let until = until.map(|until| format!(" until {}", until.utc())).unwrap_or_default();
     let then = match by_itself {
@@ -60,7 +60,7 @@ fn limit_words(account: &str, until: Option<Timestamp>, by_itself: bool) -> Stri
 }
 
 impl Refusal {
-    /// Whether it is a signal that could not be attributed to anything that runs.
+    /// Returns true if it is a signal that could not be attributed to anything that runs.
     pub fn is_about_a_signal(&self) -> bool {
         matches!(self, Refusal::Stale { .. } | Refusal::NotRunning { .. } | Refusal::UnknownSession(_))
     }

@@ -1,4 +1,4 @@
-//! Who gets a free slot: within the caps, the most urgent of the project that has the fewest.
+//! Assignment of free slots: within the caps, to the most urgent session of the project that has the fewest.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -10,7 +10,7 @@ use crate::session::{AfterStop, Phase, Session, port_holders, room};
 use crate::state::{Place, State};
 use crate::{ProjectId, SessionId, TaskId, Timestamp};
 
-/// Why a session waits in the queue, or a task for its session.
+/// The obstacle that a queued session, or a task without a session, waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     Cap {
@@ -19,7 +19,7 @@ pub enum Obstacle {
     ProjectCap {
         max: u32,
     },
-    /// As many of a specialist's sessions run as may.
+    /// The specialist already runs its maximum of sessions.
     SpecialistCap {
         id: String,
         max: u32,
@@ -30,40 +30,39 @@ pub enum Obstacle {
     BlockedBy(TaskId),
     Held(String),
     Account(String),
-    /// All ports of its project are in use.
     /// Every port that it could have is leased to these.
     Ports {
         holders: Vec<SessionId>,
     },
     /// The hooks that may object to its start are being asked.
     Asked,
-    /// Its task names files that another session changes just now.
+    /// Its task names files that another session is changing.
     Collides {
         with: SessionId,
         files: Vec<String>,
     },
-    /// Who wrote the task may not set agents to work.
+    /// The author of the task may not set agents to work.
     Untrusted {
         author: String,
     },
-    /// No specialist is for the task, and only those are to be given any.
+    /// No specialist matches the task, and only specialists may work.
     NoSpecialist,
-    /// The task could not be given to anybody.
+    /// The task could not be assigned to an agent.
     NotAssigned {
         why: String,
     },
-    /// The task has had its session; another one is a person's word.
+    /// The task already had its session; a person has to start another one.
     Worked,
-    /// Somebody has stopped all work of the project.
+    /// A person has stopped all work of the project.
     Stopped {
         by: String,
     },
-    /// Its session is being made.
+    /// Its session is being created.
     Begun,
 }
 
 impl Obstacle {
-    /// What kind of obstacle it is, in a word for programs.
+    /// Returns the name of the obstacle for programs.
     pub fn word(&self) -> &'static str {
         match self {
             Obstacle::Cap { .. } => "cap",
@@ -85,7 +84,7 @@ impl Obstacle {
         }
     }
 
-    /// Whether it is less in the way of a project's next session once this one has given its slot back.
+    /// Returns true if it is less in the way of a project's next session once this one has given its slot back.
     fn ends_with(&self, session: &Session, project: &ProjectId) -> bool {
         match self {
             Obstacle::Cap { .. } => true,
@@ -98,34 +97,34 @@ impl Obstacle {
     }
 }
 
-/// Whose turn it is.
+/// The sessions whose turn it is.
 #[derive(Debug, Default)]
 pub(crate) struct Turns<'a> {
-    /// Those that get a slot now, in order.
+    /// The sessions that get a slot now, in order.
     pub(crate) admitted: Vec<&'a Session>,
-    /// Those that would, if nobody objected; hooks are to be asked about them.
+    /// The sessions that hooks have to be asked about first.
     pub(crate) asked: Vec<&'a Session>,
-    /// Those that only wait for others and hold slots that are needed, each with one that needs it.
+    /// The idle sessions that give up a slot, each with one that needs it.
     pub(crate) yielding: Vec<(&'a Session, &'a Session)>,
 }
 
-/// The slots, as far as they are taken: in all, and of each project and specialist.
+/// The slots in use: in total, and by project and specialist.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots<'a> {
     state: &'a State,
     taken: u32,
-    /// Those that sessions have now count too.
+    /// Includes the slots that sessions hold now.
     as_now: bool,
-    /// Beside those.
+    /// Slots taken in addition.
     in_project: BTreeMap<ProjectId, u32>,
-    /// Less those.
+    /// Slots given back.
     given: BTreeMap<ProjectId, u32>,
     of_specialist: BTreeMap<String, u32>,
-    /// How many more sessions the ports of each project do for.
+    /// Number of further sessions that the ports of each project suffice for.
     ports: BTreeMap<ProjectId, u32>,
 }
 
-/// Whose turn it is now. Who has to be asked about takes no slot meanwhile and lets the others pass.
+/// Returns the sessions whose turn it is now. One whose hooks are asked takes no slot meanwhile and lets the others pass.
 pub(crate) fn admit(state: &State, now: Timestamp) -> Turns<'_> {
     let mut turns = Turns::default();
     if state.scarce_mb.is_some() {
@@ -152,7 +151,7 @@ pub(crate) fn admit(state: &State, now: Timestamp) -> Turns<'_> {
             continue;
         }
         if state.awaits_word(next) {
-            // No more than could start at once: a long line is not a reason to ask a thousand questions.
+            // No more than could start at once: a long line is no reason to ask a thousand questions.
             if turns.asked.len() < free {
                 turns.asked.push(next);
             }
@@ -172,8 +171,8 @@ pub fn would_yield(state: &State, now: Timestamp) -> Option<(SessionId, SessionI
     turns.yielding.first().map(|(idle, next)| (idle.id, next.id))
 }
 
-/// Who gives way to those that only the caps keep waiting. Nobody does for whom that would not be enough, nor as long as slots
-/// are about to be free anyhow.
+/// Returns the sessions that give way to those that only the caps keep waiting. None does if that would not be enough, nor as
+/// long as slots are about to be free anyhow.
 fn yielding<'a>(
     state: &'a State,
     now: Timestamp,
@@ -196,7 +195,8 @@ fn yielding<'a>(
         (slots.taken_in(&session.spec.project), Reverse(session.spec.priority), since(session), session.id)
     });
     let mut yielding = Vec::new();
-    // A long line is mostly of the same kind: who waits behind one for whom nobody can make room has no room either.
+    // A long line is mostly of one kind: if no session can make room for one entry, the similar ones behind it have
+    // none either.
     let mut hopeless = BTreeSet::new();
     for next in kept {
         let (project, specialist) = (&next.spec.project, next.spec.agent.specialist.as_deref());
@@ -226,13 +226,13 @@ fn yielding<'a>(
     yielding
 }
 
-/// Those that could give their slots to others now.
+/// Returns the sessions that could give up their slots now.
 pub(crate) fn idle(state: &State, now: Timestamp) -> Vec<&Session> {
     let idle = state.idle();
     idle.filter(|session| session.may_rest() && !session.is_typed_on(now, &state.settings)).collect()
 }
 
-/// Whether its slot is about to be free: its process is being ended, and that has not failed again and again.
+/// Returns true if its slot is about to be free: its process is being ended, and that has not failed again and again.
 fn is_leaving(state: &State, session: &Session) -> bool {
     match &session.phase {
         Phase::Stopping { then: AfterStop::Retry { .. }, .. } => false,
@@ -241,8 +241,8 @@ fn is_leaving(state: &State, session: &Session) -> bool {
     }
 }
 
-/// The line whose turn it is: that of the project with the fewest, and among those the one with the most urgent next. None if
-/// nobody waits whom the caps of all and of its project let pass.
+/// Returns the line whose turn it is: that of the project with the fewest slots, and among those the one with the
+/// most urgent entry. `None` if the caps hold all entries.
 pub(crate) fn fairest<'l, 'a, T>(
     slots: &Slots<'_>,
     lines: &'l mut [(&'a ProjectId, Vec<T>)],
@@ -257,13 +257,13 @@ pub(crate) fn fairest<'l, 'a, T>(
         .map(|(project, line)| (*project, line))
 }
 
-/// Those in the queue whom nothing of their own keeps: where they are to run, and as whom.
+/// Returns the queued sessions without an obstacle of their own: their projects and specialists.
 pub(crate) fn ready(state: &State) -> impl Iterator<Item = (&ProjectId, Option<&str>)> {
     let lines = state.waiting().flat_map(|(project, line)| ready_of(state, project, line));
     lines.map(|session| (&session.spec.project, session.spec.agent.specialist.as_deref()))
 }
 
-/// Those of one project's line whom nothing of their own keeps, the next one last.
+/// Returns the sessions of one project's line without an obstacle of their own, the next one last.
 fn ready_of<'a>(state: &'a State, project: &ProjectId, line: &BTreeSet<Place>) -> Vec<&'a Session> {
     let in_use = OnceCell::new();
     line.iter()
@@ -276,12 +276,12 @@ fn ready_of<'a>(state: &'a State, project: &ProjectId, line: &BTreeSet<Place>) -
         .collect()
 }
 
-/// Why a queued session does not run, if it does not; what a person is shown.
+/// Returns why a queued session does not run, if it does not; what a person is shown.
 pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
     obstacle_within(state, session, &OnceCell::new())
 }
 
-/// The same for whoever asks about many, and counts the slots once.
+/// Like `obstacle`, for a caller that asks about many and counts the slots once.
 pub(crate) fn obstacle_within<'s>(
     state: &'s State,
     session: &Session,
@@ -302,7 +302,7 @@ pub(crate) fn obstacle_within<'s>(
         .or_else(|| state.awaits_word(session).then_some(Obstacle::Asked))
 }
 
-/// What keeps this session in particular from running, whatever the caps.
+/// Returns what keeps this session in particular from running, whatever the caps.
 /// `in_use` is asked only if the session is one that waits for files.
 pub(crate) fn own_obstacle<'a>(
     state: &'a State,
@@ -321,22 +321,25 @@ pub(crate) fn own_obstacle<'a>(
     })
 }
 
-/// The task that has to be closed before this one is begun.
+/// Returns the task that has to be closed before this one begins.
 fn blocker(state: &State, session: &Session) -> Option<Obstacle> {
     let task = session.spec.task.as_ref().and_then(|task| state.tasks.get(task))?;
     state.open_blockers(task).next().map(|blocker| Obstacle::BlockedBy(blocker.clone()))
 }
 
 impl<'a> Slots<'a> {
-    /// As they are taken now.
+    /// Counts the slots that are taken now.
     pub(crate) fn now(state: &'a State) -> Slots<'a> {
         let mut slots = Slots::free(state);
         slots.taken = state.slots_taken();
         slots.as_now = true;
-        let bounded = state.projects.iter().filter(|(_, project)| project.ports.is_some());
+        let bounded = state.projects.iter().filter(|(_, project)| project.config.ports.is_some());
         slots.ports = bounded.map(|(id, _)| (id.clone(), room(state, id))).collect();
-        // Counted only where somebody is bounded: a fleet of thousands is not walked through for nothing.
-        if state.projects.values().any(|project| project.specialists.iter().any(|s| s.max_parallel.is_some()))
+        // Counted only if a specialist has a limit, to avoid a walk through thousands of sessions.
+        if state
+            .projects
+            .values()
+            .any(|project| project.config.specialists.iter().any(|s| s.max_parallel.is_some()))
         {
             for session in state.live().filter(|session| session.takes_slot()) {
                 slots.count_specialist(session.spec.agent.specialist.as_deref());
@@ -345,7 +348,7 @@ impl<'a> Slots<'a> {
         slots
     }
 
-    /// As if nobody had any, nor any ports.
+    /// Starts with no slots and no ports taken.
     pub(crate) fn free(state: &'a State) -> Slots<'a> {
         Slots {
             state,
@@ -358,15 +361,17 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// What keeps one more from its slot, the nearest cap first.
+    /// Returns what keeps one more from its slot, the nearest cap first.
     pub(crate) fn full(&self, project: &ProjectId, specialist: Option<&str>) -> Option<Obstacle> {
         let known = self.state.projects.get(project);
-        if let Some((id, max)) = specialist.and_then(|id| Some((id, cap_of(known?.specialists.iter(), id)?)))
+        if let Some((id, max)) =
+            specialist.and_then(|id| Some((id, cap_of(known?.config.specialists.iter(), id)?)))
             && self.of_specialist.get(id).copied().unwrap_or(0) >= max
         {
             return Some(Obstacle::SpecialistCap { id: id.to_owned(), max });
         }
-        if let Some(max) = known.and_then(|known| known.max_live).filter(|max| self.taken_in(project) >= *max)
+        if let Some(max) =
+            known.and_then(|known| known.config.max_live).filter(|max| self.taken_in(project) >= *max)
         {
             return Some(Obstacle::ProjectCap { max });
         }
@@ -386,12 +391,12 @@ impl<'a> Slots<'a> {
         self.count_specialist(specialist);
     }
 
-    /// Gives back what a session has now.
+    /// Gives back what a session holds now.
     pub(crate) fn give(&mut self, session: &Session) {
         let project = &session.spec.project;
         self.taken = self.taken.saturating_sub(1);
         *self.given.entry(project.clone()).or_default() += 1;
-        if let Some(left) = self.ports.get_mut(project).filter(|_| !session.ports.is_empty()) {
+        if let Some(left) = self.ports.get_mut(project).filter(|_| !session.ports.held.is_empty()) {
             *left = left.saturating_add(1);
         }
         if let Some(id) = session.spec.agent.specialist.as_deref()
@@ -407,7 +412,7 @@ impl<'a> Slots<'a> {
         now.saturating_add(of(&self.in_project)).saturating_sub(of(&self.given))
     }
 
-    /// How many more of a specialist's sessions may run.
+    /// Returns how many more of a specialist's sessions may run.
     pub(crate) fn room_for(&self, specialist: &Specialist) -> u32 {
         let taken = self.of_specialist.get(&specialist.id).copied().unwrap_or(0);
         specialist.max_parallel.map_or(u32::MAX, |max| max.saturating_sub(taken))
@@ -425,7 +430,7 @@ fn cap_of<'s>(mut specialists: impl Iterator<Item = &'s Specialist>, id: &str) -
 }
 
 impl Session {
-    /// Whose quota it uses: the account it was given, or one that all sessions of its agent share.
+    /// Returns whose quota it uses: the account it was given, or one that all sessions of its agent share.
     pub fn account(&self) -> &str {
         self.spec.agent.account.as_deref().unwrap_or(&self.spec.agent.name)
     }

@@ -1,4 +1,4 @@
-//! How the daemon is told to behave. The configuration file is read elsewhere; this is what it comes to.
+//! Settings of the daemon. The configuration file is read elsewhere; these are the resulting values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,50 +9,48 @@ use crate::budget::Limits;
 use crate::incident::IncidentKind;
 use crate::reaction::{Reaction, Reactions};
 
-/// Limits and delays that hold for every project.
+/// Limits and delays that apply to every project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Settings {
-    /// How many sessions may have a process at a time.
+    /// The number of sessions that may have a process at a time.
     pub max_live: u32,
     /// No session starts while the host has less free memory than this.
     pub min_free_mb: u64,
-    /// How often a session that ends before its time is started again in a row.
+    /// The number of times in a row that a session that ends early is restarted.
     pub restarts: u32,
-    /// How often making a workspace, or starting a process, is tried.
+    /// The number of tries to create a workspace or start a process.
     pub setup_tries: u32,
-    /// How often a message is written before it counts as not accepted.
+    /// The number of times a message is written before it counts as not accepted.
     pub delivery_tries: u32,
-    /// How long the agent has to prove that it took a message.
+    /// The time in which an agent has to prove that it took a message.
     pub proof_wait: Duration,
-    /// Nothing is typed until a person has left the keyboard alone for this long.
+    /// The time without a person's key presses after which messages are typed.
     pub human_quiet: Duration,
-    /// A working agent that shows nothing for this long is looked at.
+    /// The time without output after which a working agent is looked at.
     pub look_after: Duration,
-    /// An agent of which nothing is known for this long is stuck.
+    /// The time without evidence after which an agent counts as stuck.
     pub stuck_after: Duration,
-    /// A run this long is a success; the count of restarts begins anew.
+    /// The length of a successful run, which resets the count of restarts.
     pub stable_run: Duration,
-    /// A problem must be gone this long before it is over.
+    /// The time for which a problem must be absent before it is over.
     pub stable_clear: Duration,
-    /// How often a notice is tried.
+    /// The number of tries to send a notice.
     pub notice_tries: u32,
-    /// How long an ended session stays in memory.
+    /// The time for which an ended session stays in memory.
     pub keep_ended: Duration,
-    /// How long the last state of a removed workspace can be brought back.
+    /// The time for which the last state of a removed workspace can be restored.
     pub keep_rescues: Duration,
-    /// What all sessions of all projects may use up in a day, together.
-    #[serde(skip_serializing_if = "Limits::is_empty")]
+    /// The limits on what all sessions of all projects together may spend in a day.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub daily: Limits,
-    /// Whether sessions go on by themselves after a provider's limit, where their project does not say.
-    #[serde(skip_serializing_if = "is_so")]
+    /// Sessions resume automatically after a provider's limit, unless their project decides otherwise.
     pub auto_resume: bool,
-    /// Whether the workspace of a merged session is removed, if the gate allows.
+    /// The workspace of a merged session is removed, if the gate allows.
     pub remove_merged: bool,
-    /// What is done about each kind of problem, over the defaults.
+    /// The reactions to each kind of problem, over the defaults.
     pub reactions: Reactions,
-    /// The same for agents by name, over what holds for the project.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// Reactions for agents by name, over those of the project.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_reactions: BTreeMap<String, Reactions>,
 }
 
@@ -82,14 +80,8 @@ impl Default for Settings {
     }
 }
 
-/// What was so before it could be switched off is left out, so that old logs stay what they are.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_so(said: &bool) -> bool {
-    *said
-}
-
 impl Settings {
-    /// What is done about problems of a kind, where neither a project nor an agent says otherwise.
+    /// Returns the reaction to a kind of problem, unless a project or an agent overrides it.
     pub fn reaction(&self, kind: &IncidentKind) -> Reaction {
         let default = Reaction::default_for(kind);
         match self.reactions.get(kind) {

@@ -1,4 +1,4 @@
-//! How a project's workspaces are made ready for work, as its configuration says it. Plain data: others act on it.
+//! The configured set-up of a project's workspaces. Plain data: adapters act on it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,44 +7,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::PullId;
 
-/// What a new workspace needs before an agent can work in it.
+/// The preparation of a new workspace before an agent can work in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Setup {
-    /// Files of the main checkout that git does not track and the work needs all the same, such as `.env*`.
+    /// Untracked files of the main checkout that the work needs, such as `.env*`.
     pub include: Vec<Include>,
-    /// Paths that are shared with the main checkout by a link, such as `node_modules`.
+    /// Paths that are shared with the main checkout by a symbolic link, such as `node_modules`.
     pub symlinks: Vec<String>,
-    /// Commands for the user's shell, run in the new workspace one after another.
+    /// Commands for the user's shell, which run in the new workspace one after another.
     pub post_create: Vec<String>,
-    /// The same, run before a workspace is removed.
+    /// Commands that run before a workspace is removed.
     pub teardown: Vec<String>,
-    /// How long the commands of one of the two may take together.
+    /// The time limit for all commands of `post_create` together, and likewise of `teardown`.
     pub timeout: Duration,
 }
 
-/// A path or pattern of files, relative to the repository's root, and how they get into a workspace.
+/// A path or pattern of files, relative to the repository's root, and the way they get into a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Include {
     pub pattern: String,
-    #[serde(default)]
     pub how: IncludeHow,
 }
 
-/// How a file gets into a workspace.
+/// The way in which a file gets into a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncludeHow {
     #[default]
     Copy,
     Symlink,
-    /// A copy that shares its blocks, where the file system can; a plain copy where it cannot.
+    /// A copy that shares its blocks, if the file system supports it; otherwise a plain copy.
     Reflink,
 }
 
-/// What the programs of a project's sessions find in their environment besides what every program gets.
+/// The environment of the programs of a project's sessions, in addition to the common part.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Environment {
     /// Names that are passed on from the daemon's own environment.
     pub pass: Vec<String>,
@@ -52,7 +49,7 @@ pub struct Environment {
     pub secrets: Vec<Secret>,
 }
 
-/// A secret by reference. Its value is looked up where a process is started, and is in no log, plan or argument.
+/// A secret by reference. Its value is read where a process is started, and is in no log, plan or argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secret {
     /// The variable that gets the value.
@@ -60,13 +57,13 @@ pub struct Secret {
     pub from: SecretSource,
 }
 
-/// Where a secret's value is found.
+/// The source of a secret's value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretSource {
     /// A variable of the daemon's environment.
     Env(String),
-    /// A file, without the line end behind its last line.
+    /// A file, without the line break at its end.
     File(String),
 }
 
@@ -77,26 +74,25 @@ pub struct PortRange {
     pub names: Vec<String>,
     pub first: u16,
     pub last: u16,
-    /// Each name has one port of its own, from `first` on, because the project cannot be told another. Then only one
-    /// session can run at a time, and the next one waits.
-    #[serde(default)]
+    /// Each name has one fixed port, from `first` on, because the project cannot be configured otherwise. Then only
+    /// one session can run at a time, and the next one waits.
     pub exclusive: bool,
 }
 
-/// What a session's workspace begins with.
+/// The starting point of a session's workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// A new branch off the base branch; the same branch again if it is left over from an earlier workspace of ours.
+    /// A new branch from the base branch; an existing one if it is left from an earlier workspace of ours.
     #[default]
     Base,
-    /// A branch that exists, here or at the remote.
+    /// An existing branch, here or at the remote.
     Branch,
     /// The head of a pull request, fetched by this ref.
     Pull { fetch: String },
-    /// A commit that is only to be read, on no branch: the head of the pull request that it is read for.
+    /// A commit to read, on no branch: the head of the pull request that is reviewed.
     Read { commit: String, pull: PullId },
-    /// A worktree that exists already, with all that is in it. It stays its owner's, and is never removed.
+    /// An existing worktree with its contents. It belongs to its creator, and is never removed.
     Tree { path: String },
 }
 
@@ -113,14 +109,14 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// Whether a new workspace is ready as it is.
+    /// Returns whether a new workspace needs no preparation.
     pub fn is_empty(&self) -> bool {
         self.include.is_empty() && self.symlinks.is_empty() && self.post_create.is_empty()
     }
 }
 
 impl PortRange {
-    /// The last port that may be given out.
+    /// Returns the last port of the range.
     pub fn end(&self) -> u16 {
         match self.exclusive {
             true => self.first.saturating_add(self.names.len().saturating_sub(1) as u16),

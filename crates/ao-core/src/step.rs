@@ -1,5 +1,4 @@
-//! One input, carried through to everything that follows from it.
-//!
+//! Carries one input through to all its consequences.
 //! ```text
 //!  input ─► decide ─► events ─► evolve ─► follow ─┐
 //!             ▲                                   │
@@ -25,12 +24,12 @@ use crate::session::SessionInput;
 use crate::state::{State, Timer};
 use crate::{Moment, mix};
 
-/// What is due at one moment is taken in portions, so that one step stays short.
+/// The number of timers taken in one step, so that a step stays short.
 const DUE_AT_ONCE: usize = 128;
-/// A step that goes on for longer than this is a loop in our own rules.
+/// The number of consequences that indicates a loop in our own rules.
 const CONSEQUENCES: usize = 10_000_000;
 
-/// Carries one input through, and returns what happened. If the input itself is refused, nothing has.
+/// Applies one input with all its consequences, and returns the events. A refused input changes nothing.
 pub fn step(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
     let mut happened = Vec::new();
     let mut inputs = VecDeque::new();
@@ -39,8 +38,8 @@ pub fn step(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stam
         input => take(state, moment, input, &mut inputs, &mut happened)?,
     }
     let mut taken = 0;
-    // Slots are given out once, when everything else is settled: asked for after each of a thousand releases, it would be
-    // a thousand walks through all that wait.
+    // Slots are given out once, when everything else is settled. After each of a thousand releases it would walk a
+    // thousand times through all waiting sessions.
     let mut schedule = false;
     while let Some(input) =
         inputs.pop_front().or_else(|| std::mem::take(&mut schedule).then_some(Input::Schedule))
@@ -52,7 +51,7 @@ pub fn step(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stam
         taken += 1;
         assert!(taken < CONSEQUENCES, "the consequences of one input do not end");
         let moment = Moment { at: moment.at, seed: mix(moment.seed, taken as u64) };
-        // A consequence that is refused has simply none: the agent to be told is gone, the pull is queued already.
+        // A refused consequence has no effect: the agent is gone, or the pull request is queued already.
         let _refused = take(state, &moment, input, &mut inputs, &mut happened);
     }
     Ok(happened)

@@ -1,18 +1,18 @@
-//! What may be said to an agent: a text that presses no keys.
+//! Cleans the text of messages, so that it presses no keys in an agent's terminal.
 //!
-//! Every message is cleaned as it comes in. So what is stored, typed and proven is one and the same text.
+//! Every message is cleaned when it arrives, so the stored, typed and proven text are the same.
 
-/// The most bytes of an escape sequence that is taken out as a whole. No real one is nearly as long, and one that never ends
-/// must not take the rest of the message with it.
+/// The longest escape sequence in bytes that is removed as a whole. No real one is nearly as long, and one without an
+/// end must not remove the rest of the message.
 const SEQUENCE_MOST: usize = 4096;
 
 /// Makes a text safe to be typed or pasted into a terminal, and changes nothing else:
 ///
 /// - a line break of any kind (CR LF, CR, vertical tab, form feed, next line) becomes one LF;
-/// - escape sequences (CSI, OSC, DCS, PM, APC, SOS, and those of two bytes) are taken out whole, if they end;
-/// - any other control character (C0, DEL, C1) is taken out, but tabs and LF stay.
+/// - escape sequences (CSI, OSC, DCS, PM, APC, SOS, and those of two bytes) are removed whole, if they end;
+/// - any other control character (C0, DEL, C1) is removed, but tabs and LF stay.
 ///
-/// So no key is pressed by a text, no paste is ended by it, and cleaning it twice is cleaning it once.
+/// So a text presses no key and ends no paste, and cleaning it twice is cleaning it once.
 pub fn sanitise(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -44,14 +44,14 @@ pub fn sanitise(text: &str) -> String {
     clean
 }
 
-/// What follows an escape sequence whose escape has been passed.
+/// Returns the text after an escape sequence, given the text after its escape.
 fn after_escape(text: &str) -> &str {
     let Some(kind) = text.chars().next() else { return text };
     let behind = &text[kind.len_utf8()..];
     match kind {
         '[' => after_csi(behind),
         ']' | 'P' | 'X' | '^' | '_' => after_string(behind),
-        // A choice of character set and the like: some intermediate bytes, then a last one.
+        // A choice of character set and the like: some intermediate bytes, then a final one.
         ' '..='/' => behind.strip_prefix(|c: char| ('0'..='~').contains(&c)).unwrap_or(behind),
         '0'..='~' => behind,
         _ => text,
@@ -62,13 +62,13 @@ fn after_csi(text: &str) -> &str {
     let end = text.bytes().take(SEQUENCE_MOST).position(|byte| !(0x20..=0x3f).contains(&byte));
     match end.map(|end| (end, text.as_bytes()[end])) {
         Some((end, 0x40..=0x7e)) => &text[end + 1..],
-        // Cut off by something that no sequence has: only its beginning goes.
+        // Interrupted by a character that no sequence has: only its beginning is removed.
         Some((end, _)) => &text[end..],
         None => text,
     }
 }
 
-/// A string goes on to its terminator. Without one in sight, only its beginning goes.
+/// Skips a string up to its terminator. Without a terminator in reach, only its beginning is removed.
 fn after_string(text: &str) -> &str {
     for (at, c) in text.char_indices().take_while(|(at, _)| *at < SEQUENCE_MOST) {
         match c {
@@ -81,7 +81,7 @@ fn after_string(text: &str) -> &str {
     text
 }
 
-/// Returns whether two texts have the same words in the same order, however they are broken into lines.
+/// Returns whether two texts are equal apart from white space.
 pub fn same_words(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }

@@ -1,4 +1,4 @@
-//! Time as data. The core never asks a clock; each input brings its moment along.
+//! Time as data. The core never reads a clock; each input brings its moment.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds since the Unix epoch, by the wall clock of whoever saw the thing happen.
+/// Milliseconds since the Unix epoch, by the wall clock of the observer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// How long ago `earlier` was; zero if it lies ahead, because clocks jump.
+    /// Returns the time since `earlier`; zero if it is in the future, because clocks jump.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0).max(0) as u64)
     }
 }
 
 impl Timestamp {
-    /// Day and minute for people: `2026-11-16 17:42 UTC`. Their own zone is for whoever shows it to know.
+    /// Formats date and minute for people: `2026-11-16 17:42 UTC`. Only the viewer knows the local zone.
     pub fn utc(self) -> String {
         let (days, minutes) = (self.0.div_euclid(86_400_000), self.0.rem_euclid(86_400_000) / 60_000);
         // The civil calendar by eras of 400 years that begin in March, so that a leap day is the last of its year.
@@ -56,11 +56,11 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// When an input arrives, and the one fresh number it may make ids from.
+/// The time of an input, and the one fresh number from which ids are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     pub at: Timestamp,
-    /// Never seen before. The core mixes its new ids from it, so that it needs no randomness of its own.
+    /// Never used before. The core derives its new ids from it, so it needs no randomness of its own.
     pub seed: u64,
 }
 

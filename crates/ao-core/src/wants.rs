@@ -1,13 +1,15 @@
-//! What is wanted in the world now, read off the state. Asked after every step and, the same way, after every start.
+//! Effects that are wanted now, read off the state. Asked after every step and, the same way, after every start.
 
 use crate::PullId;
 use crate::effect::Effect;
 use crate::event::Scope;
-use crate::queue::{MergeQueue, Work};
+use crate::order::{MergeOrder, TestOrder};
+use crate::project::Project;
+use crate::queue::{MergeQueue, MergeRequest, Work};
 use crate::session;
 use crate::state::State;
 
-/// The effects that one scope wants.
+/// Returns the effects that one scope wants.
 pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
     let mut wanted = Vec::new();
     match scope {
@@ -21,26 +23,8 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
         }
         Scope::Project(id) => {
             let Some(project) = state.projects.get(id) else { return wanted };
-            let request = |pull: &PullId| project.queued(pull).and_then(|entry| entry.request.clone());
-            wanted.extend(project.queues().flat_map(MergeQueue::work).map(|work| match work {
-                Work::Test { pull, head, base, ahead, tries } => {
-                    let (required, request) = (project.policy.required_checks.clone(), request(&pull));
-                    Effect::TestMerge {
-                        project: id.clone(),
-                        pull,
-                        head,
-                        base,
-                        ahead,
-                        required,
-                        request,
-                        tries,
-                    }
-                }
-                Work::Land { pull, head, base, with, tree, tries } => {
-                    let request = request(&pull);
-                    Effect::Merge { project: id.clone(), pull, head, base, with, tree, request, tries }
-                }
-            }));
+            let work = project.queues().flat_map(MergeQueue::work);
+            wanted.extend(work.map(|work| merge_effect(project, work)));
         }
         Scope::Notice(id) => wanted.extend(state.notices.get(id).into_iter().flat_map(|notice| {
             let ready = notice.ready().into_iter();
@@ -57,7 +41,32 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
     wanted
 }
 
-/// Everything that may want something: what the reconciler goes through.
+/// Returns the effect of a step of the merge queue. A request overrules the configured way to land.
+fn merge_effect(project: &Project, work: Work) -> Effect {
+    let request = |pull: &PullId| project.queued(pull).and_then(|entry| entry.request.clone());
+    let landing = project.config.landing;
+    match work {
+        Work::Test { pull, head, base, ahead, tries } => {
+            let request = request(&pull);
+            let strategy = request.as_ref().and_then(|it| it.strategy).unwrap_or(landing.strategy);
+            let checks = request.as_ref().is_none_or(MergeRequest::runs_checks);
+            let required = project.policy.required_checks.clone();
+            let order = TestOrder { pull, head, base, ahead, strategy, required, checks };
+            Effect::TestMerge { order, tries }
+        }
+        Work::Land { pull, head, base, with, tree, tries } => {
+            let request = request(&pull);
+            let asked = request.as_ref();
+            let strategy = asked.and_then(|it| it.strategy).unwrap_or(landing.strategy);
+            let delete_branch = asked.and_then(|it| it.delete_branch).unwrap_or(landing.delete_branch);
+            let by = request.map(|it| it.by);
+            let order = MergeOrder { pull, head, base, with, tree, strategy, by, delete_branch };
+            Effect::Merge { order, tries }
+        }
+    }
+}
+
+/// Returns everything that may want an effect, for the reconciler.
 pub fn scopes(state: &State) -> Vec<Scope> {
     let ended = state.sessions.values().filter(|session| !session.is_live());
     let ended_with_tree = ended.filter(|session| session.workspace.may_exist()).map(|session| session.id);
@@ -70,7 +79,7 @@ pub fn scopes(state: &State) -> Vec<Scope> {
         .collect()
 }
 
-/// The runtimes that have, or should have, processes of ours.
+/// Returns the runtimes that have, or should have, processes of ours.
 pub fn runtimes(state: &State) -> Vec<String> {
     let mut runtimes: Vec<String> = state.live().map(|session| session.spec.runtime.clone()).collect();
     runtimes.sort();

@@ -1,58 +1,69 @@
-//! Where a session works, and the one rule by which anything is ever removed.
+//! Workspaces of sessions, and the one rule by which anything is ever removed.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::{ProjectId, SessionId, Timestamp};
 
-/// A session's workspace as the log tells it.
+/// A session's workspace, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Workspace {
     pub state: WorkspaceState,
-    /// Where it is, once somebody told us.
+    /// Its path and base, once known.
     pub tree: Option<Tree>,
-    /// The ref that brings the last state of a removed one back. Kept until there is a new one, however often making
-    /// that fails.
+    /// The ref that restores the last state of a removed workspace. Kept until a new one exists, regardless of failed
+    /// attempts to create it.
     pub rescue: Option<String>,
-    /// When it was removed, if it is gone.
-    #[serde(default)]
+    /// Time of its removal, if it is gone.
     pub removed: Option<Timestamp>,
-    /// Whether it is ready for an agent: its files are there, and the project's commands have run.
-    #[serde(default = "yes")]
+    /// Ready for an agent: its files are there, and the project's commands have run.
     pub set_up: bool,
-    /// Whether it is being removed with the work in it.
+    /// It is being removed with the work in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub discard: bool,
-    /// Failed tries at what is being done now.
+    /// The failed tries of the current operation.
     pub tries: u32,
-    /// When to try again.
+    /// Time of the next try.
     pub again_at: Option<Timestamp>,
 }
 
-/// Whether the workspace exists.
+/// The state of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum WorkspaceState {
     #[default]
     None,
-    /// Making it failed, and may have left something. Until that is cleared up, its branch is not free.
+    /// Creating it failed, and may have left files. Until those are removed, its branch is not free.
     Doubtful,
     Ready,
-    /// Its removal is wanted; the gate decides.
+    /// Its removal was requested; the gate decides.
     Removing,
-    /// The gate refused; it stays, and these are the reasons.
+    /// The gate refused its removal, for these reasons.
     Kept {
         reasons: Vec<KeepReason>,
     },
     Removed,
 }
 
-/// A place on disk and the commit it started from.
+/// A folder on disk and the commit it started from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree {
     pub path: String,
     pub base: String,
+}
+
+/// Identifies a session's workspace, to ask about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeRef {
+    pub session: SessionId,
+    pub project: ProjectId,
+    /// The repository's own folder.
+    pub repository: String,
+    /// Its path and base as recorded. Absent if its creation failed and it is not known what that left; then the adapter
+    /// searches by session.
+    pub recorded: Option<Tree>,
+    pub branch: String,
 }
 
 impl Workspace {
@@ -61,53 +72,48 @@ impl Workspace {
         Workspace { state: WorkspaceState::Ready, tree: Some(tree), set_up, ..Workspace::default() }
     }
 
-    /// Goes over into another state; what was tried on the way to the present one no longer counts.
+    /// Enters another state and resets the tries of the previous one.
     pub(crate) fn becomes(&mut self, state: WorkspaceState) {
         let (tree, rescue, set_up) = (self.tree.take(), self.rescue.take(), self.set_up);
         *self = Workspace { state, tree, rescue, set_up, ..Workspace::default() };
     }
 
-    /// Whether an agent can be started in it.
+    /// Returns true if an agent can be started in it.
     pub fn is_set_up(&self) -> bool {
         self.set_up && self.path().is_some()
     }
 
-    /// Whether something may be on disk.
+    /// Returns true if something may be on disk.
     pub fn may_exist(&self) -> bool {
         !matches!(self.state, WorkspaceState::None | WorkspaceState::Removed)
     }
 
-    /// The path it occupies, if it exists and we know where.
+    /// Returns its path, if it exists and its location is known.
     pub fn path(&self) -> Option<&str> {
         self.tree.as_ref().filter(|_| self.may_exist()).map(|tree| tree.path.as_str())
     }
 }
 
-/// What was written before there were set-ups had none to wait for.
-fn yes() -> bool {
-    true
-}
-
-/// What was found out about a workspace. `None` means that it could not be found out.
+/// Facts about a workspace. `None` means that it could not be found out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TreeFacts {
-    /// Our records say that we made it.
+    /// Our records show that we created it.
     pub ours: Option<bool>,
     pub main_worktree: Option<bool>,
-    /// A process, of this session or any other, works in it.
+    /// A process of any session works in it.
     pub process_inside: Option<bool>,
     pub uncommitted: Option<bool>,
     pub untracked: Option<bool>,
     pub stashed: Option<bool>,
-    /// Its head is on no branch, and on a commit of its own.
+    /// Its head is on no branch, at a commit that no other ref has.
     pub detached: Option<bool>,
     /// In the middle of a merge, rebase, cherry-pick, revert or bisect.
     pub mid_operation: Option<bool>,
-    /// Has commits that neither a remote nor a kept ref reaches.
+    /// It has commits that neither a remote nor a kept ref reaches.
     pub unpushed: Option<bool>,
 }
 
-/// Why a workspace is kept.
+/// A reason to keep a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepReason {
@@ -120,15 +126,15 @@ pub enum KeepReason {
     Detached,
     MidOperation,
     Unpushed,
-    /// Something could not be found out.
+    /// A fact could not be determined.
     Unknown(String),
-    /// Removing it failed, and it was left as it was.
+    /// Its removal failed, and it was left unchanged.
     RemovalFailed(String),
-    /// It bears the mark of a session that is not in this data folder.
+    /// It has the marker of a session that is not in this data folder.
     UnknownSession,
 }
 
-/// The deletion gate: the reasons to keep a workspace, none if it may go. Unknown means keep.
+/// The deletion gate: returns the reasons to keep a workspace, none if it may go. Unknown means keep.
 pub fn reasons_to_keep(facts: &TreeFacts) -> Vec<KeepReason> {
     let work = [
         (facts.uncommitted, KeepReason::Uncommitted, "whether it has uncommitted changes"),
@@ -143,7 +149,7 @@ pub fn reasons_to_keep(facts: &TreeFacts) -> Vec<KeepReason> {
     reasons
 }
 
-/// The deletion gate for a workspace whose work a person throws away: what speaks against its removal all the same.
+/// The deletion gate for a workspace whose work a person discards: returns the remaining reasons against its removal.
 pub fn reasons_against_discard(facts: &TreeFacts) -> Vec<KeepReason> {
     let harmful = [
         (facts.ours.map(|ours| !ours), KeepReason::NotOurs, "whether we made it"),
@@ -153,7 +159,7 @@ pub fn reasons_against_discard(facts: &TreeFacts) -> Vec<KeepReason> {
     harmful.into_iter().filter_map(reason).collect()
 }
 
-/// The reason that a fact is, if it is one.
+/// Returns the reason to keep it that follows from a fact.
 fn reason((found, reason, question): (Option<bool>, KeepReason, &str)) -> Option<KeepReason> {
     match found {
         Some(false) => None,
@@ -163,7 +169,7 @@ fn reason((found, reason, question): (Option<bool>, KeepReason, &str)) -> Option
 }
 
 impl KeepReason {
-    /// Returns whether it is work, which a person may throw away.
+    /// Returns whether the reason is unsaved work, which a person may discard.
     pub fn is_work(&self) -> bool {
         use KeepReason::*;
         matches!(self, Uncommitted | Untracked | Stashed | Detached | MidOperation | Unpushed)
@@ -195,7 +201,7 @@ impl fmt::Display for KeepReason {
 mod tests {
     use super::*;
 
-    /// A way to spoil one fact.
+    /// A setter for one fact.
     type Spoil = fn(&mut TreeFacts, Option<bool>);
 
     fn harmless() -> TreeFacts {
@@ -239,7 +245,7 @@ mod tests {
         assert_eq!(reasons_to_keep(&TreeFacts::default()).len(), FACTS.len());
     }
 
-    /// Work can be thrown away; what is not ours, or in use, stays.
+    /// Work can be discarded; a tree that is not ours, or in use, stays.
     #[test]
     fn a_discard_passes_over_work_and_over_nothing_else() {
         for (n, spoil) in FACTS.into_iter().enumerate() {

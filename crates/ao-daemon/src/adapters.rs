@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ao_agent::hook::Spool;
 use ao_agent::{AgentPlaces, CommandAgent, Ground};
 use ao_engine::Slots;
-use ao_ports::{Agent, Clock, Notifier, Workspace};
-use ao_runtime::Runtimes;
+use ao_ports::{Agent, Clock, Notifier, Runtimes, Workspace};
 use camino::Utf8PathBuf;
 
 use crate::error::DaemonError;
@@ -25,7 +24,7 @@ pub struct Adapters {
 /// The parts that every agent is made with.
 pub(crate) struct AgentDeps {
     pub(crate) data_dir: Utf8PathBuf,
-    pub(crate) runtimes: Arc<Runtimes>,
+    pub(crate) runtimes: Runtimes,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) spool: Arc<Spool>,
     pub(crate) environment: BTreeMap<String, String>,
@@ -76,12 +75,11 @@ impl Adapters {
         let plugged = self.plugged();
         Slots {
             errands: Some(jobs.clone()),
-            runtimes: runtimes.by_name(),
+            runtimes: runtimes.clone(),
             agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),
             workspaces: self.workspaces.clone(),
             notifiers: plugged.notifiers.clone(),
             scms: looks.scms(),
-            landings: looks.landings(),
         }
     }
 
@@ -115,7 +113,7 @@ impl Adapters {
 impl AgentDeps {
     fn ground(&self, agent: &str) -> Ground {
         Ground {
-            runtime: self.runtimes.clone(),
+            runtimes: self.runtimes.clone(),
             clock: self.clock.clone(),
             state: self.data_dir.join("agents").join(agent).into(),
             hooks: Some(self.spool.clone()),

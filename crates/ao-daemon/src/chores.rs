@@ -89,13 +89,12 @@ pub async fn check_log(store: Store, handle: Handle) -> Option<StoreError> {
     }
     if let Some(first) = report.problems.first() {
         tracing::error!(problems = ?report.problems, "the event log has faults");
-        let told = Input::Tell {
-            level: Level::Action,
-            subject: Subject::Host,
-            key: "event-log-faults".into(),
-            text: format!("the event log has faults, and `ao events check` names them; the first: {first}"),
-            channel: None,
-        };
+        let told = Input::tell(
+            Level::Action,
+            Subject::Host,
+            "event-log-faults",
+            format!("the event log has faults, and `ao events check` names them; the first: {first}"),
+        );
         let _ = handle.ask(told).await;
     }
     None
@@ -157,7 +156,7 @@ pub async fn keep_repositories(handle: Handle, queues: Arc<Queues>) {
 }
 
 fn repositories(state: &State) -> BTreeSet<String> {
-    state.projects.values().map(|project| project.path.clone()).collect()
+    state.projects.values().map(|project| project.config.path.clone()).collect()
 }
 
 /// Archives, once a minute, what merged pull requests leave in the repository, and releases what is past its time.

@@ -7,7 +7,7 @@ use ao_core::session::{Session, SessionInput};
 use ao_core::workspace::{KeepReason, WorkspaceState};
 use ao_core::{Event, Input, ProjectId, SessionId, State};
 use ao_engine::Handle;
-use ao_ports::{RemoveOrder, Surveyed, WorkFound, Workspace};
+use ao_ports::{Surveyed, TreeRef, WorkFound, Workspace};
 
 use crate::daemon::Daemon;
 use crate::error::DaemonError;
@@ -64,7 +64,7 @@ impl Daemon {
 }
 
 /// A repository with those of our trees in it that are asked about, and what kind they are.
-type Asked = BTreeMap<(ProjectId, String, String), Vec<(RemoveOrder, String, bool)>>;
+type Asked = BTreeMap<(ProjectId, String, String), Vec<(TreeRef, String, bool)>>;
 
 async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupReport, DaemonError> {
     let wish = order.clone();
@@ -76,8 +76,7 @@ async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupRepo
         if orders.is_empty() && order.session.is_some() {
             continue;
         }
-        let mut only: Vec<RemoveOrder> = orders.iter().map(|(order, ..)| order.clone()).collect();
-        only.iter_mut().for_each(|one| one.discard = order.discard);
+        let only: Vec<TreeRef> = orders.iter().map(|(tree, ..)| tree.clone()).collect();
         let found = match workspace.survey(&repository, &only).await {
             Ok(found) => found,
             // One broken repository is told of, and keeps nobody from looking at the others.
@@ -86,8 +85,11 @@ async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupRepo
                 continue;
             }
         };
-        for tree in found {
-            let known = orders.iter().find(|(order, ..)| Some(order.session) == tree.session);
+        for mut tree in found {
+            if order.discard {
+                tree.reasons = std::mem::take(&mut tree.reasons_against_discard);
+            }
+            let known = orders.iter().find(|(known, ..)| Some(known.session) == tree.session);
             // Others' folders are told of when everything is asked about, and never touched.
             if known.is_none() && order.session.is_some() {
                 continue;
@@ -108,12 +110,12 @@ async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupRepo
 fn unreadable(
     project: &ProjectId,
     repository: &str,
-    orders: &[(RemoveOrder, String, bool)],
+    trees: &[(TreeRef, String, bool)],
     why: &str,
     told: &[TreeReport],
 ) -> Vec<TreeReport> {
-    let kept = |path: &str, session: Option<(&RemoveOrder, &String)>| TreeReport {
-        session: session.map(|(order, _)| order.session),
+    let kept = |path: &str, session: Option<(&TreeRef, &String)>| TreeReport {
+        session: session.map(|(tree, _)| tree.session),
         session_name: session.map(|(_, name)| name.clone()),
         project: project.clone(),
         path: path.to_owned(),
@@ -125,14 +127,14 @@ fn unreadable(
         work: None,
         rescue: None,
     };
-    if orders.is_empty() {
+    if trees.is_empty() {
         let is_told =
             told.iter().any(|tree| tree.project == *project && tree.bytes == 0 && tree.path == repository);
         return if is_told { vec![] } else { vec![kept(repository, None)] };
     }
     let path =
-        |order: &RemoveOrder| order.tree.as_ref().map_or(repository.to_owned(), |tree| tree.path.clone());
-    orders.iter().map(|(order, name, _)| kept(&path(order), Some((order, name)))).collect()
+        |tree: &TreeRef| tree.recorded.as_ref().map_or(repository.to_owned(), |found| found.path.clone());
+    trees.iter().map(|(tree, name, _)| kept(&path(tree), Some((tree, name)))).collect()
 }
 
 /// Those whose removal is asked for: of ended sessions, or of the one that was named.
@@ -142,13 +144,13 @@ fn asked(state: &State, order: &CleanupRequest) -> Asked {
     for (id, project) in &state.projects {
         if order.project.as_ref().is_none_or(|wanted| wanted == id) {
             for kind in ["worktree", "clone"] {
-                asked.entry((id.clone(), project.path.clone(), kind.to_owned())).or_default();
+                asked.entry((id.clone(), project.config.path.clone(), kind.to_owned())).or_default();
             }
         }
     }
     for session in state.sessions.values() {
         let Some(project) = state.projects.get(&session.spec.project) else { continue };
-        let key = (session.spec.project.clone(), project.path.clone(), session.spec.workspace.clone());
+        let key = (session.spec.project.clone(), project.config.path.clone(), session.spec.workspace.clone());
         let wanted = match &order.session {
             Some(wanted) => *wanted == session.id,
             None => true,
@@ -157,25 +159,20 @@ fn asked(state: &State, order: &CleanupRequest) -> Asked {
             continue;
         }
         if let Some(line) = asked.get_mut(&key) {
-            let order = order_of(project, session);
-            line.push((order, session.spec.name.clone(), session.is_live()));
+            line.push((tree_of(project, session), session.spec.name.clone(), session.is_live()));
         }
     }
     asked
 }
 
-/// Returns the order that asks about a session's workspace; nothing is run in it.
-pub(crate) fn order_of(project: &Project, session: &Session) -> RemoveOrder {
-    RemoveOrder {
+/// Returns the reference to a session's workspace.
+pub(crate) fn tree_of(project: &Project, session: &Session) -> TreeRef {
+    TreeRef {
         session: session.id,
         project: session.spec.project.clone(),
-        repository: project.path.clone(),
-        tree: session.workspace.tree.clone(),
+        repository: project.config.path.clone(),
+        recorded: session.workspace.tree.clone(),
         branch: session.spec.branch.clone(),
-        teardown: vec![],
-        environment: Default::default(),
-        timeout: std::time::Duration::ZERO,
-        discard: false,
     }
 }
 
@@ -185,7 +182,7 @@ async fn judge(
     order: &CleanupRequest,
     project: &ProjectId,
     tree: Surveyed,
-    known: Option<&(RemoveOrder, String, bool)>,
+    known: Option<&(TreeRef, String, bool)>,
 ) -> Result<TreeReport, DaemonError> {
     let mut reasons: Vec<String> = tree.reasons.iter().map(ToString::to_string).collect();
     let can_discard =

@@ -25,11 +25,12 @@ use ao_core::{Attempt, ProjectId, SessionId};
 use ao_engine::{Engine, EngineError, Handle, Rules, Slots};
 use ao_git::Queues;
 use ao_ports::{
-    Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Scm, Seq, StoreError, Tracker, Workspace,
+    Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Runtimes, Scm, Seq, StoreError, Tracker,
+    Workspace,
 };
 use ao_process::Keeper;
 use ao_runtime::tmux::Tmux;
-use ao_runtime::{Families, Processes, Runtimes, Shim, tmux};
+use ao_runtime::{Families, Processes, Shim, tmux};
 use ao_scm::checks::{self, Runner};
 use ao_store::{DirLock, Store};
 use ao_workspace::{Clones, Worktrees, provision};
@@ -49,7 +50,7 @@ use crate::looks::{ForgeConfig, ForgeDeps, Looks, OwnAdapters};
 use crate::power::Bus;
 use crate::secrets::{self, MaskedRecords, MaskingRules};
 use crate::spawn::SpawnOrders;
-use crate::terminals::{TerminalDeps, TerminalSource, Terminals, Views};
+use crate::terminals::{TerminalDeps, Terminals, Views};
 
 /// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
 pub const SHIM: &str = "shim";
@@ -81,10 +82,8 @@ pub struct Options {
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     /// Trackers that the embedding program has made, likewise.
     pub trackers: BTreeMap<ProjectId, Arc<dyn Tracker>>,
-    /// Runtimes beside the built-in ones, by name.
-    pub runtimes: BTreeMap<String, Arc<dyn Runtime>>,
-    /// Terminals of those runtimes, by the runtime's name.
-    pub terminals: BTreeMap<String, Arc<dyn TerminalSource>>,
+    /// Runtimes beside the built-in ones.
+    pub runtimes: Vec<Arc<dyn Runtime>>,
     pub max_parallel_checks: usize,
     /// The bus over which the machine is kept awake while agents work, if that is wanted.
     pub prevent_idle_sleep: Option<Bus>,
@@ -109,8 +108,7 @@ impl Options {
             notifiers: BTreeMap::new(),
             scms: BTreeMap::new(),
             trackers: BTreeMap::new(),
-            runtimes: BTreeMap::new(),
-            terminals: BTreeMap::new(),
+            runtimes: vec![],
             max_parallel_checks: 2,
             prevent_idle_sleep: None,
             rules: Arc::new(MaskingRules),
@@ -138,8 +136,7 @@ pub struct Daemon {
     pub forecasts: Arc<Forecasts>,
     /// The terminals and the output of agents.
     pub terminals: Terminals,
-    /// All runtimes as one, for callers that have a process and do not know where it runs.
-    pub runtimes: Arc<Runtimes>,
+    pub runtimes: Runtimes,
     pub processes: Arc<Processes>,
     pub tmux: Arc<Tmux>,
     /// The same as in its slot, for callers that make worktrees of their own: a repository has one queue.
@@ -180,25 +177,26 @@ impl Daemon {
         let store = Store::open_locked(lock, ao_store::Options::default())?;
         let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
         let families = Arc::new(Families::new(data_dir));
+        let keeper = Keeper::new(program.clone(), KEEPER);
         let held = ao_runtime::Options {
             families: families.clone(),
+            keeper: keeper.clone(),
             ..ao_runtime::Options::new(data_dir.join("processes"), shim)
         };
         let processes = Arc::new(Processes::new(held, clock.clone()));
         let helper = vec![program.to_string_lossy().into_owned(), TMUX_HELPER.to_owned()];
-        let panes =
-            tmux::Options { families: families.clone(), ..tmux::Options::new(data_dir.join("tmux"), helper) };
+        let panes = tmux::Options {
+            families: families.clone(),
+            keeper: keeper.clone(),
+            ..tmux::Options::new(data_dir.join("tmux"), helper)
+        };
         let tmux = Arc::new(Tmux::new(panes, clock.clone()));
-        let mut runtimes = Runtimes::default();
-        runtimes.add("process", processes.clone());
-        runtimes.add("tmux", tmux.clone());
-        options.runtimes.iter().for_each(|(name, runtime)| runtimes.add(name, runtime.clone()));
-        let runtimes = Arc::new(runtimes);
+        let built_in = [processes.clone() as Arc<dyn Runtime>, tmux.clone()];
+        let runtimes: Runtimes = built_in.into_iter().chain(options.runtimes.iter().cloned()).collect();
 
         let spool =
             Arc::new(Spool::open(data_dir.as_std_path(), clock.clone()).map_err(DaemonError::environment)?);
         let queues = Arc::new(Queues::default());
-        let keeper = Keeper::new(program.clone(), KEEPER);
         let checks = checks::Options {
             cap: options.max_parallel_checks,
             keeper: keeper.clone(),
@@ -259,7 +257,7 @@ impl Daemon {
             families: families.clone(),
             keeper,
             handle: handle.clone(),
-            worktrees: worktrees.clone(),
+            workspaces: workspaces.clone(),
             config: config.clone(),
             looks: looks.clone(),
             spawn: spawn.clone(),
@@ -311,7 +309,7 @@ impl Daemon {
                     config: config.clone(),
                     data_dir: data_dir.clone(),
                 },
-                Views::new(processes.clone(), tmux.clone()).with_sources(options.terminals.clone()),
+                Views::new(runtimes.clone()),
             ),
             handle,
             store,
@@ -404,7 +402,8 @@ fn raise_open_files() {
     }
 }
 
-/// Returns the variables by which an agent runs `ao` and `ao` finds this daemon, wherever the two are.
+/// Returns the variables by which an agent on this machine runs `ao`, and `ao` finds this daemon. Agents that do not share
+/// our files get none of them.
 fn way_home(data_dir: &Utf8PathBuf, program: &Path) -> BTreeMap<String, String> {
     let mut environment = BTreeMap::from([("AO_DATA_DIR".to_owned(), data_dir.to_string())]);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -432,6 +431,7 @@ fn workspaces(
             data_dir: Some(data_dir.into()),
             ..provision::Options::new(data_dir.join("logs"))
         }),
+        scratch: Some(data_dir.join("forecast").join("captures").into()),
         queues: queues.clone(),
         ..ao_workspace::Options::default()
     };

@@ -1,32 +1,32 @@
-//! Addresses of git repositories: told from paths, compared, and kept free of secrets.
+//! URLs of git repositories: recognised, compared, and kept free of secrets.
 
 use std::fmt;
 use std::path::Path;
 
-/// The address that a repository can be cloned from. Never holds a password or token.
+/// The URL of a repository. Never holds a password or token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitUrl {
     text: String,
-    /// In small letters; absent for a repository on this machine.
+    /// In lower case; absent for a repository on this machine.
     host: Option<String>,
-    /// The path on the host, without `.git` and slashes around it.
+    /// The path on the host, without `.git` and surrounding slashes.
     path: String,
 }
 
-/// The address has a secret in it. The address is not repeated here, because errors are shown and logged.
+/// The URL contains a secret. It is not repeated here, because errors are shown and logged.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this address of a repository has a password or token in it")]
+#[error("this URL contains a password or token")]
 pub struct HasSecret;
 
-/// Schemes of addresses for git alone; anything else may be a path.
+/// Prefixes that only git URLs have; anything else may be a path.
 const SCHEMES: [&str; 6] = ["https://", "http://", "ssh://", "git://", "git+ssh://", "file://"];
 
-/// Prefixes of the tokens of forges.
+/// Prefixes of forges' tokens.
 const TOKENS: [&str; 9] =
     ["ghp_", "gho_", "ghu_", "ghs_", "github_pat_", "glpat-", "gloas-", "x-access-token", "oauth2"];
 
 impl GitUrl {
-    /// Reads an address, if it is one: `https://…`, `ssh://…`, `file://…`, or `git@host:owner/name`.
+    /// Parses a URL: `https://…`, `ssh://…`, `file://…`, or `git@host:owner/name`. Absent if it is none.
     pub fn parse(text: &str) -> Result<Option<GitUrl>, HasSecret> {
         if let Some((scheme, rest)) =
             SCHEMES.iter().find_map(|scheme| Some((*scheme, text.strip_prefix(scheme)?)))
@@ -41,7 +41,7 @@ impl GitUrl {
             let host = (scheme != "file://" && !host.is_empty()).then(|| host.to_lowercase());
             return Ok(GitUrl::new(text, host, path));
         }
-        // `git@host:owner/name`, as ssh writes it: a colon before the first slash, and nothing like a path before it.
+        // `git@host:owner/name`, as in ssh: a colon before the first slash, and nothing like a path before it.
         let Some((place, path)) = text.split_once(':') else { return Ok(None) };
         let (user, host) = place.rsplit_once('@').map_or((None, place), |(user, host)| (Some(user), host));
         let is_host =
@@ -60,7 +60,8 @@ impl GitUrl {
         Ok(GitUrl::new(text, Some(host.to_lowercase()), path))
     }
 
-    /// The same, and `owner/name` for a repository at GitHub as well. For what cannot be a path that exists.
+    /// Like [`GitUrl::parse`], and accepts `owner/name` for a repository on GitHub. For text that is no existing
+    /// path.
     pub fn parse_short(text: &str) -> Result<Option<GitUrl>, HasSecret> {
         if let Some(url) = GitUrl::parse(text)? {
             return Ok(Some(url));
@@ -87,18 +88,18 @@ impl GitUrl {
         self.host.as_deref()
     }
 
-    /// `owner/name`, if it is at a forge.
+    /// Returns `owner/name`, if it is on a forge.
     pub fn repo(&self) -> Option<&str> {
         self.host.as_ref().map(|_| self.path.as_str()).filter(|path| path.contains('/'))
     }
 
-    /// The last part of it, which a clone is called by. Never a way out of the folder it is put in.
+    /// Returns the last part, which names a clone. Never leads out of the folder it is put in.
     pub fn name(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         if matches!(name, "" | "." | "..") { "repository" } else { name }
     }
 
-    /// Returns true if both lead to one repository, though perhaps by different protocols.
+    /// Returns true if both refer to one repository, perhaps by different protocols.
     pub fn same_repository(&self, other: &GitUrl) -> bool {
         let real = |path: &str| Path::new(path).canonicalize().ok();
         match (&self.host, &other.host) {
@@ -118,7 +119,7 @@ impl fmt::Display for GitUrl {
     }
 }
 
-/// A name alone is no secret, unless it looks as a forge's tokens do.
+/// Returns true for a user part with a password, or one that looks like a forge's token.
 fn has_secret(user: &str) -> bool {
     user.contains(':') || user.len() >= 30 || TOKENS.iter().any(|token| user.starts_with(token))
 }
@@ -171,7 +172,7 @@ mod tests {
             "https://example.invalid/owner/app?private_token=hunter2",
             "ssh://me:hunter2@example.invalid/owner/app",
         ] {
-            assert_eq!(read(text), "this address of a repository has a password or token in it", "{text}");
+            assert_eq!(read(text), "this URL contains a password or token", "{text}");
         }
     }
 

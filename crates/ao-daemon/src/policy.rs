@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
-use ao_config::policy::{Field, Said, in_force, in_short, policy_path, read_policy};
+use ao_config::policy::{PolicyLayer, PolicySetting, in_force, in_short, policy_path, read_policy};
 use ao_config::shape::PolicyConfig;
 use ao_core::policy::{POLICY_FILE, Policy, Scan};
 use ao_core::project::{ProjectInput, Suspicion};
@@ -35,7 +35,7 @@ pub(crate) struct ReadPolicy {
     own: Option<PolicyConfig>,
     year: i64,
     /// Each key, what it comes to, and who has said so; or why the file cannot be read.
-    pub(crate) fields: Result<Vec<Field>, String>,
+    pub(crate) fields: Result<Vec<PolicySetting>, String>,
 }
 
 /// What a base branch says.
@@ -54,7 +54,7 @@ pub struct PolicyReport {
     /// The tip of the base branch; none if there is no such branch.
     pub commit: Option<String>,
     /// Each key with its value and its origin; or why the file cannot be read.
-    pub fields: Result<Vec<Field>, String>,
+    pub fields: Result<Vec<PolicySetting>, String>,
 }
 
 impl Looks {
@@ -210,14 +210,14 @@ fn counted(
     own: Option<&PolicyConfig>,
     branch: &str,
     now: Timestamp,
-) -> (ProjectInput, Result<Vec<Field>, String>) {
+) -> (ProjectInput, Result<Vec<PolicySetting>, String>) {
     match &on_base.policy {
         Err(why) => (ProjectInput::PolicyBroken { why: why.clone() }, Err(why.clone())),
         Ok(file) => {
             let from = format!("{POLICY_FILE} on {branch}");
-            let file = file.as_ref().map(|policy| Said { from: &from, policy });
-            let layers: Vec<Said<'_>> =
-                file.into_iter().chain(own.map(|policy| Said { from: "config", policy })).collect();
+            let file = file.as_ref().map(|policy| PolicyLayer { from: &from, policy });
+            let layers: Vec<PolicyLayer<'_>> =
+                file.into_iter().chain(own.map(|policy| PolicyLayer { from: "config", policy })).collect();
             let counts = in_force(&layers, now);
             let policy = (!layers.is_empty()).then(|| Box::new(counts.policy));
             (ProjectInput::PolicySeen(policy), Ok(counts.fields))
@@ -258,6 +258,6 @@ async fn read(git: &Git, commit: &str) -> Result<Option<PolicyConfig>, String> {
         return Err(format!("{POLICY_FILE} is no plain file"));
     }
     let bytes = git.read_bytes(&["cat-file", "blob", id], MOST + 1).await.map_err(failed)?;
-    let text = String::from_utf8(bytes).map_err(|_| format!("{POLICY_FILE} is no UTF-8 text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{POLICY_FILE} is not UTF-8 text"))?;
     read_policy(policy_path(), &text).map(Some).map_err(|err| in_short(&err))
 }

@@ -1,4 +1,4 @@
-//! Other programs on this machine: where they are, and what they answer within a bounded time.
+//! Other programs on this machine: finds them, and runs them with a time limit.
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,7 +24,7 @@ pub enum ProgramError {
     TooSlow { program: String, after: Duration },
 }
 
-/// Where a program is that `PATH` leads to.
+/// Finds a program in `PATH`.
 pub fn find(name: &str) -> Option<PathBuf> {
     find_in(std::env::var_os("PATH")?.as_os_str(), name)
 }
@@ -40,11 +40,11 @@ fn runs(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Runs a command to its end, with nobody to ask. It is ended if it takes too long.
+/// Runs a command without input. It is killed if it exceeds the time limit.
 pub async fn ask(mut command: Command, limit: Duration) -> Result<Output, ProgramError> {
     let program = command.as_std().get_program().to_string_lossy().into_owned();
     let folder_is_there = command.as_std().get_current_dir().is_none_or(Path::exists);
-    // What it says is read, so it has to say it in one language.
+    // Its output is parsed, so it must be in one language.
     command.stdin(Stdio::null()).env("LC_ALL", "C").kill_on_drop(true);
     match timeout(limit, command.output()).await {
         Ok(Ok(output)) => Ok(output),
@@ -56,7 +56,7 @@ pub async fn ask(mut command: Command, limit: Duration) -> Result<Output, Progra
     }
 }
 
-/// Git in a folder, with the environment that every git of ours has and guarded against what the repository there names.
+/// Returns git for a folder, with our environment and guarded against what the repository names.
 pub async fn git(folder: &Path) -> Result<Command, ProgramError> {
     let folder_is_there = folder.exists();
     ao_git::command(folder, false).await.map_err(|err| match err.kind() {
@@ -65,7 +65,7 @@ pub async fn git(folder: &Path) -> Result<Command, ProgramError> {
     })
 }
 
-/// What a program has put out, as text without its last line end.
+/// Returns output as text without its last line end.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }

@@ -1,7 +1,7 @@
-//! What a folder is to git: which repository it belongs to, where that comes from, and what its work starts from.
+//! Describes the git repository of a folder: its root, its origin, and its default branch.
 //!
-//! Nothing is changed and no hook runs. The workspaces' own look at a repository is another one; this one answers people who
-//! stand in a folder and want to begin.
+//! Changes nothing and runs no hook. Workspaces have their own view of a repository; this one is for a user in a
+//! folder who wants to start.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -13,31 +13,31 @@ use tokio::try_join;
 use crate::git_url::GitUrl;
 use crate::program::{self, ProgramError};
 
-/// Git answers these questions at once, unless the disk is far away and asleep.
+/// Git answers these questions at once, unless the disk is remote and asleep.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// A repository with a checkout and at least one commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
-    /// The main checkout, also if the folder was in a linked worktree.
+    /// The main checkout, also if the folder is in a linked worktree.
     pub root: Utf8PathBuf,
-    /// What it may be called as a project: letters, digits, `-`, `_` and `.` only.
+    /// A valid project name: letters, digits, `-`, `_` and `.` only.
     pub name: String,
-    /// The branch that work starts from.
+    /// The branch that new work starts from.
     pub default_branch: String,
-    /// Where `origin` is, if there is one that can be told without telling a secret.
+    /// The URL of `origin`, if there is one without a secret.
     pub remote: Option<GitUrl>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
-    #[error("`{0}` is not there")]
+    #[error("`{0}` does not exist")]
     NoFolder(Utf8PathBuf),
     #[error("`{0}` is not in a git repository")]
     None(Utf8PathBuf),
     #[error("`{0}` is a bare repository, which has no files to work on")]
     Bare(Utf8PathBuf),
-    #[error("the repository `{0}` has no commit yet, and so there is nothing to start from")]
+    #[error("the repository `{0}` has no commit yet, so there is nothing to start from")]
     Unborn(Utf8PathBuf),
     #[error("git refuses to read `{0}`, because it belongs to another user")]
     NotYours(Utf8PathBuf),
@@ -54,7 +54,7 @@ pub enum RepositoryError {
 }
 
 impl Repository {
-    /// Finds the repository that a folder is in.
+    /// Finds the repository of a folder.
     pub async fn at(folder: &Utf8Path) -> Result<Repository, RepositoryError> {
         let root = root(folder).await?;
         let (branches, head, origin) = try_join!(
@@ -63,7 +63,7 @@ impl Repository {
                 &["for-each-ref", "--format=%(refname) %(symref)", "refs/heads", "refs/remotes/origin/HEAD"]
             ),
             git(&root, &["symbolic-ref", "--quiet", "HEAD"]),
-            // As it is written, and not as `insteadOf` makes it: that is where people put their tokens.
+            // As written, not as rewritten by `insteadOf`, where people put their tokens.
             git(&root, &["config", "--get", "remote.origin.url"]),
         )?;
         let branches = branches.done(&root)?;
@@ -78,18 +78,18 @@ impl Repository {
         })
     }
 
-    /// `owner/name` at its forge, if it has one.
+    /// Returns `owner/name` on its forge, if it has one.
     pub fn repo(&self) -> Option<&str> {
         self.remote.as_ref()?.repo()
     }
 }
 
-/// The main checkout of the repository that a folder is in.
+/// Returns the main checkout of the repository of a folder.
 async fn root(folder: &Utf8Path) -> Result<Utf8PathBuf, RepositoryError> {
     if !folder.exists() {
         return Err(RepositoryError::NoFolder(folder.to_owned()));
     }
-    // The last question fails where there is no work tree; what stands before it is answered anyway.
+    // The last question fails without a work tree; those before it are answered anyway.
     let asked = [
         "rev-parse",
         "--path-format=absolute",
@@ -114,7 +114,7 @@ async fn root(folder: &Utf8Path) -> Result<Utf8PathBuf, RepositoryError> {
     }
 }
 
-/// The main checkout, for whoever stands in a linked worktree or in `.git` itself.
+/// Returns the main checkout for a folder in a linked worktree or in `.git` itself.
 async fn main_checkout(folder: &Utf8Path, common: Utf8PathBuf) -> Result<Utf8PathBuf, RepositoryError> {
     let list = git(folder, &["worktree", "list", "--porcelain"]).await?.done(folder)?;
     let first: Vec<&str> = list.lines().take_while(|line| !line.is_empty()).collect();
@@ -122,16 +122,16 @@ async fn main_checkout(folder: &Utf8Path, common: Utf8PathBuf) -> Result<Utf8Pat
         return Err(RepositoryError::Bare(common));
     }
     match first.iter().find_map(|line| line.strip_prefix("worktree ")) {
-        // Git names the folder of the repository's own files if it cannot know the checkout's.
+        // Git returns the folder of the repository's own files if it does not know the checkout's.
         Some(path) if path != common => Ok(path.into()),
         _ => Err(RepositoryError::Failed {
             folder: folder.to_owned(),
-            said: format!("it does not know where the main checkout of `{common}` is; go there yourself"),
+            said: format!("the main checkout of `{common}` is unknown; run this there"),
         }),
     }
 }
 
-/// The remote's own choice, then the branch one is on, then the usual names, then the only one.
+/// Chooses the remote's default, then the current branch, then common names, then the only one.
 fn default_branch(branches: &str, head: &str) -> Option<String> {
     let lines = || branches.lines().map(|line| line.split_once(' ').unwrap_or((line, "")));
     let remote = lines().find_map(|(_, symref)| symref.strip_prefix("refs/remotes/origin/"));
@@ -142,8 +142,8 @@ fn default_branch(branches: &str, head: &str) -> Option<String> {
     remote.or(current).or(usual).or_else(any).map(str::to_owned)
 }
 
-/// Whether a folder is for certain the checkout of a repository with a commit, as far as that can be seen without git. Where it
-/// cannot, such as in linked worktrees, git has to be asked.
+/// Returns true if a folder is certainly the checkout of a repository with a commit, as far as visible without git.
+/// In other cases, such as linked worktrees, git has to be asked.
 pub(crate) fn is_born(folder: &Utf8Path) -> bool {
     let git_dir = folder.join(".git");
     let Ok(head) = std::fs::read_to_string(git_dir.join("HEAD")) else { return false };
@@ -158,14 +158,14 @@ pub(crate) fn is_born(folder: &Utf8Path) -> bool {
     branch.starts_with("refs/heads/") && (git_dir.join(branch).is_file() || is_packed())
 }
 
-/// What git answered: with nothing, if there is no such thing.
-struct Answer {
+/// The output of git; empty if there is no such thing.
+struct GitAnswer {
     said: String,
     complaint: String,
     succeeded: bool,
 }
 
-impl Answer {
+impl GitAnswer {
     fn done(self, folder: &Utf8Path) -> Result<String, RepositoryError> {
         match self.succeeded {
             true => Ok(self.said),
@@ -174,7 +174,7 @@ impl Answer {
     }
 }
 
-async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<Answer, RepositoryError> {
+async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<GitAnswer, RepositoryError> {
     let output = loop {
         let failed = |err| match err {
             ProgramError::Missing(_) => RepositoryError::NoGit,
@@ -192,7 +192,7 @@ async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<Answer, Re
         "" => output.status.to_string(),
         said => said.to_owned(),
     };
-    Ok(Answer { said: program::text(&output.stdout), complaint, succeeded: output.status.success() })
+    Ok(GitAnswer { said: program::text(&output.stdout), complaint, succeeded: output.status.success() })
 }
 
 #[cfg(test)]

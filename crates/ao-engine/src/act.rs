@@ -1,30 +1,30 @@
-//! Effects, each brought to its port, and what came of it brought back as inputs.
+//! Runs effects on their ports, and returns the results as inputs.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ao_core::effect::{Effect, Place};
 use ao_core::errand::ErrandInput;
-use ao_core::input::Census;
+use ao_core::input::{Census, Counted};
 use ao_core::notice::NoticeInput;
-use ao_core::queue::{HeadBranch, MergeRequest, QueueInput, TestResult};
-use ao_core::session::{SessionInput, Stand};
+use ao_core::queue::{HeadBranch, QueueInput};
+use ao_core::session::{CheckedOut, SessionInput};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
-    AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder, LookOrder, Made,
-    MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec,
-    TestOrder, TestOutcome, Whereabouts, WorkspaceError,
+    AnswerOrder, Answered, CensusEntry, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder,
+    LookOrder, Made, MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter,
+    RuntimeError, StartSpec, TestOrder, TreeRef, Whereabouts, WorkspaceError,
 };
 
 use crate::notify;
+use crate::set_up::set_up_elsewhere;
 use crate::slots::Slots;
 
-/// What went wrong, in words; the key says with what.
+/// The reason of a failure; the effect's key identifies what failed.
 type Failure = String;
 
-/// Does it, and says what came of it.
+/// Runs an effect and returns its results.
 pub(crate) async fn run(
     effect: Effect,
     slots: &Slots,
@@ -38,7 +38,7 @@ pub(crate) async fn run(
     }
 }
 
-/// What a failed effect means to whoever wanted it.
+/// Returns the inputs that a failed effect leads to.
 pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
     tracing::warn!(effect = %key, why, "effect failed");
     if let Some(session) = key.session() {
@@ -78,9 +78,14 @@ async fn perform(
         }
         Effect::SetUp { session, attempt, plan, .. } => {
             let workspace = slots.workspace(&plan.kind).map_err(text)?;
+            let runtime = slots.runtime(&plan.runtime).map_err(text)?;
+            let done = match runtime.abilities().shares_files {
+                true => workspace.set_up(session, attempt, &plan).await,
+                false => set_up_elsewhere(workspace, runtime, (session, attempt), plan).await,
+            };
             Ok(tell(
                 session,
-                match workspace.set_up(session, attempt, &plan).await {
+                match done {
                     Ok(()) => SessionInput::SetUp { attempt },
                     Err(err @ WorkspaceError::SetupFailed { .. }) => {
                         SessionInput::SetupFailed { attempt, why: err.to_string() }
@@ -119,33 +124,13 @@ async fn perform(
                 }
             }
         }
-        Effect::Deliver {
-            session,
-            attempt,
-            delivery,
-            tries,
-            process,
-            conversation,
-            agent,
-            text: body,
-            interrupt,
-            ..
-        } => {
+        Effect::Deliver { agent, order } => {
             let agent = slots.agent(&agent.name).map_err(text)?;
-            let order = DeliverOrder {
-                session,
-                attempt,
-                process,
-                conversation,
-                delivery,
-                tries,
-                text: body,
-                interrupt,
-            };
+            let DeliverOrder { session, attempt, delivery, tries, .. } = order;
             let written = SessionInput::Written { attempt, delivery, tries };
             Ok(match agent.deliver(&order).await.map_err(text)? {
                 Delivered::Written => tell(session, written),
-                // The proof first; that it was written is then no news.
+                // The proof first; the write itself is then no news.
                 Delivered::Taken { turn, text } => {
                     let mut inputs =
                         tell(session, SessionInput::Proof { attempt, delivery: Some(delivery), turn, text });
@@ -166,9 +151,9 @@ async fn perform(
                 .await;
             Ok(vec![])
         }
-        Effect::Answer { session, attempt, process, agent, number, question, text: body } => {
+        Effect::Answer { agent, order } => {
             let agent = slots.agent(&agent.name).map_err(text)?;
-            let order = AnswerOrder { session, attempt, process, number, question, text: body };
+            let AnswerOrder { session, attempt, number, .. } = order;
             Ok(tell(
                 session,
                 match agent.answer(&order).await.map_err(text)? {
@@ -179,12 +164,16 @@ async fn perform(
         }
         Effect::Look { session, attempt, process, agent, conversation, runtime, place } => {
             let agent = slots.agent(&agent.name).map_err(text)?;
-            let (astray, stand) = whereabouts(slots, &runtime, session, process.as_ref(), place).await;
+            let (drift, stand) = whereabouts(slots, &runtime, session, process.as_ref(), place).await;
             let order = LookOrder { session, attempt, process, conversation };
             let signals = agent.look(&order).await.map_err(text)?;
             let mut inputs = tell(session, SessionInput::Looked { attempt, signals });
-            inputs.extend(tell(session, SessionInput::Place { attempt, astray }));
-            inputs.extend(stand.into_iter().flat_map(|stand| tell(session, SessionInput::Stands { stand })));
+            inputs.extend(tell(session, SessionInput::Drift { attempt, drift }));
+            inputs.extend(
+                stand
+                    .into_iter()
+                    .flat_map(|stand| tell(session, SessionInput::CheckedOut { checked_out: stand })),
+            );
             Ok(inputs)
         }
         Effect::End { session, attempt, process, runtime, place, .. } => {
@@ -218,17 +207,10 @@ async fn perform(
             timeout,
             discard,
         } => {
-            let order = RemoveOrder {
-                session,
-                project,
-                repository,
-                tree,
-                branch,
-                teardown,
-                environment,
-                timeout,
-                discard,
-            };
+            let tree = TreeRef { session, project, repository, recorded: tree, branch };
+            // Just before: a process may have been started there since the removal was ordered.
+            let lived_in = slots.runtimes.live_in(&tree).await.map_err(text)?;
+            let order = RemoveOrder { tree, teardown, environment, timeout, lived_in, discard };
             let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
             Ok(tell(
                 session,
@@ -259,47 +241,22 @@ async fn perform(
             };
             Ok(vec![Input::Errand { errand: id, input }])
         }
-        Effect::TestMerge { project, pull, head, base, ahead, required, request, .. } => {
-            let (usual, _) = slots.landings.get(&project).copied().unwrap_or_default();
-            let checks = request.as_ref().is_none_or(MergeRequest::runs_checks);
-            let order = TestOrder {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                ahead: ahead.clone(),
-                strategy: request.and_then(|request| request.strategy).unwrap_or(usual),
-                required,
-                checks,
-            };
-            let result = match slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)? {
-                TestOutcome::Green { tree } => TestResult::Green { tree },
-                TestOutcome::Red { output, between } => TestResult::Red { output, between },
-                TestOutcome::Conflict { files, pull } => TestResult::Conflict { files, pull },
-            };
+        Effect::TestMerge { order, .. } => {
+            let project = order.pull.project.clone();
+            let result = slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)?;
+            let TestOrder { pull, head, base, ahead, checks, .. } = order;
             let input = QueueInput::Tested { pull, head, base, ahead, checks, result };
             Ok(vec![Input::Queue { project, input }])
         }
-        Effect::Merge { project, pull, head, base, with, tree, request, .. } => {
-            let (usual, deletes) = slots.landings.get(&project).copied().unwrap_or_default();
-            let (strategy, delete_branch, by) = match request {
-                Some(it) => (it.strategy.unwrap_or(usual), it.delete_branch.unwrap_or(deletes), Some(it.by)),
-                None => (usual, deletes, None),
-            };
-            let order = MergeOrder {
-                pull: pull.clone(),
-                head: head.clone(),
-                base: base.clone(),
-                with,
-                tree,
-                strategy,
-                by,
-                delete_branch,
-            };
-            let input = match slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)? {
-                MergeOutcome::Merged { commit, branch_left, with } => {
+        Effect::Merge { order, .. } => {
+            let project = order.pull.project.clone();
+            let outcome = slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)?;
+            let MergeOrder { pull, head, base, delete_branch, .. } = order;
+            let input = match outcome {
+                MergeOutcome::Merged { commit, tip, branch_left, with } => {
                     let deleted = branch_left.map_or(HeadBranch::Deleted {}, |why| HeadBranch::Left { why });
                     let head_branch = delete_branch.then_some(deleted);
-                    QueueInput::Landed { pull, head, commit, head_branch, with }
+                    QueueInput::Landed { pull, head, commit, tip, head_branch, with }
                 }
                 MergeOutcome::Refused { tip, why, in_the_way } => {
                     QueueInput::LandRefused { pull, head, base, tip, why, in_the_way }
@@ -309,38 +266,37 @@ async fn perform(
         }
         Effect::Census { runtime } => {
             let seen = slots.runtime(&runtime).map_err(text)?.census().await.map_err(text)?;
+            let counted = |entry: CensusEntry| Counted {
+                session: entry.session,
+                attempt: entry.attempt,
+                life: entry.life,
+            };
+            let seen = seen.into_iter().map(counted).collect();
             Ok(vec![Input::Census(Census { runtime, began: now, seen })])
         }
     }
 }
 
-/// How the agent has left its place, if it has, and where that stands. What cannot be told is not held against it.
+/// Returns how the agent's folder or branch differs from its workspace, if it does. What cannot be determined does
+/// not count as a difference.
 async fn whereabouts(
     slots: &Slots,
     runtime: &str,
     session: SessionId,
     process: Option<&ProcessRef>,
     place: Place,
-) -> (Option<String>, Option<Stand>) {
+) -> (Option<String>, Option<CheckedOut>) {
     let Place { project, repository, kind, tree, branch } = place;
     let (Some(path), Ok(workspace)) = (tree.as_ref().map(|tree| tree.path.clone()), slots.workspace(&kind))
     else {
         return (None, None);
     };
-    let order = RemoveOrder {
-        session,
-        project,
-        repository,
-        tree,
-        branch,
-        teardown: vec![],
-        environment: Environment::default(),
-        timeout: Duration::ZERO,
-        discard: false,
-    };
-    let Whereabouts { stand, mut wrong } = workspace.whereabouts(&order).await;
+    let tree = TreeRef { session, project, repository, recorded: tree, branch };
+    let Whereabouts { stand, mut wrong } = workspace.whereabouts(&tree).await;
     if let Some(process) = process
         && let Ok(runtime) = slots.runtime(runtime)
+        // Otherwise it names a folder of a container, which the workspace knows nothing of.
+        && runtime.abilities().shares_files
         && let Some(folder) = runtime.folder(process).await
         && !Path::new(&folder).starts_with(&path)
     {

@@ -1,4 +1,4 @@
-//! The loop. Whoever wants to know what the daemon does reads [`Engine::run`] and [`Engine::take`].
+//! The loop. Start reading at [`Engine::run`] and [`Engine::take`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,32 +21,32 @@ use crate::running::{Done, Running};
 use crate::slots::Slots;
 use crate::timekeeper::Timekeeper;
 
-/// How long what is due waits if nothing came of it the last time.
+/// The pause before timers are taken again if they led to no event the last time.
 const SPIN_PAUSE: Duration = Duration::from_secs(1);
 
-/// How the loop behaves.
+/// Options of the loop.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How many inputs one commit may cover.
+    /// The number of inputs that one commit may cover.
     pub turn: usize,
-    /// How many inputs may wait at the door. Senders wait beyond it, so a flood cannot fill the memory.
+    /// The capacity of the inbox. Senders wait beyond it, so a flood cannot fill the memory.
     pub inbox: usize,
-    /// A snapshot is taken after this many events.
+    /// The number of events after which a snapshot is taken.
     pub snapshot_every: u64,
-    /// How often what should be is compared with what is, besides every start.
+    /// The interval of reconciliation, besides every start.
     pub reconcile_every: Duration,
-    /// An effect that has not ended after this long has failed.
+    /// The time after which an effect has failed.
     pub effect_timeout: Duration,
-    /// The same for a look, a census and a notice: what is told after that is not worth waiting for.
+    /// The timeout of a look, a census and a notice, whose late results are useless.
     pub look_timeout: Duration,
-    /// The same for making, setting up and removing a workspace, which run other people's scripts.
+    /// The timeout of creating, setting up and removing a workspace, which run scripts of users.
     pub script_timeout: Duration,
-    /// The same for testing a merge. Each check has its own limit, and a long line may be before it; this is for a forge
-    /// that hangs.
+    /// The timeout of testing a merge. Each check has its own limit, and may wait in a long queue; this one is for a
+    /// forge that hangs.
     pub test_timeout: Duration,
-    /// How long to wait after the log could not be written.
+    /// The delay after the log could not be written.
     pub store_retry: Duration,
-    /// Who judges the conditions of reactions.
+    /// The evaluator of the conditions of reactions.
     pub judge: Judge,
 }
 
@@ -73,7 +73,7 @@ impl Options {
             Effect::CreateWorkspace { .. } => self.script_timeout,
             Effect::TestMerge { .. } => self.test_timeout,
             Effect::RunErrand { errand } => self.script_timeout + errand.order.own_time(),
-            // The adapter keeps the project's own limit, and says what came of it; this is for an adapter that hangs.
+            // The adapter applies the project's own limit and reports the result; this is for an adapter that hangs.
             Effect::SetUp { plan, .. } => self.script_timeout + plan.setup.timeout,
             Effect::RemoveWorkspace { timeout, .. } => self.script_timeout + *timeout,
             Effect::Follow { .. } => Duration::MAX,
@@ -88,34 +88,34 @@ impl Options {
     }
 }
 
-/// The one owner of the state.
+/// The only owner of the state.
 pub struct Engine {
     options: Options,
     rules: Arc<dyn Rules>,
     slots: Arc<Slots>,
     store: Arc<dyn EventStore>,
     state: State,
-    /// The place of the last event in the log.
+    /// The position of the last event in the log.
     seq: Seq,
     snapshot: Seq,
     time: Timekeeper,
     inbox: mpsc::Receiver<Letter>,
     feed: Feed,
     running: Running,
-    /// To whom lasting effects report what they see.
+    /// The handle that lasting effects report to.
     handle: Handle,
-    /// Set while what is due is put off, because nothing came of it.
+    /// Set while timers are postponed, because they led to no event.
     not_before: Option<Instant>,
-    /// Snapshots on their way to disk.
+    /// Snapshots being written to disk.
     chores: JoinSet<()>,
     stop: CancellationToken,
 }
 
-/// Inputs with those who wait for an answer.
+/// Inputs with the channels that wait for their answers.
 type Turn = Vec<Letter>;
 
 impl Engine {
-    /// Reads the log and makes the engine ready to run. Cancelling `stop` ends it.
+    /// Reads the log and prepares the engine to run. Cancelling `stop` ends it.
     pub async fn open(
         options: Options,
         rules: Arc<dyn Rules>,
@@ -154,7 +154,7 @@ impl Engine {
         self.slots = Arc::new(slots);
     }
 
-    /// Runs until it is told to stop. Effects that are under way are cancelled; the next start wants them again.
+    /// Runs until it is stopped. Running effects are cancelled; the next start wants them again.
     pub async fn run(mut self) -> Result<(), EngineError> {
         let mut reconcile = interval(self.options.reconcile_every);
         reconcile.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -163,8 +163,8 @@ impl Engine {
             let first = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => break,
-                // Before the inbox, which may never be empty. What is due moves on when it is taken, so neither can keep
-                // the others waiting.
+                // Before the inbox, which may never be empty. A timer moves when it is taken, so neither can starve
+                // the others.
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => vec![wish(Input::Tick)],
                 _ = reconcile.tick() => self.reconcile(),
                 Some(done) = self.running.next() => self.finished(done),
@@ -173,7 +173,7 @@ impl Engine {
             let turn = self.gather(first);
             let (before, was_due) = (self.seq, due.is_some_and(|due| due <= Instant::now()));
             self.take(turn).await?;
-            // Something is due and nothing comes of it: a defect of our rules, but no reason to burn a core over it.
+            // A timer is due and leads to no event: a defect in our rules, but no reason to use up a core.
             self.not_before = (was_due && self.seq == before).then(|| Instant::now() + SPIN_PAUSE);
             while self.chores.try_join_next().is_some() {}
         }
@@ -183,7 +183,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Adds whatever else is ready, so that one commit covers it all.
+    /// Adds all other inputs that are ready, so that one commit covers them all.
     fn gather(&mut self, mut turn: Turn) -> Turn {
         while turn.len() < self.options.turn {
             if let Some(done) = self.running.try_next() {
@@ -198,7 +198,7 @@ impl Engine {
         turn
     }
 
-    /// One turn: decide, commit, publish, answer, act.
+    /// Takes one turn: decide, commit, publish, answer, act.
     async fn take(&mut self, turn: Turn) -> Result<(), EngineError> {
         let mut happened: Vec<Stamped> = Vec::new();
         let mut answers: Vec<(Answer, Result<std::ops::Range<usize>, Refusal>)> = Vec::new();
@@ -209,9 +209,9 @@ impl Engine {
                 Letter::Input(input, answer) => {
                     let from = happened.len();
                     let moment = self.time.moment();
-                    let outcome = self.rules.step(&mut self.state, &moment, input);
+                    let outcome = self.rules.step(&mut self.state, &moment, *input);
                     match &outcome {
-                        // Whoever asked is told; a signal has nobody to tell, so it is noted.
+                        // The caller gets the refusal; a signal has no caller, so it is logged.
                         Err(refusal) if refusal.is_about_a_signal() => {
                             tracing::warn!(%refusal, "signal dropped");
                         }
@@ -234,7 +234,8 @@ impl Engine {
             for (answer, _) in answers {
                 let _ = answer.send(Err(AskError::NotStored(err.clone())));
             }
-            // Stopped in the middle of it, there is no state on disk to look at: those who ask hear that we have gone.
+            // Stopped meanwhile, there is no state on disk to view: callers get the error that the engine has
+            // stopped.
             if self.recover(err).await? {
                 for look in views {
                     look(&self.state, self.seq);
@@ -244,7 +245,7 @@ impl Engine {
         }
         self.feed.publish(self.seq + 1 - happened.len() as u64, &happened);
         for (answer, outcome) in answers {
-            // Whoever asked may have gone. What they asked for is done all the same.
+            // The caller may have gone. The input is carried out anyway.
             let _ = answer.send(
                 outcome
                     .map_err(AskError::from)
@@ -257,7 +258,7 @@ impl Engine {
         let mut scopes: BTreeSet<Scope> =
             happened.iter().filter_map(|stamped| stamped.event.scope()).collect();
         if plugged {
-            // What waited for its forge can go on.
+            // Entries that waited for their forge can continue.
             scopes.extend(self.state.projects.keys().cloned().map(Scope::Project));
         }
         for scope in &scopes {
@@ -278,8 +279,8 @@ impl Engine {
         Ok(())
     }
 
-    /// What is not on disk did not happen: forgets it, and goes on from what is. Results of effects are forgotten with
-    /// it, so everything wanted is asked for again. Says whether it came to that, or was stopped before.
+    /// Drops everything that is not on disk, and continues from the log. Results of effects are dropped with it, so
+    /// all wanted effects start again. Returns whether it succeeded before it was stopped.
     async fn recover(&mut self, err: StoreError) -> Result<bool, EngineError> {
         let mut err = EngineError::Store(err);
         loop {
@@ -290,7 +291,7 @@ impl Engine {
             tracing::error!(error = %err, source = ?std::error::Error::source(&err), "nothing can be written down");
             tokio::select! {
                 () = self.stop.cancelled() => {
-                    // The state holds what is not on disk, and a snapshot of it would make that true.
+                    // The state holds events that are not on disk, and a snapshot would make them permanent.
                     self.snapshot = self.seq;
                     return Ok(false);
                 }
@@ -312,7 +313,7 @@ impl Engine {
 
     // ── acting ──
 
-    /// Begins what a scope wants and is not under way.
+    /// Starts the effects that a scope wants and that are not running.
     fn act(&mut self, scope: &Scope) {
         let wanted = self.rules.wants(&self.state, scope);
         match scope {
@@ -335,11 +336,14 @@ impl Engine {
     }
 
     fn begin(&mut self, effect: Effect) {
-        // Forges are plugged in a moment after the start. That nobody can be asked yet is no fault of the change, and must
-        // not use up its tries.
-        if let Effect::TestMerge { project, .. } | Effect::Merge { project, .. } = &effect
-            && self.slots.scm(project).is_err()
-        {
+        // Forges are plugged in shortly after the start. A missing forge is no fault of the change, and must not use
+        // up its tries.
+        let merged = match &effect {
+            Effect::TestMerge { order, .. } => Some(&order.pull),
+            Effect::Merge { order, .. } => Some(&order.pull),
+            _ => None,
+        };
+        if merged.is_some_and(|pull| self.slots.scm(&pull.project).is_err()) {
             tracing::debug!(effect = %effect.key(), "waits for the forge of its project");
             return;
         }
@@ -352,7 +356,7 @@ impl Engine {
         self.running.finished(done).into_iter().map(wish).collect()
     }
 
-    /// Compares what should be with what is. The same at the first turn after a crash as at any other.
+    /// Compares the wanted state with the actual one. The first turn after a crash is no different from any other.
     fn reconcile(&mut self) -> Turn {
         for scope in ao_core::scopes(&self.state) {
             self.act(&scope);
@@ -360,7 +364,7 @@ impl Engine {
         for runtime in ao_core::runtimes(&self.state) {
             self.begin(Effect::Census { runtime });
         }
-        // The wall clock may have been put forward while we slept.
+        // The wall clock may have been moved forward while we slept.
         vec![wish(Input::Tick)]
     }
 
@@ -385,7 +389,7 @@ impl Engine {
     }
 }
 
-/// A snapshot only saves time: without it, the log is replayed.
+/// Stores a snapshot. It only saves time: without it, the log is replayed.
 async fn keep_snapshot(store: &dyn EventStore, state: &State, seq: Seq) {
     let snapshot = Snapshot { seq, format: SNAPSHOT_FORMAT, body: state.to_snapshot() };
     if let Err(err) = store.save_snapshot(snapshot).await {
@@ -394,7 +398,7 @@ async fn keep_snapshot(store: &dyn EventStore, state: &State, seq: Seq) {
 }
 
 fn wish(input: Input) -> Letter {
-    Letter::Input(input, None)
+    Letter::Input(Box::new(input), None)
 }
 
 fn record(stamped: &Stamped) -> NewRecord {

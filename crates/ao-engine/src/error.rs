@@ -1,10 +1,10 @@
-//! What can go wrong between asking and being told.
+//! Errors of the engine and of its callers.
 
 use ao_core::Refusal;
 use ao_core::codec::DecodeError;
 use ao_ports::StoreError;
 
-/// Why an input was not taken.
+/// The reason why an input was not taken.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AskError {
     #[error(transparent)]
@@ -15,7 +15,7 @@ pub enum AskError {
     Stopped,
 }
 
-/// Why the engine stopped, or could not start.
+/// The reason why the engine stopped, or could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("the event log cannot be used")]

@@ -1,4 +1,4 @@
-//! What happened, for whoever watches: from any point of the past, without gaps, into the present.
+//! The feed of events: from any point of the past, without gaps, into the present.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,11 +11,12 @@ use tokio::sync::broadcast::{self, Receiver, Sender};
 use crate::error::EngineError;
 use crate::load::decode;
 
-/// How far a watcher may fall behind before it reads from disk again. Bounds memory, not what can be watched.
+/// The distance by which a subscriber may fall behind before it reads from disk again. Limits memory, not what can be
+/// read.
 const BEHIND: usize = 1024;
 const PAGE: usize = 256;
 
-/// An event with its place in the log.
+/// An event with its position in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     pub seq: Seq,
@@ -39,7 +40,7 @@ impl Feed {
         }
         for (seq, stamped) in (first..).zip(events) {
             let published = Published { seq, at: stamped.at, event: stamped.event.clone() };
-            // Nobody may be watching any more; that is their affair.
+            // There may be no subscriber left.
             let _ = self.live.send(Arc::new(published));
         }
     }
@@ -55,7 +56,7 @@ impl Feed {
     }
 }
 
-/// A watcher's place in the feed.
+/// A subscriber's position in the feed.
 pub struct Subscription {
     live: Receiver<Arc<Published>>,
     store: Arc<dyn EventStore>,
@@ -65,10 +66,10 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The next event, in order and without gaps; `None` once the engine has stopped. A watcher that falls behind reads
-    /// from disk until it has caught up, and holds nobody else up.
+    /// Returns the next event, in order and without gaps; `None` once the engine has stopped. A subscriber that falls
+    /// behind reads from disk until it has caught up, and delays no other.
     ///
-    /// Fails with [`ao_ports::StoreError::Pruned`] if its place has been removed by retention.
+    /// Fails with [`ao_ports::StoreError::Pruned`] if its position has been removed by retention.
     pub async fn next(&mut self) -> Result<Option<Arc<Published>>, EngineError> {
         loop {
             if let Some(event) = self.page.pop_front() {

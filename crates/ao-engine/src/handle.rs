@@ -1,4 +1,4 @@
-//! How everybody else talks to the engine.
+//! The interface of the engine to all other parts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::error::AskError;
 use crate::feed::{Feed, Subscription};
 use crate::slots::Slots;
 
-/// What an input came to.
+/// The result of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// The place of the last event in the log, or of the log's end if nothing happened.
+    /// The position of the last event in the log, or of the log's end if there was none.
     pub seq: Seq,
     pub events: Vec<Stamped>,
 }
@@ -24,14 +24,14 @@ pub(crate) type Answer = oneshot::Sender<Result<Receipt, AskError>>;
 
 type Look = Box<dyn FnOnce(&State, Seq) + Send>;
 
-/// What comes through the door.
+/// A command in the inbox.
 pub(crate) enum Letter {
-    Input(Input, Option<Answer>),
+    Input(Box<Input>, Option<Answer>),
     View(Look),
     Plug(Box<Slots>),
 }
 
-/// A way to the engine. Cheap to clone.
+/// A handle to the engine. Cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
     pub(crate) inbox: mpsc::Sender<Letter>,
@@ -40,14 +40,14 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Hands an input in and waits until what it came to is on disk.
+    /// Sends an input and waits until its events are on disk.
     pub async fn ask(&self, input: Input) -> Result<Receipt, AskError> {
         let (answer, answered) = oneshot::channel();
-        self.inbox.send(Letter::Input(input, Some(answer))).await.map_err(|_| AskError::Stopped)?;
+        self.inbox.send(Letter::Input(Box::new(input), Some(answer))).await.map_err(|_| AskError::Stopped)?;
         answered.await.map_err(|_| AskError::Stopped)?
     }
 
-    /// Looks at the state between two turns, when all of it is on disk. Changes nothing.
+    /// Reads the state between two turns, when all of it is on disk. Changes nothing.
     pub async fn view<T, F>(&self, look: F) -> Result<T, AskError>
     where
         T: Send + 'static,
@@ -56,7 +56,7 @@ impl Handle {
         self.view_at(|state, _| look(state)).await
     }
 
-    /// The same, with the place of the last event that the state holds. What happens behind it is news to whoever looks.
+    /// Like `view`, with the position of the last event in the state, so that a subscriber can continue from there.
     pub async fn view_at<T, F>(&self, look: F) -> Result<T, AskError>
     where
         T: Send + 'static,
@@ -64,19 +64,19 @@ impl Handle {
     {
         let (answer, answered) = oneshot::channel();
         let look = Box::new(move |state: &State, seq: Seq| {
-            // Whoever asked may have gone; then nobody wants to know.
+            // The caller may have gone.
             let _ = answer.send(look(state, seq));
         });
         self.inbox.send(Letter::View(look)).await.map_err(|_| AskError::Stopped)?;
         answered.await.map_err(|_| AskError::Stopped)
     }
 
-    /// Puts other adapters into the slots. What is under way goes on with those that it was begun with.
+    /// Replaces the adapters. Running effects keep those that they were started with.
     pub async fn plug(&self, slots: Slots) -> Result<(), AskError> {
         self.inbox.send(Letter::Plug(Box::new(slots))).await.map_err(|_| AskError::Stopped)
     }
 
-    /// Watches what happens behind a place in the log; 0 is the beginning.
+    /// Subscribes to the events after a position in the log; 0 is the beginning.
     pub fn subscribe(&self, after: Seq) -> Subscription {
         self.feed.subscribe(self.store.clone(), after)
     }
@@ -85,7 +85,7 @@ impl Handle {
 #[async_trait]
 impl Reporter for Handle {
     async fn report(&self, report: Report) {
-        // The engine has logged a refusal; a report has nobody to hand it to.
+        // The engine has logged a refusal; a report has no caller to return it to.
         let _ = self.ask(report.into()).await;
     }
 }

@@ -7,8 +7,8 @@
 //!                    └────┴──────────────── results come back as inputs ◄──────┴────────┘
 //! ```
 //!
-//! Nobody outside ever sees a state that is not on disk. Effects are not remembered: after every turn, and the same way
-//! after every start, the state is asked what it wants, and what is not under way is begun.
+//! No state is visible outside before it is on disk. Effects are not stored: after every turn, and the same way after
+//! every start, the engine asks the state which effects it wants, and starts those that are not running.
 
 mod act;
 mod engine;
@@ -19,6 +19,7 @@ mod load;
 mod notify;
 mod rules;
 mod running;
+mod set_up;
 mod slots;
 mod timekeeper;
 

@@ -1,14 +1,14 @@
-//! The state as the log has it: the newest snapshot, and what happened since.
+//! Loads the state from the log: the newest snapshot, and the events since.
 
 use ao_core::{SNAPSHOT_FORMAT, Stamped, State, codec};
 use ao_ports::{EventStore, Record, Seq};
 
 use crate::error::EngineError;
 
-/// How much of the log is in memory at a time while it is replayed.
+/// The number of records in memory at a time during a replay.
 const PAGE: usize = 1024;
 
-/// What the log says.
+/// The state as of the end of the log.
 #[derive(Debug)]
 pub struct Loaded {
     pub state: State,
@@ -16,7 +16,7 @@ pub struct Loaded {
     pub snapshot: Seq,
 }
 
-/// Reads the state. A snapshot of another shape, or one that cannot be read, is passed over: the log has it all.
+/// Reads the state. A snapshot of another format, or one that cannot be read, is skipped: the log has it all.
 pub async fn load(store: &dyn EventStore) -> Result<Loaded, EngineError> {
     let snapshot = store.latest_snapshot().await?;
     let mut loaded = Loaded { state: State::default(), seq: 0, snapshot: 0 };

@@ -1,4 +1,4 @@
-//! Telling people, on each channel by itself.
+//! Sends notices, on each channel separately.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use ao_ports::NotifyError;
 
 use crate::slots::Slots;
 
-/// How long one notifier may take.
+/// The timeout of one notifier.
 const NOTIFIER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The channels that a notice is for.
+/// Returns the channels that a notice is for.
 pub(crate) fn address(notice: &Notice, slots: &Slots) -> NoticeInput {
     let named = notice.channel.as_ref().filter(|named| slots.notifiers.contains_key(*named));
     let channels = match (named, &notice.channel) {
@@ -26,7 +26,7 @@ pub(crate) fn address(notice: &Notice, slots: &Slots) -> NoticeInput {
     NoticeInput::Addressed { tries: notice.tries, channels }
 }
 
-/// Tells it on one channel.
+/// Sends a notice on one channel.
 pub(crate) async fn tell(notice: &Notice, channel: String, slots: &Slots) -> NoticeInput {
     let tries = notice.tries_on(Some(&channel));
     let told = match slots.notifiers.get(&channel) {

@@ -1,14 +1,14 @@
-//! The seam between the loop and what things mean.
+//! The seam between the loop and the rules of the core.
 
 use ao_core::{Effect, Input, Moment, Refusal, Scope, Stamped, State};
 
-/// What inputs mean and what the state wants. There is one true implementation, [`Core`]; tests put a broken one in its
-/// place to see whether anybody would notice.
+/// The meaning of inputs and the wants of a state. Production runs [`Core`], with secrets masked in its inputs; tests
+/// substitute broken rules to show that the simulation detects them.
 pub trait Rules: Send + Sync {
-    /// Carries one input through to everything that follows from it. A refused input changes nothing.
+    /// Applies one input with all its consequences. A refused input changes nothing.
     fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal>;
 
-    /// The effects that a scope wants in this state.
+    /// Returns the effects that a scope wants in this state.
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect>;
 }
 

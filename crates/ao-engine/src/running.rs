@@ -1,5 +1,4 @@
-//! The effects that are under way: nothing is done twice at a time, and what lasts is broken off once it is no longer
-//! wanted.
+//! Running effects: none runs twice at a time, and a lasting one is cancelled once it is no longer wanted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,31 +12,31 @@ use tracing::{Instrument, field};
 use crate::act;
 use crate::slots::Slots;
 
-/// How long an agent is read along with after its end.
+/// The time for which an agent's output is still read after its end.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// An effect that has ended, in one way or another.
+/// The result of an effect that has ended in any way.
 pub(crate) type Done = Result<(Id, Vec<Input>), JoinError>;
 
-/// What is under way.
+/// The running effects.
 #[derive(Default)]
 pub(crate) struct Running {
     tasks: JoinSet<Vec<Input>>,
     under_way: HashMap<EffectKey, AbortHandle>,
     keys: HashMap<Id, EffectKey>,
-    /// What lasts, by the session that wanted it.
+    /// Lasting effects, by the session that wanted them.
     lasting: HashMap<SessionId, Vec<Lasting>>,
     farewells: JoinSet<()>,
 }
 
-/// A lasting effect that was begun, whether or not it has come to its end.
+/// A lasting effect that was started, even if it has ended since.
 struct Lasting {
     key: EffectKey,
     task: AbortHandle,
 }
 
 impl Running {
-    /// Begins an effect, unless it is under way.
+    /// Starts an effect, unless it is running.
     pub(crate) fn begin(
         &mut self,
         effect: Effect,
@@ -67,20 +66,20 @@ impl Running {
         }
     }
 
-    /// Whether a lasting effect is known, running or read to its end.
+    /// Returns whether a lasting effect is known, running or read to its end.
     fn has_lasted(&self, key: &EffectKey) -> bool {
         let known = key.lasts_for().and_then(|session| self.lasting.get(&session));
         known.is_some_and(|lasting| lasting.iter().any(|lasting| lasting.key == *key))
     }
 
-    /// Ends the lasting effects of a session that it no longer wants.
+    /// Cancels the lasting effects of a session that it no longer wants.
     pub(crate) fn break_off(&mut self, session: SessionId, wanted: &[Effect]) {
         while self.farewells.try_join_next().is_some() {}
         let Some(lasting) = self.lasting.get_mut(&session) else { return };
         for unwanted in lasting.extract_if(.., |known| !wanted.iter().any(|effect| effect.key() == known.key))
         {
             match unwanted.key {
-                // What the agent said last may still be on its way.
+                // The last output of the agent may still be under way.
                 EffectKey::Follow { .. } if !unwanted.task.is_finished() => {
                     self.farewells.spawn(async move {
                         tokio::time::sleep(LAST_WORDS).await;
@@ -95,19 +94,19 @@ impl Running {
         }
     }
 
-    /// Ends the tests of a project that no longer count: they would take the machine from those that do.
+    /// Cancels the tests of a project that no longer count: they would take machine time from those that do.
     pub(crate) fn abandon(&mut self, project: &ProjectId, counts: impl Fn(&EffectKey) -> bool) {
         let is_void = |key: &EffectKey| {
             matches!(key, EffectKey::TestMerge { pull, .. } if pull.project == *project) && !counts(key)
         };
-        // Forgotten at once, so that the same one can be begun again before this one has come to its end.
+        // Forgotten at once, so that the same test can start again before this one has ended.
         for (key, task) in self.under_way.extract_if(|key, _| is_void(key)) {
             tracing::debug!(effect = %key, "effect is broken off");
             task.abort();
         }
     }
 
-    /// Waits for the next one to end. Never returns while nothing is under way.
+    /// Waits for the next effect to end. Never returns while none is running.
     pub(crate) async fn next(&mut self) -> Option<Done> {
         self.tasks.join_next_with_id().await
     }
@@ -116,7 +115,7 @@ impl Running {
         self.tasks.try_join_next_with_id()
     }
 
-    /// The result of an effect as inputs. A panic is a failure like any other.
+    /// Returns the result of an effect as inputs. A panic is a failure like any other.
     pub(crate) fn finished(&mut self, done: Done) -> Vec<Input> {
         let id = match &done {
             Ok((id, _)) => *id,
@@ -127,7 +126,7 @@ impl Running {
             if self.under_way.get(key).is_some_and(|task| task.id() == id) {
                 self.under_way.remove(key);
             }
-            // Only what has been followed to its end is known to have one. The rest can be wanted again.
+            // Only an effect that was followed to its end is known to have one. The others can be wanted again.
             let to_the_end = done.is_ok() && matches!(key, EffectKey::Follow { .. });
             if !to_the_end
                 && let Some(lasting) = key.lasts_for().and_then(|session| self.lasting.get_mut(&session))
@@ -149,7 +148,7 @@ impl Running {
         }
     }
 
-    /// Breaks everything off. The next start wants it again.
+    /// Cancels everything. The next start wants it again.
     pub(crate) async fn shutdown(&mut self) {
         self.tasks.shutdown().await;
         self.farewells.shutdown().await;

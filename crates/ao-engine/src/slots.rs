@@ -1,29 +1,27 @@
-//! The adapters that are plugged in, by name.
+//! The adapters in use, by name.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_ports::{Agent, Errands, Notifier, Runtime, Scm, Strategy, Workspace};
+use ao_ports::{Agent, Errands, Notifier, Runtime, RuntimeError, Runtimes, Scm, Workspace};
 
 /// The adapters that effects run on.
 #[derive(Clone, Default)]
 pub struct Slots {
-    pub runtimes: BTreeMap<String, Arc<dyn Runtime>>,
+    pub runtimes: Runtimes,
     pub agents: BTreeMap<String, Arc<dyn Agent>>,
     pub workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    /// All of them are told; each keeps its own pace.
+    /// Notices go to all of them; each keeps its own pace.
     pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
     /// The forge of each project.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
-    /// How the changes of a project land, and whether their branches go then; where nothing is said, squashed, and they stay.
-    pub landings: BTreeMap<ProjectId, (Strategy, bool)>,
-    /// Who runs errands. Without one, none can be run.
+    /// Runs jobs. Without one, no job can run.
     pub errands: Option<Arc<dyn Errands>>,
 }
 
-/// A name that nothing is plugged in under.
+/// A name that no adapter has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {slot} `{name}`; there is {known}")]
 pub struct NoSuchSlot {
@@ -33,8 +31,8 @@ pub struct NoSuchSlot {
 }
 
 impl Slots {
-    pub fn runtime(&self, name: &str) -> Result<&dyn Runtime, NoSuchSlot> {
-        find("runtime", &self.runtimes, name)
+    pub fn runtime(&self, name: &str) -> Result<&dyn Runtime, RuntimeError> {
+        self.runtimes.get(name)
     }
 
     pub fn agent(&self, name: &str) -> Result<&dyn Agent, NoSuchSlot> {
@@ -74,7 +72,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 impl fmt::Debug for Slots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slots")
-            .field("runtimes", &self.runtimes.keys())
+            .field("runtimes", &self.runtimes)
             .field("agents", &self.agents.keys())
             .field("workspaces", &self.workspaces.keys())
             .field("notifiers", &self.notifiers.keys())

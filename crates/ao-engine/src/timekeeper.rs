@@ -1,4 +1,4 @@
-//! The engine's own time: the wall clock's, but never backwards.
+//! The engine's own time: that of the wall clock, but never backwards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use ao_core::{Moment, Timestamp};
 use ao_ports::Clock;
 use tokio::time::Instant;
 
-/// Hands out moments. A wall clock that is set back would make every delay longer by as much, and let an old signal pass
-/// for a new one; so time goes on by the steady clock until the wall clock has caught up.
+/// Provides moments. A wall clock that is set back would lengthen every delay, and let an old signal pass for a new
+/// one. So time continues by the monotonic clock until the wall clock has caught up.
 pub(crate) struct Timekeeper {
     clock: Arc<dyn Clock>,
     last: Timestamp,
@@ -25,7 +25,7 @@ impl Timekeeper {
         let read = Instant::now();
         let steady = self.last + read.duration_since(self.read);
         let now = steady.max(self.clock.now());
-        // A read within the same millisecond must not swallow the fraction, or a busy engine's time would stand still.
+        // A read within the same millisecond must not drop the fraction, or a busy engine's time would stand still.
         if now > self.last {
             self.last = now;
             self.read = read;
@@ -37,7 +37,7 @@ impl Timekeeper {
         Moment { at: self.now(), seed: self.clock.fresh() }
     }
 
-    /// How long to sleep until a time comes.
+    /// Returns the time to sleep until `due`.
     pub(crate) fn until(&mut self, due: Timestamp) -> Duration {
         due.since(self.now())
     }

@@ -159,7 +159,7 @@ impl Git {
 
     /// Runs a read-only command with input that is too long for arguments.
     pub async fn read_with<S: AsRef<OsStr>>(&self, args: &[S], input: &str) -> Result<String, GitError> {
-        let output = self.run(true, args, Some(input)).await?;
+        let output = self.run(true, args, Some(input.as_bytes())).await?;
         self.succeeded(args, &output)?;
         Ok(text(&output.stdout))
     }
@@ -180,7 +180,7 @@ impl Git {
         args: &[S],
         input: &str,
     ) -> Result<Vec<u8>, GitError> {
-        let output = self.run(true, args, Some(input)).await?;
+        let output = self.run(true, args, Some(input.as_bytes())).await?;
         self.succeeded(args, &output)?;
         Ok(output.stdout)
     }
@@ -195,6 +195,15 @@ impl Git {
         &self,
         args: &[S],
         input: Option<&str>,
+    ) -> Result<String, GitError> {
+        self.write_bytes(args, input.map(str::as_bytes)).await
+    }
+
+    /// Runs a command that changes something, with binary input.
+    pub async fn write_bytes<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        input: Option<&[u8]>,
     ) -> Result<String, GitError> {
         if !self.writes {
             return Err(GitError::NotShownOurs { command: shown(args), dir: self.dir.clone() });
@@ -242,7 +251,7 @@ impl Git {
         &self,
         reads: bool,
         args: &[S],
-        input: Option<&str>,
+        input: Option<&[u8]>,
     ) -> Result<Output, GitError> {
         self.call(reads, args, input, usize::MAX).await
     }
@@ -251,7 +260,7 @@ impl Git {
         &self,
         reads: bool,
         args: &[S],
-        input: Option<&str>,
+        input: Option<&[u8]>,
         most: usize,
     ) -> Result<Output, GitError> {
         // The command follows at most two settings of git itself.

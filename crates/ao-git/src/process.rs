@@ -15,7 +15,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// A process to be run.
 pub(crate) struct GitCall<'a> {
     pub(crate) command: Command,
-    pub(crate) input: Option<&'a str>,
+    pub(crate) input: Option<&'a [u8]>,
     /// Bytes of output to read. The process is killed once they are there.
     pub(crate) most: usize,
     pub(crate) limit: Duration,
@@ -51,7 +51,7 @@ impl GitCall<'_> {
         let writes = async {
             if let (Some(input), Some(mut stdin)) = (input, stdin) {
                 // If git does not read all of it, its exit status shows why.
-                stdin.write_all(input.as_bytes()).await.ok();
+                stdin.write_all(input).await.ok();
             }
         };
         let reads = async {

@@ -1,4 +1,4 @@
-//! How an AI agent is started, read, spoken to and resumed: by terminal, by pipes, or by a protocol of its own.
+//! Starts, reads, prompts and resumes an AI agent: by terminal, by pipes, or by its own protocol.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
+use ao_core::order::{AnswerOrder, DeliverOrder};
 use ao_core::session::{AgentAbilities, ProcessRef};
 use ao_core::setup::Secret;
 use ao_core::{Attempt, ConversationId, SessionId};
@@ -14,22 +15,58 @@ use serde::{Deserialize, Serialize};
 
 use crate::reporter::Reporter;
 
-/// What to run.
+/// The program to run.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     pub program: String,
-    /// Seen by every process on the host: nothing secret belongs here.
+    /// Visible to every process on the host: no secrets.
     pub args: Vec<String>,
     /// Added to the allowed part of the daemon's environment.
     pub env: BTreeMap<String, String>,
-    /// Names that are passed on from the daemon's environment, besides what every program gets.
+    /// Names that are passed on from the daemon's environment, in addition to the common part.
     pub pass: Vec<String>,
-    /// Secrets that the runtime resolves and puts into the environment; the values never pass through here.
+    /// Secrets that the runtime reads and puts into the environment; the values never pass through here.
     pub secrets: Vec<Secret>,
+    /// Files that the runtime places for the process, private to it. They are gone when the process is ended.
+    pub files: Vec<CommandFile>,
     pub io: Io,
 }
 
-/// Without the values of its environment, which may hold a token.
+/// A file for a process, such as its task.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandFile {
+    /// A plain name, without folders.
+    pub name: String,
+    pub contents: String,
+}
+
+impl CommandFile {
+    /// Returns the text that stands for the path of this file in the arguments of its command.
+    pub fn placeholder(&self) -> String {
+        format!("{{ao-file:{}}}", self.name)
+    }
+}
+
+/// Without its contents, which may be long and a secret.
+impl fmt::Debug for CommandFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandFile").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Command {
+    /// Returns the arguments with the paths of the files, which the runtime has placed in this folder.
+    pub fn args_with_files_in(&self, folder: &str) -> Vec<String> {
+        let place = |arg: &String| {
+            self.files.iter().fold(arg.clone(), |arg, file| {
+                arg.replace(&file.placeholder(), &format!("{folder}/{}", file.name))
+            })
+        };
+        self.args.iter().map(place).collect()
+    }
+}
+
+/// Omits the values of the environment, which may hold a token.
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Command")
@@ -38,26 +75,27 @@ impl fmt::Debug for Command {
             .field("env", &self.env.keys())
             .field("pass", &self.pass)
             .field("secrets", &self.secrets)
+            .field("files", &self.files)
             .field("io", &self.io)
             .finish()
     }
 }
 
-/// How the process is held.
+/// The way in which a process is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ToolIo")]
 pub enum Io {
-    /// On a terminal of its own, which can be typed at and seen.
+    /// On a terminal of its own, which can be typed into and read.
     Terminal,
-    /// On pipes that stay open, for a program that speaks a protocol. Its stderr is no part of what it says there.
+    /// On pipes that stay open, for a program that speaks a protocol. Its stderr is not part of the protocol.
     Pipes,
-    /// Without input: stdin is at its end from the beginning. Stdout and stderr are kept as one, in the order in which they
-    /// came. For a program that is given its task, does it and ends: one that finds an open stdin waits for more.
+    /// Without input: stdin is at its end from the beginning. Stdout and stderr are recorded as one stream, in order.
+    /// For a program that gets its task, does it and ends: with an open stdin it would wait for more.
     Output,
 }
 
-/// How a launch can go ahead.
+/// The result of preparing a launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prepared {
@@ -65,41 +103,25 @@ pub enum Prepared {
         command: Command,
         conversation: Option<ConversationId>,
     },
-    /// The conversation that was to be resumed does not exist.
+    /// The conversation to resume does not exist.
     NothingToResume,
 }
 
-/// A message for an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeliverOrder {
-    pub session: SessionId,
-    pub attempt: Attempt,
-    pub process: Option<ProcessRef>,
-    pub conversation: Option<ConversationId>,
-    /// Unique within the session.
-    pub delivery: u32,
-    /// 1 for the first try.
-    pub tries: u32,
-    /// Cleaned by [`sanitise`](ao_core::text::sanitise), and proven by these very words.
-    pub text: String,
-    /// May go into a running turn.
-    pub interrupt: bool,
-}
-
-/// What became of a delivery.
+/// The result of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivered {
-    /// It is written, or may be. Whether the agent took it is for a proof to say.
+    /// It is written, or may be. A proof decides whether the agent took it.
     Written,
-    /// The agent has taken it: this is the turn as the agent has it, under the name of [`Report::Taken`](crate::Report).
+    /// The agent has taken it: this is the turn as the agent has it, under the name of
+    /// [`Report::Taken`](crate::Report).
     Taken { turn: String, text: String },
-    /// A dialog was open, or a person's draft was in the way. Nothing was typed. What was seen comes along, because
-    /// nobody else may have seen it.
+    /// A dialog was open, or a person's draft was in the way. Nothing was typed. The signals are included, because no
+    /// other source may have seen them.
     Held { why: String, signals: Vec<Signal> },
 }
 
-/// Which agent to look at.
+/// The agent to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookOrder {
     pub session: SessionId,
@@ -108,7 +130,7 @@ pub struct LookOrder {
     pub conversation: Option<ConversationId>,
 }
 
-/// An agent to read along with.
+/// An agent whose output to follow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FollowOrder {
     pub session: SessionId,
@@ -119,20 +141,7 @@ pub struct FollowOrder {
     pub with_launch: Option<String>,
 }
 
-/// An answer to the dialog that is open.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AnswerOrder {
-    pub session: SessionId,
-    pub attempt: Attempt,
-    pub process: ProcessRef,
-    /// Unique within the session. The same number again is the same answer.
-    pub number: u32,
-    /// What was asked, as the person who answers has seen it.
-    pub question: String,
-    pub text: String,
-}
-
-/// What became of an answer.
+/// The result of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answered {
@@ -143,14 +152,14 @@ pub enum Answered {
     },
 }
 
-/// How an AI agent is started, read, spoken to and resumed.
+/// An AI agent: started, read, prompted and resumed.
 #[async_trait]
 pub trait Agent: Send + Sync {
     fn abilities(&self) -> AgentAbilities;
 
-    /// Says what to run for this plan. The plan's own environment and ports are added by the caller. A prompt that the
-    /// conversation already has is left out. Writes what the agent needs outside of the repository (trust, hooks, settings),
-    /// and can be called again.
+    /// Returns the command for this plan. The caller adds the plan's own environment and ports. A prompt that the
+    /// conversation already has is left out. Writes what the agent needs outside of the repository (trust, hooks,
+    /// settings), and can be called again.
     async fn prepare(
         &self,
         session: SessionId,
@@ -158,30 +167,30 @@ pub trait Agent: Send + Sync {
         plan: &LaunchPlan,
     ) -> Result<Prepared, AgentError>;
 
-    /// Brings a text to the agent as one user's turn.
+    /// Delivers a text to the agent as one user's turn.
     ///
     /// Called again for the same delivery after a crash, a time-out, or with a higher `tries`. It must then find out
     /// whether an earlier call got through (input log, transcript, draft on the screen): it submits a visible draft,
-    /// writes anew only what is certainly not there, and otherwise says [`Delivered::Written`] and leaves it to the
-    /// proof. It never types into a dialog or over a person's draft. An error means that nothing was written.
+    /// writes again only what is certainly not there, and otherwise returns [`Delivered::Written`] and leaves it to
+    /// the proof. It never types into a dialog or over a person's draft. An error means that nothing was written.
     async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError>;
 
-    /// Reads along with the agent and reports whatever it says, until its process has ended and all is read.
+    /// Follows the agent and reports everything it does, until its process has ended and all output is read.
     ///
-    /// Runs for as long as the process does, from its launch on, and again after each start of the daemon. Dropped when
-    /// nobody wants it any more. What was said while nobody read along is read too, and told with its own time.
+    /// Runs for as long as the process does, from its launch on, and again after each start of the daemon. Dropped
+    /// when it is no longer wanted. Output from times without a reader is read too, and reported with its own time.
     async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>);
 
-    /// Gives a person's answer to the dialog that is open, and only to that one.
+    /// Gives a person's answer to the open dialog, and only to that one.
     ///
-    /// Not a message: it goes to the dialog, which messages keep away from.
+    /// Not a message: it goes to the dialog, which messages avoid.
     async fn answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError>;
 
-    /// Looks at the agent with every source there is. Sources that cannot be read say so; none is made up.
+    /// Looks at the agent with every source there is. Sources that cannot be read report that; none is made up.
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError>;
 }
 
-/// Why an agent could not be handled.
+/// The reason why an operation on an agent failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentError {

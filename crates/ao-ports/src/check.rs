@@ -1,4 +1,4 @@
-//! Checks: commands that say whether a change works, what came of them, and what their output says went wrong.
+//! Checks: commands that test a change, their results, and the failures found in their output.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use ao_core::setup::Environment;
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// A check as its project wants it run.
+/// The configuration of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckSpec {
     pub name: String,
     /// Run by the shell, at the root of a clean checkout.
     pub command: String,
     pub timeout: Duration,
-    /// Patterns of paths. If there are any and the change touches none of them, the check is skipped.
+    /// Path patterns. If there are any and the change touches none of them, the check is skipped.
     pub paths: Vec<String>,
     /// Nothing merges before it has passed.
     pub required: bool,
     pub environment: Environment,
-    /// How often it is run again when the machine and not the change is at fault.
+    /// The number of retries if the machine and not the change is at fault.
     pub retries: u32,
 }
 
-/// Where a run of a check stands.
+/// The state of a run of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
@@ -32,7 +32,7 @@ pub enum RunState {
     Failed,
     /// Not run, because the change touches none of its paths.
     Skipped,
-    /// Ended before it was done, because its commit is no longer the one that matters, or somebody wanted so.
+    /// Ended early, because its commit is no longer current, or on request.
     Cancelled,
     /// It could not be run: the machine and not the change is at fault.
     Broken,
@@ -47,52 +47,52 @@ impl RunState {
 /// One run of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckRun {
-    /// Its name for ever: `run_1f`.
+    /// Its permanent id: `run_1f`.
     pub id: String,
     pub project: ProjectId,
     pub pull: Option<PullId>,
     pub check: String,
     pub command: String,
     pub required: bool,
-    /// The commit that it speaks of.
+    /// The commit that it is about.
     pub head: Commit,
-    /// What that was merged onto; absent if it was checked as it is.
+    /// The commit it was merged onto; absent if it was checked as it is.
     pub base: Option<Commit>,
-    /// The tree that was really checked.
+    /// The tree that was actually checked.
     pub tree: String,
-    /// Others of the merge queue that were merged first. Then it says whether all of them go together, and nothing about
-    /// the pull request alone.
+    /// Entries of the merge queue that were merged first. The result is then about all of them together, and not
+    /// about the pull request alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<PullId>,
     pub state: RunState,
-    /// Why, if the state alone does not tell: a conflict, a time limit, an exit code.
+    /// The reason, if the state alone does not explain it: a conflict, a time limit, an exit code.
     pub why: Option<String>,
     pub exit_code: Option<i32>,
     pub queued_at: Timestamp,
     pub began_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// How many times the command was started for it.
+    /// The number of times the command was started for it.
     pub tries: u32,
-    /// It was not run: this run, of the same tree and command, speaks for it.
+    /// It was not run: this run, of the same tree and command, stands for it.
     pub same_as: Option<String>,
-    /// Where its whole output is.
+    /// The location of its whole output.
     pub log: Option<String>,
     pub failure: Option<Failure>,
 }
 
-/// What the output of a failed check says.
+/// The failure found in the output of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Failure {
-    /// Tells this failure from another one of the same check: the same problem has the same signature on another commit,
-    /// another machine and another day.
+    /// Distinguishes this failure from others of the same check: the same problem has the same signature on another
+    /// commit, another machine and another day.
     pub signature: String,
-    /// The step that failed, where the output tells.
+    /// The step that failed, if the output reveals it.
     pub step: Option<String>,
-    /// The lines that matter, bounded.
+    /// The relevant lines, bounded.
     pub excerpt: String,
-    /// What failed one by one, the first of them, bounded.
+    /// The first individual failures, bounded.
     pub items: Vec<FailureItem>,
-    /// How many there were in all.
+    /// The number of failures in all.
     pub count: u32,
 }
 
@@ -114,7 +114,7 @@ pub enum FailureKind {
     Error,
 }
 
-/// What is to be checked.
+/// The thing to check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckWhat {
@@ -124,26 +124,26 @@ pub enum CheckWhat {
     Revision(String),
 }
 
-/// A wish for checks to be run.
+/// A request to run checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckOrder {
     pub project: ProjectId,
     pub what: CheckWhat,
-    /// The names of those to be run; all, if empty.
+    /// The names of the checks to run; all if empty.
     pub checks: Vec<String>,
-    /// Also if the same tree has a result already.
+    /// Runs them even if the same tree has a result already.
     pub again: bool,
 }
 
-/// Which runs are wanted, newest first.
+/// A filter of runs, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunFilter {
-    /// Those of this project only; a forge may keep those of several.
+    /// Only those of this project; a forge may keep those of several.
     pub project: Option<ProjectId>,
     pub pull: Option<PullId>,
     pub check: Option<String>,
     pub state: Option<RunState>,
-    /// Only those that speak of the pull request alone, without others ahead of it.
+    /// Only those about the pull request alone, without others ahead of it.
     pub alone: bool,
     pub limit: usize,
 }
@@ -152,7 +152,7 @@ pub struct RunFilter {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPart {
     pub bytes: Vec<u8>,
-    /// Where to go on.
+    /// The offset of the next part.
     pub next: u64,
     /// Nothing more will come.
     pub ended: bool,

@@ -2,11 +2,11 @@
 
 use ao_core::Timestamp;
 
-/// Tells the time and draws numbers. The only way either reaches the engine, so a simulation can own both.
+/// Provides the time and fresh numbers. The only source of either for the engine, so a simulation can control both.
 pub trait Clock: Send + Sync {
-    /// The wall clock. It may jump; the engine sees to it that its own time never runs backwards.
+    /// Returns the wall-clock time. It may jump; the engine ensures that its own time never runs backwards.
     fn now(&self) -> Timestamp;
 
-    /// A number that was never drawn before, from which ids are made.
+    /// Returns a number that was never returned before, from which ids are made.
     fn fresh(&self) -> u64;
 }

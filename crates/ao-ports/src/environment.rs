@@ -1,5 +1,5 @@
-//! What a program that we start gets of the daemon's environment: what programs need to run, what its project asks for,
-//! and nothing else that might be a secret.
+//! The environment of programs that we start: what programs need to run, what the project configures, and nothing
+//! else of the daemon's that might be a secret.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,20 +10,21 @@ use ao_core::{Attempt, ProjectId, SessionId};
 
 use crate::runtime::RuntimeError;
 
-/// By these two, whatever a program starts is known to belong to its session.
+/// Identify everything that a program starts as part of its session.
 pub const SESSION: &str = "AO_SESSION";
 pub const ATTEMPT: &str = "AO_ATTEMPT";
-/// What a set-up command has in its environment besides, and an agent never: its programs belong to the session, and not to
-/// one attempt.
+/// Set for set-up commands, never for an agent: their processes belong to the session, not to one attempt.
 pub const SETUP: &str = "AO_SETUP";
-/// Where the daemon is that a program of ours belongs to.
+/// Marks the processes of a command that runs beside an agent, by an id of that command.
+pub const EXEC: &str = "AO_EXEC";
+/// The data directory of the daemon that a program of ours belongs to.
 pub const DATA_DIR: &str = "AO_DATA_DIR";
-/// What a check has in its environment: its name, its project, and the run, by which whatever it starts is known.
+/// Set for a check: its name, its project, and the run, which identifies everything it starts.
 pub const CHECK: &str = "AO_CHECK";
 pub const CHECK_RUN: &str = "AO_CHECK_RUN";
 pub const PROJECT: &str = "AO_PROJECT";
-/// What a hook, or a command of a reaction, has in its environment: what happened, the point if it is a hook, whose session
-/// it is about, and the errand, by which whatever it starts is known.
+/// Set for a hook, or a command of a reaction: the event, the hook point if it is a hook, the session that it is
+/// about, and the job, which identifies everything it starts.
 pub const EVENT: &str = "AO_EVENT";
 pub const HOOK: &str = "AO_HOOK";
 pub const HOOK_SESSION: &str = "AO_HOOK_SESSION";
@@ -41,7 +42,7 @@ const ALLOWED: [&str; 22] = [
     "TMPDIR",
     "TERM",
     "COLORTERM",
-    // Without it an agent cannot push over ssh; it lends the use of a key, and not the key.
+    // Without it an agent cannot push over ssh; it grants the use of a key, but not the key itself.
     "SSH_AUTH_SOCK",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
@@ -57,7 +58,7 @@ const ALLOWED: [&str; 22] = [
 
 const ALLOWED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
-/// What a program is to find in its environment, besides what every program gets.
+/// The environment of a program, in addition to the common part.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     pub session: SessionId,
@@ -68,7 +69,7 @@ pub struct Wanted<'a> {
     pub secrets: &'a [Secret],
 }
 
-/// What a check is to find in its environment, besides what every program gets.
+/// The environment of a check, in addition to the common part.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedByCheck<'a> {
     pub check: &'a str,
@@ -77,7 +78,7 @@ pub struct WantedByCheck<'a> {
     pub environment: &'a Environment,
 }
 
-/// What a hook is to find in its environment, besides what every program gets.
+/// The environment of a hook, in addition to the common part.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedByHook<'a> {
     pub event: &'a str,
@@ -85,14 +86,14 @@ pub struct WantedByHook<'a> {
     pub project: &'a ProjectId,
     pub session: Option<SessionId>,
     pub errand: &'a str,
-    /// Where `ao` finds the daemon that runs it.
+    /// The data directory of the daemon that runs it.
     pub data_dir: &'a str,
     pub environment: &'a Environment,
 }
 
-/// The environment of a program: the allowed part of ours, what is wanted, and our own ids last.
+/// Composes the environment of a program: the allowed part of ours, the requested part, and our own ids last.
 ///
-/// Later entries win over earlier ones of the same name.
+/// Later entries override earlier ones of the same name.
 pub fn compose(
     wanted: Wanted<'_>,
     ours: impl Iterator<Item = (OsString, OsString)>,
@@ -104,16 +105,16 @@ pub fn compose(
     Ok(environment)
 }
 
-/// The environment of a check: the allowed part of ours, `CI`, what the check wants, and our own names last.
+/// Composes the environment of a check: the allowed part of ours, `CI`, the requested part, and our own names last.
 ///
-/// Later entries win over earlier ones of the same name.
+/// Later entries override earlier ones of the same name.
 pub fn compose_check(
     wanted: WantedByCheck<'_>,
     ours: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
     let mut environment = allowed(&wanted.environment.pass, ours);
     environment.push(("CI".into(), "1".into()));
-    // Nobody is there to be asked. Without this, git would wait for an answer until the time is over.
+    // No person is there to answer. Without this, git would wait for input until the time limit.
     environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     environment.extend(project(&wanted.environment.set, &wanted.environment.secrets)?);
     environment.push((CHECK.into(), wanted.check.into()));
@@ -122,15 +123,15 @@ pub fn compose_check(
     Ok(environment)
 }
 
-/// The environment of a hook: the allowed part of ours, what its project wants, and our own names last.
+/// Composes the environment of a hook: the allowed part of ours, the requested part, and our own names last.
 ///
-/// Later entries win over earlier ones of the same name.
+/// Later entries override earlier ones of the same name.
 pub fn compose_hook(
     wanted: WantedByHook<'_>,
     ours: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
     let mut environment = allowed(&wanted.environment.pass, ours);
-    // Nobody is there to be asked.
+    // No person is there to answer.
     environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     environment.extend(project(&wanted.environment.set, &wanted.environment.secrets)?);
     environment.push((DATA_DIR.into(), wanted.data_dir.into()));
@@ -142,13 +143,13 @@ pub fn compose_hook(
     Ok(environment)
 }
 
-/// What we have and may be passed on.
+/// Returns the variables of ours that may be passed on.
 fn allowed(pass: &[String], ours: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let passes = |name: &str| is_allowed(name) || pass.iter().any(|passed| passed == name);
     ours.filter(|(name, _)| name.to_str().is_some_and(passes)).collect()
 }
 
-/// What a project has configured.
+/// Returns the variables that a project has configured.
 fn project(
     set: &BTreeMap<String, String>,
     secrets: &[Secret],
@@ -161,7 +162,7 @@ fn project(
     Ok(environment)
 }
 
-/// Looks a secret up where it is kept.
+/// Reads a secret from its source.
 fn resolve(secret: &Secret) -> Result<OsString, RuntimeError> {
     let failed = |from: String, why: String| RuntimeError::NoSecret { name: secret.name.clone(), from, why };
     match &secret.from {

@@ -5,8 +5,9 @@
 //! - **Plain data crosses it.** Arguments and results can be serialised, so an adapter can live in another process and
 //!   speak JSON-RPC over stdio. No closures, no file handles, no streams: output is read by offset, news is reported
 //!   through [`Reporter`].
-//! - **Nothing local is assumed.** A process may run in a container or a pod: a [`ProcessRef`] is a name, not a pid, and
-//!   a path is only meaningful to the workspace that gave it.
+//! - **Nothing local is assumed.** A process may run in a container or a pod: a [`ProcessRef`] is made by its runtime
+//!   alone, and a path of this machine is meaningful to it only if the runtime
+//!   [shares files](RuntimeAbilities::shares_files).
 //! - **Abilities are declared**, never guessed from a name.
 //! - **Effects can be repeated.** Each method says what a second call with the same fence (session, attempt, delivery)
 //!   does, because after a crash the daemon asks again.
@@ -22,19 +23,22 @@ mod notifier;
 mod records;
 mod reporter;
 mod runtime;
+mod runtimes;
 mod scm;
 pub mod secret;
 mod store;
 mod terminal;
 mod tracker;
+mod view;
 mod workspace;
 
 pub use agent::{
-    Agent, AgentError, AnswerOrder, Answered, Command, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
-    Prepared,
+    Agent, AgentError, Answered, Command, CommandFile, Delivered, FollowOrder, Io, LookOrder, Prepared,
 };
-pub use ao_core::queue::Strategy;
+pub use ao_core::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
+pub use ao_core::queue::{Strategy, TestOutcome};
 pub use ao_core::session::ProcessRef;
+pub use ao_core::workspace::TreeRef;
 pub use check::{
     CheckOrder, CheckRun, CheckSpec, CheckWhat, Failure, FailureItem, FailureKind, LogPart, RunFilter,
     RunState,
@@ -46,12 +50,14 @@ pub use notifier::{Notifier, NotifierAbilities, NotifyError};
 pub use records::{Change, Records};
 pub use reporter::{Report, Reporter};
 pub use runtime::{
-    EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
+    CensusEntry, EndOrder, ExecEnd, ExecOrder, ExecOutcome, Output, Runtime, RuntimeAbilities, RuntimeError,
+    Screen, StartSpec, WriteOrder, WriteOutcome,
 };
+pub use runtimes::Runtimes;
 pub use scm::{
-    BaseView, CommentPlace, CommitSeen, MergeOrder, MergeOutcome, MovedBase, NewComment, NewPull, NewReview,
-    PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError,
-    Side, TestOrder, TestOutcome, ThreadDetail, ThreadReply, TidyOrder,
+    BaseView, CommentPlace, CommitSeen, MergeOutcome, MovedBase, NewComment, NewPull, NewReview, PullDetail,
+    PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError, Side,
+    ThreadDetail, ThreadReply, TidyOrder,
 };
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};
@@ -59,7 +65,8 @@ pub use tracker::{
     Hint, Hints, NewTask, Quota, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker,
     TrackerAbilities, TrackerError, Webhook,
 };
+pub use view::{Frame, TerminalView, ViewOptions};
 pub use workspace::{
-    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, WorkFound, Workspace,
-    WorkspaceError,
+    Captured, Cleaned, Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, Surveyed, Whereabouts,
+    WorkFound, Workspace, WorkspaceError,
 };

@@ -1,4 +1,4 @@
-//! Telling people.
+//! Notifiers, which send notices to people.
 
 use std::time::Duration;
 
@@ -7,38 +7,38 @@ use ao_core::notice::{Hold, Notice};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-/// What a notifier declares it can do.
+/// The declared abilities of a notifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NotifierAbilities {
     /// Can show buttons whose answer comes back.
     pub buttons: bool,
-    /// Drops a second notice with the same key by itself, such as one that is told again after a crash.
+    /// Drops a second notice with the same key by itself, such as one that is repeated after a crash.
     pub dedupes: bool,
 }
 
-/// Tells a person something, on one channel.
+/// Sends notices to a person, on one channel.
 #[async_trait]
 pub trait Notifier: Send + Sync {
     fn abilities(&self) -> NotifierAbilities;
 
-    /// Whether the notice is meant for this channel.
+    /// Returns whether the notice is meant for this channel.
     fn takes(&self, _notice: &Notice) -> bool {
         true
     }
 
-    /// Hands the notice to the channel. May be called again with the same notice after a crash, and then sends it
-    /// again unless it can tell: better twice than never.
+    /// Sends the notice on the channel. May be called again with the same notice after a crash, and then sends it
+    /// again unless it can detect that: better twice than never.
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError>;
 }
 
-/// Why a notice did not get through.
+/// The reason why a notice was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotifyError {
-    /// The notice is not tried again before.
+    /// The notice is not retried before.
     #[error("the channel asks to wait {} s", .0.as_secs())]
     Later(Duration),
-    /// It takes the notice then, and not before. That is no failure, and no try.
+    /// The channel takes the notice then, and not before. Neither a failure nor a try.
     #[error("the channel takes it at {until}")]
     Held { until: Timestamp, hold: Hold },
     #[error("{0}")]

@@ -1,7 +1,7 @@
-//! What a slot keeps for good, in the daemon's own file: small documents, each under a key on a shelf.
+//! Documents that an adapter stores permanently, in the daemon's own file, each under a key on a shelf.
 //!
-//! For adapters that are a system of record themselves, such as the forge in the box. What the core has to know it hears
-//! as facts, whoever keeps them; nothing here is part of the event log.
+//! For adapters that are a system of record themselves, such as the built-in forge. The core gets its facts from the
+//! adapter; none of this is part of the event log.
 
 use async_trait::async_trait;
 
@@ -12,7 +12,7 @@ use crate::store::StoreError;
 pub struct Change {
     pub shelf: String,
     pub key: String,
-    /// The new content, as JSON; absent to take the document away.
+    /// The new content, as JSON; absent to remove the document.
     pub body: Option<String>,
 }
 
@@ -29,11 +29,11 @@ impl Change {
 /// Documents on shelves. Keys are ordered by their bytes.
 #[async_trait]
 pub trait Records: Send + Sync {
-    /// One document, if there is such a one.
+    /// Returns one document, if it exists.
     async fn get(&self, shelf: &str, key: &str) -> Result<Option<String>, StoreError>;
 
-    /// The documents whose keys begin with `prefix` and come behind `after`, in the order of their keys, at most `limit`,
-    /// each with its key.
+    /// Returns at most `limit` documents whose keys begin with `prefix` and come after `after`, sorted by key, each
+    /// with its key.
     async fn list(
         &self,
         shelf: &str,

@@ -1,4 +1,4 @@
-//! How adapters tell what they see without being asked: hooks, output, webhooks, exits.
+//! Reports of adapters that were not requested: hooks, output, webhooks, exits.
 
 use ao_core::budget::Spend;
 use ao_core::evidence::Signal;
@@ -7,7 +7,7 @@ use ao_core::{Attempt, ConversationId, Input, SessionId};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-/// Something an adapter saw.
+/// An observation of an adapter.
 ///
 /// The session comes from our own id in the agent's environment. What cannot be attributed is not reported: guessing
 /// has put one agent's state on another.
@@ -20,8 +20,8 @@ pub enum Report {
     },
     /// The agent took this text as a user's turn.
     ///
-    /// `turn` names the turn, the same name from whatever source and however often it is told: a turn proves one
-    /// message, and people say "continue" twice.
+    /// `turn` identifies the turn, with the same name from every source and at every repetition: a turn proves one
+    /// message, and people write "continue" twice.
     Taken {
         session: SessionId,
         attempt: Attempt,
@@ -40,25 +40,25 @@ pub enum Report {
         attempt: Attempt,
         conversation: ConversationId,
     },
-    /// The agent knows nothing of the conversation that it was to go on with.
+    /// The agent does not know the conversation that it was to resume.
     ConversationGone {
         session: SessionId,
         attempt: Attempt,
     },
-    /// The agent says more than anybody needs to hear; only the latest of it is told.
+    /// The agent writes more than can be reported; only the latest part of it is.
     Flooding {
         session: SessionId,
         attempt: Attempt,
     },
-    /// The last that the agent said before its process ended, in a line.
+    /// The last line of output before the process ended.
     LastWords {
         session: SessionId,
         attempt: Attempt,
         text: String,
     },
-    /// The agent was not allowed to make a call of a tool.
+    /// The agent was denied a tool call.
     ///
-    /// `call` names it, the same name from whatever source and however often it is told: it is counted once.
+    /// `call` identifies it, with the same name from every source and at every repetition: it is counted once.
     Denied {
         session: SessionId,
         attempt: Attempt,
@@ -67,7 +67,7 @@ pub enum Report {
     },
 }
 
-/// The engine's word for what an adapter saw.
+/// Converts a report into the engine's input.
 impl From<Report> for Input {
     fn from(report: Report) -> Input {
         let (session, input) = match report {
@@ -94,10 +94,10 @@ impl From<Report> for Input {
     }
 }
 
-/// Where adapters report to. The engine is behind it.
+/// The receiver of reports, with the engine behind it.
 #[async_trait]
 pub trait Reporter: Send + Sync {
-    /// Hands a report over. Returns once it is durable or was found to change nothing; waits when the engine is busy,
-    /// so a flood of reports slows its sender and not the engine.
+    /// Sends a report. Returns once it is durable or was found to change nothing; waits when the engine is busy, so a
+    /// flood of reports slows its sender and not the engine.
     async fn report(&self, report: Report);
 }

@@ -1,10 +1,11 @@
-//! Where changes are reviewed, checked and merged.
+//! Forges: where changes are reviewed, checked and merged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ao_core::order::{MergeOrder, TestOrder};
 use ao_core::pull::{Author, PullFacts, PullState, ReviewVerdict};
-use ao_core::queue::{Part, Strategy};
+use ao_core::queue::{Part, TestOutcome};
 use ao_core::{Commit, ProjectId, PullId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -12,16 +13,16 @@ use serde::{Deserialize, Serialize};
 use crate::check::{CheckOrder, CheckRun, LogPart, RunFilter};
 use crate::tracker::{Hint, Hints, Quota, TrackerError, Webhook, unsupported};
 
-/// What a forge declares it can do.
+/// The declared abilities of a forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ScmAbilities {
     pub pushes: bool,
     pub drafts: bool,
     pub threads: bool,
-    /// Can merge only if the head is still the one that was judged. Without it, we do not merge there.
+    /// Can merge only if the head is still the one that was judged. Without it, `ao` does not merge there.
     pub pinned_merge: bool,
     pub reruns: bool,
-    /// Pull requests can be read, discussed and reviewed through it by people.
+    /// People can read, discuss and review pull requests through it.
     pub reviews: bool,
     /// Runs checks itself.
     pub checks: bool,
@@ -42,7 +43,7 @@ pub struct NewPull {
     pub by: Author,
 }
 
-/// Which pull requests are wanted.
+/// A filter of pull requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullFilter {
     pub state: PullFilterState,
@@ -50,7 +51,7 @@ pub struct PullFilter {
     pub base_branch: Option<String>,
     pub author: Option<String>,
     pub labels: BTreeSet<String>,
-    /// At most so many, the newest.
+    /// The number of results, the newest.
     pub limit: usize,
 }
 
@@ -80,26 +81,26 @@ pub struct PullRow {
     pub updated_at: Timestamp,
 }
 
-/// A pull request with everything that a person wants to read.
+/// A pull request with everything that a person may want to read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullDetail {
     pub pull: PullId,
-    /// With the threads that are resolved too.
+    /// Includes resolved threads.
     pub facts: PullFacts,
     pub body: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// The open pull request whose branch is its base.
     pub stacked_on: Option<PullId>,
-    /// Those whose base is its branch.
+    /// The pull requests whose base is its branch.
     pub stacked: Vec<PullId>,
     /// Oldest first, bounded.
     pub commits: Vec<CommitSeen>,
-    /// Beside each thread of `facts`, by its id, what only readers need.
+    /// Additional details for readers of each thread of `facts`, by its id.
     pub threads: BTreeMap<String, ThreadDetail>,
-    /// When each review was given, by its id.
+    /// The time of each review, by its id.
     pub reviewed_at: BTreeMap<String, Timestamp>,
-    /// When the words of a review were last changed, by its id, if they were.
+    /// The time at which the text of a review was last edited, by its id.
     pub reworded_at: BTreeMap<String, Timestamp>,
     pub checks: Vec<CheckRun>,
     pub merged_by: Option<String>,
@@ -113,25 +114,25 @@ pub struct CommitSeen {
     pub at: Timestamp,
 }
 
-/// What readers want to know of a thread.
+/// Details of a thread for readers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadDetail {
     pub side: Side,
-    /// The commit and the line that it was begun on.
+    /// The commit and the line that it was started on.
     pub commit: Option<Commit>,
     pub begun_line: Option<u32>,
     /// The lines that it was about have changed since.
     pub outdated: bool,
     pub resolved_by: Option<String>,
-    /// The text of the line it was begun on, bounded.
+    /// The text of the line it was started on, bounded.
     pub context: Option<String>,
-    /// When each comment was written, by its id.
+    /// The time of each comment, by its id.
     pub at: BTreeMap<String, Timestamp>,
-    /// When a comment was last changed, by its id, if it was.
+    /// The time at which a comment was last edited, by its id.
     pub edited: BTreeMap<String, Timestamp>,
 }
 
-/// Which file of a diff a line is in.
+/// The side of a diff that a line is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -140,7 +141,7 @@ pub enum Side {
     New,
 }
 
-/// What is to be different about a pull request. What is absent stays.
+/// Changes to a pull request. Absent fields stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PullEdit {
     pub title: Option<String>,
@@ -149,11 +150,11 @@ pub struct PullEdit {
     pub draft: Option<bool>,
     pub add_labels: BTreeSet<String>,
     pub remove_labels: BTreeSet<String>,
-    /// `true` closes it without a merge, `false` opens it again.
+    /// `true` closes it without a merge, `false` reopens it.
     pub closed: Option<bool>,
 }
 
-/// Something to be said on a pull request.
+/// A new comment on a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewComment {
     pub pull: PullId,
@@ -164,15 +165,15 @@ pub struct NewComment {
     pub key: Option<String>,
 }
 
-/// Where something is said.
+/// The location of a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommentPlace {
     /// On the pull request as a whole.
     Pull,
-    /// At a line of a file as it is at the head, or at a whole file.
+    /// At a line of a file at the head, or at a whole file.
     Line { path: String, line: Option<u32>, side: Side },
-    /// In a thread that exists.
+    /// In an existing thread.
     Thread(String),
 }
 
@@ -183,7 +184,8 @@ pub struct NewReview {
     pub by: Author,
     pub verdict: ReviewVerdict,
     pub body: String,
-    /// The head that was judged. If it has moved since, the review is refused: nobody approves what was not seen.
+    /// The head that was judged. If it has moved since, the review is refused, so that only what was seen is
+    /// approved.
     pub head: Option<Commit>,
     pub comments: Vec<ReviewComment>,
     /// Marks it, so that a repeated call gives one.
@@ -198,110 +200,49 @@ pub struct ReviewComment {
     pub body: String,
 }
 
-/// What is to be tested: the tree that would land.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TestOrder {
-    pub pull: PullId,
-    pub head: Commit,
-    pub base: Commit,
-    /// What is merged into the base before it, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ahead: Vec<Part>,
-    /// How all of them would land.
-    #[serde(default)]
-    pub strategy: Strategy,
-    /// The checks that policy requires, beside those that the forge requires by itself. None of them may be skipped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub required: Vec<String>,
-    /// Without, nothing is run: it is only worked out what would land, and whether that is possible.
-    #[serde(default = "yes")]
-    pub checks: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// What the test of a merge showed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TestOutcome {
-    Green {
-        tree: String,
-    },
-    Red {
-        output: String,
-        /// What has landed since the change began, for whoever has to find out why it fails only now. May be empty.
-        #[serde(default)]
-        between: String,
-    },
-    Conflict {
-        files: Vec<String>,
-        /// Which one it is, if one of those ahead.
-        #[serde(default)]
-        pull: Option<PullId>,
-    },
-}
-
-/// What is to be merged, pinned to what was tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MergeOrder {
-    pub pull: PullId,
-    pub head: Commit,
-    pub base: Commit,
-    /// Those that land with it, before it, in order: each as commits of its own, and all of them at once or none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub with: Vec<Part>,
-    /// What the base has once all of them have landed.
-    pub tree: String,
-    pub strategy: Strategy,
-    /// Who wants it merged, if it is a person and not a rule.
-    pub by: Option<String>,
-    /// Whether its branch goes once it is merged.
-    pub delete_branch: bool,
-}
-
 /// What became of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeOutcome {
     Merged {
         commit: Commit,
-        /// Why its branch is still there, if it was to go.
+        /// The tip of the base now. It is past `commit` if an earlier call made the merge and the base moved since.
+        tip: Commit,
+        /// The reason why its branch still exists, if it was to be deleted.
         branch_left: Option<String>,
-        /// Those that were to land with it, each with its own commit.
+        /// The parts that landed with it, each with its own commit.
         #[serde(default)]
         with: Vec<(Part, Commit)>,
     },
-    /// Head or base is no longer what was tested, or the forge's own rules forbid it. Nothing has changed.
+    /// The head or the base has moved since the test, or the forge's own rules forbid it. Nothing has changed.
     Refused {
-        /// Where the base is instead, if that is why.
+        /// The present tip of the base, if that is the reason.
         tip: Option<Commit>,
         why: String,
-        /// Whether something is in the way that has nothing to do with the change: what was tested still counts, and
-        /// lands once that is settled.
+        /// Something unrelated to the change blocks it: the test result still counts, and it lands once that is
+        /// settled.
         #[serde(default)]
         in_the_way: bool,
     },
 }
 
-/// An answer in a review thread.
+/// A reply in a review thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadReply {
     pub pull: PullId,
     pub thread: String,
     pub text: String,
     pub resolve: bool,
-    /// Marks it as ours: a repeated call leaves one reply, and reading it back wakes nobody.
+    /// Marks it as ours: a repeated call leaves one reply, and reading it back is no news.
     pub key: String,
 }
 
-/// A project's repository as a forge goes by it.
+/// The state of a project's repository according to the forge.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BaseView {
     /// The tip of the default branch that is trusted; none if there is no such branch.
     pub tip: Option<Commit>,
-    /// What was changed and waits for a person's word.
+    /// Changes that wait for a person's confirmation.
     #[serde(default)]
     pub held: Vec<MovedBase>,
     /// The programs that git may run for this repository, by the settings that name them.
@@ -309,21 +250,21 @@ pub struct BaseView {
     pub programs: Vec<(String, String)>,
 }
 
-/// A change of a repository that nobody is known to have made who may.
+/// A change of a repository without a known, authorized author.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedBase {
-    /// What was changed, in a few words.
+    /// A short description of the change.
     pub what: String,
-    /// Where the base was, and is, if it is about that.
+    /// The former and present tip of the base, if it is about that.
     pub from: Option<Commit>,
     pub to: Option<Commit>,
     /// The sessions that were at work then, by name.
     pub at_work: Vec<String>,
-    /// All of it in words, and what to do.
+    /// A full description, with the next step.
     pub detail: String,
 }
 
-/// The leftovers of merged work.
+/// An order to clean up after merged work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TidyOrder {
     /// Commits of changes that were merged before then are released.
@@ -332,7 +273,7 @@ pub struct TidyOrder {
     pub rescues: Vec<String>,
 }
 
-/// Where changes are reviewed, checked and merged.
+/// A forge: where changes are reviewed, checked and merged.
 #[async_trait]
 pub trait Scm: Send + Sync {
     fn abilities(&self) -> ScmAbilities;
@@ -340,58 +281,60 @@ pub trait Scm: Send + Sync {
     /// Opens a pull request, or returns the one that is open for this head and base.
     async fn open(&self, new: &NewPull) -> Result<PullId, TrackerError>;
 
-    /// The facts about several pull requests in as few calls as the forge allows. Those not found are left out.
+    /// Returns the facts about several pull requests in as few calls as the forge allows. Those not found are left
+    /// out.
     async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError>;
 
-    /// The open pull requests of a project.
+    /// Returns the open pull requests of a project.
     async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, TrackerError>;
 
-    /// The tip of a project's default branch that changes are judged by, of a forge that watches over it.
+    /// Returns the trusted tip of a project's default branch, if the forge watches over it.
     async fn base(&self, project: &ProjectId) -> Result<Option<BaseView>, TrackerError> {
         let _ = project;
         Ok(None)
     }
 
-    /// Takes the repository as it is now: a person has confirmed what was changed. Returns what that was.
+    /// Accepts the repository as it is now: a person has confirmed the changes. Returns those changes.
     async fn confirm_repository(&self, project: &ProjectId) -> Result<Vec<MovedBase>, TrackerError> {
         let _ = project;
         Err(unsupported("confirming a repository"))
     }
 
-    /// Keeps small what is left of merged pull requests, and releases commits that are past their time. Returns the number of
-    /// refs that are gone. Cheap while there is nothing to do, so it can be called every minute.
+    /// Compacts what is left of merged pull requests, and releases commits that are past their time. Returns the
+    /// number of deleted refs. Cheap while there is nothing to do, so it can be called every minute.
     async fn tidy(&self, project: &ProjectId, order: &TidyOrder) -> Result<usize, TrackerError> {
         let _ = (project, order);
         Ok(0)
     }
 
-    /// Runs the required checks on what would land, if the order says so. Can be called again; equal orders may share one result.
+    /// Runs the required checks on the merge result, if the order asks for it. Can be called again; equal orders may
+    /// share one result.
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError>;
 
     /// Merges exactly what was tested, or refuses. Called again after a crash, it finds the merge it made.
     async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError>;
 
-    /// Asks for a check to be run again on a commit.
+    /// Requests another run of a check on a commit.
     async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), TrackerError>;
 
-    /// Answers in a thread.
+    /// Replies in a thread.
     async fn reply(&self, reply: &ThreadReply) -> Result<(), TrackerError>;
 
     // ── for people ──
 
-    /// The pull requests that a person asks for, the newest first.
+    /// Returns the pull requests that match a filter, the newest first.
     async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, TrackerError> {
         let _ = (project, filter);
         Err(unsupported("listing pull requests"))
     }
 
-    /// One pull request with everything that can be read of it.
+    /// Returns one pull request with everything that can be read of it.
     async fn show(&self, pull: &PullId) -> Result<PullDetail, TrackerError> {
         let _ = pull;
         Err(unsupported("reading pull requests"))
     }
 
-    /// What a pull request says of itself: its title, its body, and the messages of its commits, bounded.
+    /// Returns the text of a pull request: its title, its body, and the messages of its commits, bounded.
     async fn words(&self, pull: &PullId) -> Result<String, TrackerError> {
         let shown = self.show(pull).await?;
         let commits = shown.commits.iter().map(|commit| commit.title.as_str());
@@ -399,14 +342,14 @@ pub trait Scm: Send + Sync {
         Ok(words.collect::<Vec<_>>().join("\n"))
     }
 
-    /// What it changes, as git tells it, at most so many bytes.
+    /// Returns its diff in git's format, of at most `limit` bytes.
     async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {
         let _ = (pull, limit);
         Err(unsupported("reading diffs"))
     }
 
-    /// The same, of exactly this head on this base, for those who look through it: files that git takes for binary are told
-    /// as text, too. Fails if the pull request has moved on from either.
+    /// Returns the diff of exactly this head on this base, for scans: files that git treats as binary are included as
+    /// text. Fails if the pull request has moved on from either.
     async fn diff_at(
         &self,
         pull: &PullId,
@@ -423,14 +366,14 @@ pub trait Scm: Send + Sync {
         Err(unsupported("editing pull requests"))
     }
 
-    /// Says something. Returns the id of its thread.
+    /// Adds a comment. Returns the id of its thread.
     async fn comment(&self, comment: &NewComment) -> Result<String, TrackerError> {
         let _ = comment;
         Err(unsupported("commenting"))
     }
 
-    /// Has a comment, or a review, say something else from now on; it is named by its id. Only whoever said it may, and the
-    /// owner. It is a new revision then, unless it says this already.
+    /// Changes the text of a comment or a review, by its id. Only its author and the owner may. The result is a new
+    /// revision, unless the text is the same.
     async fn edit_comment(
         &self,
         pull: &PullId,
@@ -442,13 +385,13 @@ pub trait Scm: Send + Sync {
         Err(unsupported("editing comments"))
     }
 
-    /// Gives a review in a person's or a reviewer's name; the daemon itself never does. Returns its id.
+    /// Gives a review in the name of a person or a reviewer; the daemon itself never does. Returns its id.
     async fn review(&self, review: &NewReview) -> Result<String, TrackerError> {
         let _ = review;
         Err(unsupported("reviewing"))
     }
 
-    /// Marks a thread as done with, or as open again.
+    /// Resolves a thread, or reopens it.
     async fn resolve(
         &self,
         pull: &PullId,
@@ -460,13 +403,13 @@ pub trait Scm: Send + Sync {
         Err(unsupported("resolving threads"))
     }
 
-    /// Runs of checks, the newest first.
+    /// Returns runs of checks, the newest first.
     async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
         let _ = filter;
         Err(unsupported("listing checks"))
     }
 
-    /// One run of a check, by its id.
+    /// Returns one run of a check, by its id.
     async fn run(&self, run: &str) -> Result<CheckRun, TrackerError> {
         let all = self.runs(&RunFilter { limit: usize::MAX, ..RunFilter::default() }).await?;
         all.into_iter()
@@ -474,13 +417,14 @@ pub trait Scm: Send + Sync {
             .ok_or_else(|| TrackerError::not_found(format!("`{run}`")))
     }
 
-    /// Has checks run, and returns their runs at once, most of them not over yet.
+    /// Starts checks, and returns their runs at once, most of them not finished yet.
     async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, TrackerError> {
         let _ = order;
         Err(unsupported("running checks"))
     }
 
-    /// A part of the output of a run. With `wait`, not before there is some, or none will come; can be dropped then.
+    /// Returns a part of the output of a run. With `wait`, waits until there is some, or none will come; can be
+    /// dropped then.
     async fn check_log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, TrackerError> {
         let _ = (run, from, limit, wait);
         Err(unsupported("reading the output of checks"))
@@ -488,19 +432,19 @@ pub trait Scm: Send + Sync {
 
     // ── news ──
 
-    /// Says what is worth asking about, for as long as it is polled. One that cannot tell by itself returns at once.
+    /// Sends hints about what to look at, for as long as it is polled. A forge that cannot watch returns at once.
     async fn watch(&self, hints: Arc<dyn Hints>) {
         let _ = hints;
     }
 
-    /// Checks a webhook's signature and says what to ask about.
+    /// Verifies a webhook's signature and returns what to look at.
     async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError>;
 
-    /// What the last answers told about our quota.
+    /// Returns the quota from the last responses.
     fn quota(&self) -> Option<Quota>;
 }
 
-/// Why a merge could not be tested or made. Nothing is known about the change itself.
+/// The reason why a merge could not be tested or made. Reveals nothing about the change itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScmError {

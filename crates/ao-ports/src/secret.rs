@@ -1,8 +1,8 @@
-//! Which variables hold secrets.
+//! Classifies environment variables as secrets.
 //!
-//! A name tells it, or the project does. What a project only passes on may be either: a key, or the word `production`. Such
-//! a value is a secret unless it is plain to see that it is none, because a word that stands in any text for other reasons
-//! would be crossed out everywhere.
+//! A variable is a secret by its name, or by the project's configuration. A variable that a project only passes on
+//! may be a key, or a plain value like `production`. It counts as a secret unless it is clearly none, because masking
+//! a common value would mask it everywhere.
 
 use std::ffi::OsString;
 
@@ -13,7 +13,7 @@ use crate::environment::is_allowed;
 /// Variables that hold secrets wherever they are set.
 const SECRET: [&str; 5] =
     ["SLACK_WEBHOOK_URL", "DISCORD_WEBHOOK_URL", "DATABASE_URL", "AWS_ACCESS_KEY_ID", "NETRC"];
-/// And those whose names say so: `GITHUB_TOKEN`, `ANTHROPIC_API_KEY`, `AO_TOKEN`.
+/// Suffixes of names that mark secrets: `GITHUB_TOKEN`, `ANTHROPIC_API_KEY`, `AO_TOKEN`.
 const SECRET_ENDS: [&str; 10] = [
     "_TOKEN",
     "_API_KEY",
@@ -26,13 +26,13 @@ const SECRET_ENDS: [&str; 10] = [
     "_PASSWD",
     "_WEBHOOK",
 ];
-/// The last words of names whose values are none: `AWS_REGION`, `NODE_ENV`, `CARGO_HOME`.
+/// Last parts of names whose values are no secrets: `AWS_REGION`, `NODE_ENV`, `CARGO_HOME`.
 const PLAIN_ENDS: [&str; 26] = [
     "REGION", "ZONE", "HOST", "HOSTNAME", "PORT", "USER", "USERNAME", "EMAIL", "HOME", "PATH", "DIR", "ROOT",
     "ENV", "MODE", "LEVEL", "PROFILE", "VERSION", "EDITOR", "PAGER", "DISPLAY", "SHELL", "LOG", "MODEL",
     "NAME", "BRANCH", "LOCALE",
 ];
-/// Values of eight letters and more that are words like any other.
+/// Values of eight letters and more that are no secrets.
 const PLAIN_WORDS: [&str; 11] = [
     "production",
     "development",
@@ -53,8 +53,8 @@ pub fn is_secret(name: &str) -> bool {
     SECRET.contains(&name.as_str()) || SECRET_ENDS.iter().any(|end| name.ends_with(end))
 }
 
-/// The secrets among the variables of a program: those that its project has named so, those whose names say so, those that
-/// its project passes on unless they are plain to see, and the passwords in addresses.
+/// Returns the secrets among the variables of a program: those that its project declares, those recognized by name,
+/// those that its project passes on unless clearly none, and the passwords in URLs.
 pub fn secrets_in(
     environment: impl IntoIterator<Item = (OsString, OsString)>,
     named: &[Secret],
@@ -75,7 +75,7 @@ pub fn secrets_in(
     found
 }
 
-/// Returns whether it is plain to see that a value is no secret.
+/// Returns whether a value is clearly no secret.
 fn is_plain(name: &str, value: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or(name).to_ascii_uppercase();
     is_allowed(name)
@@ -86,29 +86,29 @@ fn is_plain(name: &str, value: &str) -> bool {
         || is_plain_address(value)
 }
 
-/// A path, or several with colons between them.
+/// Returns whether it is a path, or several separated by colons.
 fn is_path(value: &str) -> bool {
     value.split(':').all(|part| part.starts_with('/') || part.starts_with("~/") || part.starts_with("./"))
 }
 
-/// A number, a version or a date.
+/// Returns whether it is a number, a version or a date.
 fn is_number(value: &str) -> bool {
     value.len() <= 20 && value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | ':' | ','))
 }
 
-/// An address in which nothing is long enough to be a key.
+/// Returns whether it is a URL in which nothing is long enough to be a key.
 fn is_plain_address(value: &str) -> bool {
     let Some((_, rest)) = value.split_once("://") else { return false };
     let (_, path) = rest.split_once('/').unwrap_or((rest, ""));
     !rest.contains(['@', '?']) && path.split('/').all(|part| part.len() < 16)
 }
 
-/// The password in an address: `postgres://me:password@host/db`.
+/// Returns the password in a URL: `postgres://me:password@host/db`.
 fn password(value: &str) -> Option<&str> {
     let (_, rest) = value.split_once("://")?;
     let place = rest.split(['/', '?', '#']).next()?;
     let (user, _) = place.rsplit_once('@')?;
-    // With one word alone, that is the key.
+    // Without a colon, the user part is the key.
     Some(user.split_once(':').map_or(user, |(_, password)| password))
 }
 

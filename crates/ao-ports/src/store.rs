@@ -1,4 +1,4 @@
-//! The event log as the engine sees it: append, read on, snapshot.
+//! The event log as the engine sees it: append, read, snapshot.
 
 use ao_core::Timestamp;
 use async_trait::async_trait;
@@ -10,17 +10,17 @@ pub type Seq = u64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRecord {
     pub at: Timestamp,
-    /// What happened, such as `session.queued`.
+    /// The kind of event, such as `session.queued`.
     pub kind: String,
-    /// The version of this kind's body, so that old bodies can be read for ever.
+    /// The version of this kind's body, so that old bodies stay readable.
     pub version: u16,
-    /// Whom it concerns, such as `ses_4f` or `my-app`; lets a history be read without decoding.
+    /// The subject, such as `ses_4f` or `my-app`, so that a history can be read without decoding.
     pub scope: String,
     /// The event as JSON.
     pub body: String,
 }
 
-/// An event as the log keeps it.
+/// An event as stored in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub seq: Seq,
@@ -35,7 +35,7 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     pub seq: Seq,
-    /// The shape of `body`. A reader that does not know it replays the log instead.
+    /// The format of `body`. A reader that does not know it replays the log instead.
     pub format: u32,
     pub body: Vec<u8>,
 }
@@ -45,13 +45,13 @@ pub struct Snapshot {
 pub trait EventStore: Send + Sync {
     /// Appends all records or none, in order and without gaps, and returns the position of the last one.
     ///
-    /// On return they are on disk. With `after` set, fails with [`StoreError::Moved`] unless the log ends
-    /// exactly there: somebody else has written, and the caller's state is stale. An empty batch writes nothing.
+    /// On return they are on disk. With `after` set, fails with [`StoreError::Moved`] unless the log ends exactly
+    /// there: another process has written, and the caller's state is stale. An empty batch writes nothing.
     async fn append(&self, records: Vec<NewRecord>, after: Option<Seq>) -> Result<Seq, StoreError>;
 
-    /// Reads at most `limit` records behind `after`, oldest first. Fewer than `limit` means the end was reached.
+    /// Reads at most `limit` records after `after`, oldest first. Fewer than `limit` means the end was reached.
     ///
-    /// Fails with [`StoreError::Pruned`] if records behind `after` have been removed by retention.
+    /// Fails with [`StoreError::Pruned`] if records after `after` have been removed by retention.
     async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, StoreError>;
 
     /// Returns the position of the last record, 0 for an empty log.
@@ -60,12 +60,12 @@ pub trait EventStore: Send + Sync {
     /// Returns the newest snapshot, if there is one.
     async fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Keeps a snapshot. An older one than the newest is ignored, one at the same place replaces it, and the one before
-    /// it stays as a spare. One ahead of the log is refused.
+    /// Stores a snapshot. One older than the newest is ignored, one at the same position replaces it, and the
+    /// previous one stays as a spare. One ahead of the log is refused.
     async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError>;
 }
 
-/// Why the log could not do what it was asked. Each says what, where, and what to do next.
+/// The reason why an operation on the log failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     #[error("the event log ends at {found}, not at {expected}: another process has written to it")]

@@ -1,10 +1,10 @@
-//! Opening a terminal window on a session, in whatever program the person likes.
+//! Opens a terminal window on a session, in the program that the person prefers.
 
 use ao_core::SessionId;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-/// What to show.
+/// The session to show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenOrder {
     pub session: SessionId,
@@ -16,11 +16,11 @@ pub struct OpenOrder {
 /// Opens a window on a session.
 #[async_trait]
 pub trait Terminal: Send + Sync {
-    /// Opens a window, or brings the one that is open to the front.
+    /// Opens a window, or brings the open one to the front.
     async fn open(&self, order: &OpenOrder) -> Result<(), TerminalError>;
 }
 
-/// Why no window could be opened.
+/// The reason why no window could be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalError {

@@ -1,4 +1,4 @@
-//! Where tasks come from: an issue tracker with pages, webhooks and quotas.
+//! Trackers: sources of tasks, with pages, webhooks and quotas.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,19 +9,19 @@ use ao_core::{ProjectId, TaskId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-/// What a tracker declares it can do.
+/// The declared abilities of a tracker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TrackerAbilities {
-    /// Tells of changes by itself, so that asking is only for what was missed.
+    /// Reports changes by itself, so that polling only covers missed ones.
     pub pushes: bool,
-    /// Knows which task waits for which.
+    /// Knows the dependencies between tasks.
     pub dependencies: bool,
     pub comments: bool,
-    /// Tasks can be made and edited through it.
+    /// Tasks can be created and edited through it.
     pub edits: bool,
 }
 
-/// A task with the words that an agent is given.
+/// A task with the text that an agent gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSeen {
     pub task: TaskId,
@@ -35,11 +35,11 @@ pub struct TaskSeen {
     pub assignee: Option<String>,
     pub created: Timestamp,
     pub updated: Timestamp,
-    /// Oldest first. Only [`Tracker::task`] brings them; in lists there are none.
+    /// Oldest first. Only [`Tracker::task`] includes them; lists do not.
     pub comments: Vec<TaskComment>,
 }
 
-/// What somebody has said on a task.
+/// A comment on a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskComment {
     pub id: String,
@@ -52,25 +52,25 @@ pub struct TaskComment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskPage {
     pub tasks: Vec<TaskSeen>,
-    /// Where to go on; absent at the end.
+    /// The next page; absent at the end.
     pub next: Option<String>,
 }
 
-/// Which tasks are wanted. What is not said is not asked for.
+/// A filter of tasks. Omitted fields match everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TaskFilter {
     /// `None` for both.
     pub closed: Option<bool>,
-    /// All of them.
+    /// All of these labels.
     pub labels: BTreeSet<String>,
     pub assignee: Option<String>,
-    /// Words that stand in title or body, whatever the case of their letters.
+    /// Text in title or body, without regard to case.
     pub text: Option<String>,
-    /// At most so many, those that changed last.
+    /// The number of results, the latest changes first.
     pub limit: usize,
 }
 
-/// A task to be made.
+/// A task to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTask {
     pub project: ProjectId,
@@ -81,13 +81,13 @@ pub struct NewTask {
     pub blocked_by: BTreeSet<TaskId>,
     pub assignee: Option<String>,
     pub by: Author,
-    /// What tells it from others when the same list is brought in twice: a second one with the same mark is not made.
+    /// Identifies it when the same list is imported twice: a second task with the same key is not created.
     pub key: Option<String>,
-    /// It is closed already where it comes from.
+    /// It is closed already at its source.
     pub closed: bool,
 }
 
-/// What is to be different about a task. What is absent stays.
+/// Changes to a task. Absent fields stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TaskEdit {
     pub title: Option<String>,
@@ -97,21 +97,21 @@ pub struct TaskEdit {
     pub priority: Option<i32>,
     pub add_blocked_by: BTreeSet<TaskId>,
     pub remove_blocked_by: BTreeSet<TaskId>,
-    /// `Some(None)` takes it from whoever has it.
+    /// `Some(None)` removes the assignee.
     pub assignee: Option<Option<String>>,
     pub closed: Option<bool>,
 }
 
-/// A call from outside, as it came in.
+/// A webhook call, as received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The raw bytes, because a signature covers nothing else.
+    /// The raw bytes, because the signature covers exactly those.
     pub body: Vec<u8>,
 }
 
-/// What a webhook says is worth asking about. It is a hint and never a fact: webhooks come late, twice and not at all.
+/// A hint about what to look at. It is never a fact: webhooks come late, twice and not at all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hint {
@@ -120,13 +120,13 @@ pub enum Hint {
     Project(ProjectId),
 }
 
-/// Where a tracker or a forge says what is worth asking about.
+/// The receiver of hints from a tracker or a forge.
 pub trait Hints: Send + Sync {
-    /// Never waits: what cannot be taken in now is asked about anyhow, later.
+    /// Never waits: a hint that cannot be taken now is covered by a later poll.
     fn hint(&self, hint: Hint);
 }
 
-/// How much may still be asked.
+/// The remaining quota of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     pub limit: u64,
@@ -134,12 +134,12 @@ pub struct Quota {
     pub resets: Timestamp,
 }
 
-/// Where tasks come from.
+/// A tracker: a source of tasks.
 #[async_trait]
 pub trait Tracker: Send + Sync {
     fn abilities(&self) -> TrackerAbilities;
 
-    /// The tasks that changed since a time, a page at a time.
+    /// Returns the tasks that changed since a time, a page at a time.
     async fn changed(
         &self,
         project: &ProjectId,
@@ -147,71 +147,71 @@ pub trait Tracker: Send + Sync {
         page: Option<&str>,
     ) -> Result<TaskPage, TrackerError>;
 
-    /// One task as it is now.
+    /// Returns the present facts of one task.
     async fn task(&self, task: &TaskId) -> Result<TaskSeen, TrackerError>;
 
-    /// The tasks of a project that a person asks for, those first that changed last.
+    /// Returns the tasks of a project that match a filter, the latest changes first.
     async fn list(&self, project: &ProjectId, filter: &TaskFilter) -> Result<Vec<TaskSeen>, TrackerError> {
         let _ = (project, filter);
         Err(unsupported("listing issues"))
     }
 
-    /// Makes a task. With a `key` that was used before, returns the task that it was used for.
+    /// Creates a task. With a `key` that was used before, returns the task that it was used for.
     async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {
         let _ = new;
         Err(unsupported("making issues"))
     }
 
-    /// The task that was made with this `key`, if there is one, so that an import can be tried without making anything.
+    /// Returns the task that was created with this `key`, if there is one, for a dry run of an import.
     async fn find(&self, project: &ProjectId, key: &str) -> Result<Option<TaskId>, TrackerError> {
         let _ = (project, key);
         Err(unsupported("finding issues by their mark"))
     }
 
-    /// Changes a task. To change nothing is no error.
+    /// Changes a task. An empty change is no error.
     async fn edit(&self, task: &TaskId, edit: &TaskEdit) -> Result<(), TrackerError> {
         let _ = (task, edit);
         Err(unsupported("editing issues"))
     }
 
-    /// Leaves a comment in somebody's name. `key` marks it as ours, so that a repeated call leaves one, and reading it back
-    /// wakes nobody.
+    /// Adds a comment in the name of an author. `key` marks it as ours, so that a repeated call leaves one, and
+    /// reading it back is no news.
     async fn comment(&self, task: &TaskId, by: &Author, key: &str, text: &str) -> Result<(), TrackerError>;
 
     /// Closes the task, or succeeds if it is closed.
     async fn close(&self, task: &TaskId) -> Result<(), TrackerError>;
 
-    /// What people have to mend before all of its tasks can be read: where it is, and what is wrong.
+    /// Returns what people have to fix before all of its tasks can be read: the location and the error.
     async fn warnings(&self) -> Result<Vec<String>, TrackerError> {
         Ok(vec![])
     }
 
-    /// Says what is worth asking about, for as long as it is polled. One that cannot tell by itself returns at once.
+    /// Sends hints about what to look at, for as long as it is polled. A tracker that cannot watch returns at once.
     async fn watch(&self, hints: std::sync::Arc<dyn Hints>) {
         let _ = hints;
     }
 
-    /// Checks a webhook's signature and says what to ask about. Unsigned calls are refused.
+    /// Verifies a webhook's signature and returns what to look at. Unsigned calls are refused.
     async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError>;
 
-    /// What the last answers told about our quota.
+    /// Returns the quota from the last responses.
     fn quota(&self) -> Option<Quota>;
 }
 
-/// Why a tracker, or a forge, gave no answer.
+/// The reason why a tracker, or a forge, did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrackerError {
     #[error("{what} was not found")]
     NotFound { what: String },
-    /// What was asked for makes no sense, or cannot be as things stand: the caller's to mend.
+    /// The request is invalid, or impossible at present: the caller has to change it.
     #[error("{why}")]
     Refused { why: String },
     #[error("{what} is not possible here")]
     Unsupported { what: String },
     #[error("access to {what} was denied; check the token and its scopes")]
     Denied { what: String },
-    /// A limit, which some services dress up as a denial.
+    /// A rate limit, which some services report as a denial.
     #[error("the quota is used up; it is asked again in {} s", .after.as_secs())]
     Limited { after: Duration },
     #[error("the webhook was refused: {why}")]

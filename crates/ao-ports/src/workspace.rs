@@ -1,12 +1,12 @@
-//! Where an agent works: a worktree, a clone, a volume.
+//! The places where agents work: a worktree, a clone, a volume.
 
 use std::time::Duration;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
-use ao_core::session::Stand;
+use ao_core::session::CheckedOut;
 use ao_core::setup::Environment;
-use ao_core::workspace::{KeepReason, Tree, TreeFacts, reasons_against_discard, reasons_to_keep};
-use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
+use ao_core::workspace::{KeepReason, TreeFacts, TreeRef, reasons_against_discard, reasons_to_keep};
+use ao_core::{Attempt, Commit, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -16,75 +16,111 @@ pub struct Made {
     pub path: String,
     /// The commit it starts from.
     pub base: String,
-    /// It was there before and is used as it is found: nothing is set up in it, and it is never removed.
+    /// It existed before and is used as it is: nothing is set up in it, and it is never removed.
     pub as_found: bool,
 }
 
-/// What is to be removed.
+/// An order to remove a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoveOrder {
-    pub session: SessionId,
-    pub project: ProjectId,
-    /// The repository's own folder.
-    pub repository: String,
-    /// Absent if making it failed and it is not known what that left. Then the adapter looks by session.
-    pub tree: Option<Tree>,
-    pub branch: String,
-    /// Commands that are run in it before it goes, once nothing speaks against its going, and what they find in their
-    /// environment.
+    pub tree: TreeRef,
+    /// Commands that run in it before it is removed, once the gate has no reason to keep it.
     pub teardown: Vec<String>,
+    /// The environment of these commands.
     pub environment: Environment,
     pub timeout: Duration,
-    /// Work that is nowhere else is no reason to keep it: a person throws it away. A rescue ref keeps its last state.
-    #[serde(default)]
+    /// True if a process of a runtime lives in it, as the caller has found out just before; absent if that is unknown.
+    pub lived_in: Option<bool>,
+    /// Removes it even if it has unsaved work, which a person discards. A rescue ref keeps its last state.
     pub discard: bool,
 }
 
+/// An order to rebase a branch, pinned to the commits at which both sides were seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RebaseOrder {
+    pub tree: TreeRef,
+    pub branch: String,
+    pub head: Commit,
+    /// A commit of the repository.
+    pub base: Commit,
+}
+
+/// The outcome of a rebase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RebaseOutcome {
+    Rebased {
+        head: Commit,
+        /// True if the branch was moved along where it was pushed to.
+        pushed: bool,
+    },
+    UpToDate,
+    /// The branch has moved, or is no longer checked out there.
+    Moved,
+    /// An operation is in progress; a later try may succeed.
+    Busy {
+        why: String,
+    },
+    /// Nothing has changed.
+    Conflict {
+        files: Vec<String>,
+    },
+}
+
 impl RemoveOrder {
-    /// Returns the reasons to keep the workspace by the deletion gate, none if it may go.
+    /// Returns the reasons to keep the workspace by the deletion gate, none if it may go. Both what the adapter has found
+    /// and what the runtimes have reported can keep it.
     pub fn reasons(&self, facts: &TreeFacts) -> Vec<KeepReason> {
-        if self.discard { reasons_against_discard(facts) } else { reasons_to_keep(facts) }
+        let process_inside = match (facts.process_inside, self.lived_in) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        };
+        let facts = TreeFacts { process_inside, ..facts.clone() };
+        if self.discard { reasons_against_discard(&facts) } else { reasons_to_keep(&facts) }
     }
 }
 
-/// Work in a workspace that is nowhere else.
+/// Unsaved work in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorkFound {
-    /// Files that differ from the last commit or are in none; the first of them, and how many there are.
+    /// The first files that differ from the last commit or are in none, and their total number.
     pub files: Vec<String>,
     pub files_in_all: u64,
-    /// Commits that nothing else keeps, each with its short id and title, newest first; and how many there are.
+    /// The newest commits that nothing else keeps, each with its short id and title, and their total number.
     pub commits: Vec<String>,
     pub commits_in_all: u64,
 }
 
-/// What is known of one workspace before anything is removed.
+/// The size of a workspace, and the reasons to keep it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Surveyed {
-    /// The session it was asked for; absent for a folder among ours that none of our records names.
+    /// Absent for a folder among ours that none of our records names.
     pub session: Option<SessionId>,
     pub path: String,
-    /// What its removal would free. What is linked to elsewhere does not count.
+    /// Bytes that its removal would free, without those that are linked to elsewhere.
     pub bytes: u64,
     /// The part of it that git ignores: build output, dependencies.
     pub ignored_bytes: u64,
-    /// Why it would be kept; empty if it may go.
+    /// The reasons to keep it; none if it may be removed.
     pub reasons: Vec<KeepReason>,
+    /// The reasons that remain if a person discards its work.
+    pub reasons_against_discard: Vec<KeepReason>,
 }
 
-/// What is to be cleaned of what git ignores.
+/// The ignored files that were deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleaned {
     pub bytes: u64,
     pub paths: u64,
 }
 
-/// Where a workspace stands, compared with where it should.
+/// The state of a workspace, compared with what was created.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Whereabouts {
-    /// What is checked out; absent if nothing could be read.
-    pub stand: Option<Stand>,
-    /// What is wrong, in words; empty if nothing is.
+    /// The branch and commit that are checked out; absent if nothing could be read.
+    pub stand: Option<CheckedOut>,
+    /// The differences, as text; empty if there are none.
     pub wrong: Vec<String>,
 }
 
@@ -92,16 +128,16 @@ pub struct Whereabouts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Captured {
     /// All of it as one commit, on top of its head.
-    pub commit: String,
-    /// Where the objects are that it shares with its repository.
-    pub objects: String,
+    pub commit: Commit,
+    /// A thin git pack of the objects of that commit that its repository lacks; empty if the repository has all of them.
+    pub pack: Vec<u8>,
 }
 
-/// What became of a removal.
+/// The outcome of a removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Removal {
-    /// Gone, or was gone already. The rescue ref brings its last state back.
+    /// Gone, or was gone already. The rescue ref restores its last state.
     Removed {
         rescue: Option<String>,
     },
@@ -110,11 +146,11 @@ pub enum Removal {
     },
 }
 
-/// Where an agent works.
+/// A kind of place where agents work.
 #[async_trait]
 pub trait Workspace: Send + Sync {
-    /// Makes the workspace and makes it ready. Idempotent per session: a second call finds what the first one made, and
-    /// finishes it if it was cut off.
+    /// Creates the workspace. Idempotent per session: a second call finds what the first one created, and completes it if it
+    /// was cut off.
     async fn create(
         &self,
         session: SessionId,
@@ -122,8 +158,8 @@ pub trait Workspace: Send + Sync {
         plan: &WorkspacePlan,
     ) -> Result<Made, WorkspaceError>;
 
-    /// Makes a new workspace ready: included files, links, then the project's own commands, with a log that can be read
-    /// while they run. Can be repeated, and then begins anew. [`WorkspaceError::SetupFailed`] if a command fails.
+    /// Sets a new workspace up: included files, links, then the project's own commands, with a log that can be read while
+    /// they run. Can be repeated, and then begins anew. [`WorkspaceError::SetupFailed`] if a command fails.
     async fn set_up(
         &self,
         session: SessionId,
@@ -131,49 +167,57 @@ pub trait Workspace: Send + Sync {
         plan: &SetUpPlan,
     ) -> Result<(), WorkspaceError>;
 
-    /// Ends whatever the set-up of a workspace has left running: a server, a watcher. Done when a session ends, not when
-    /// its agent is started anew. Succeeds if there is nothing.
+    /// Ends all processes that the set-up of a workspace has left running: a server, a watcher. Called when a session ends,
+    /// not when its agent is started again. Succeeds if there are none.
     async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError>;
 
-    /// Says whether the workspace is still what it was made as: its branch checked out, in its own place.
-    async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts;
+    /// Compares the workspace with what was created: its branch checked out, at its own path.
+    async fn whereabouts(&self, tree: &TreeRef) -> Whereabouts;
 
-    /// Takes the workspace as it is now, with what is not committed and not ignored, as a commit. Its new objects go into
-    /// the folder `scratch`; neither the workspace nor its repository is changed.
-    async fn capture(&self, order: &RemoveOrder, scratch: &str) -> Result<Captured, WorkspaceError> {
-        let _ = (order, scratch);
-        Err(WorkspaceError::Failed("the workspace is of a kind that cannot be looked into".into()))
+    /// Captures the workspace as it is now, with changes that are neither committed nor ignored, as a commit. Changes
+    /// neither the workspace nor its repository. The same files give the same commit.
+    async fn capture(&self, tree: &TreeRef) -> Result<Captured, WorkspaceError> {
+        let _ = tree;
+        Err(WorkspaceError::Failed("workspaces of this kind cannot be captured".into()))
     }
 
-    /// Says of each workspace, and of whatever else lies among ours in the repository, how large it is and whether it
-    /// could be removed. Changes nothing.
-    async fn survey(&self, repository: &str, orders: &[RemoveOrder])
-    -> Result<Vec<Surveyed>, WorkspaceError>;
-
-    /// Lists the work in a workspace that is nowhere else: what its removal would throw away. Changes nothing.
-    async fn work(&self, order: &RemoveOrder) -> Result<WorkFound, WorkspaceError> {
+    /// Rebases the branch that is checked out in the workspace, and moves it along where it was pushed to. A rescue ref
+    /// keeps the old branch, and everything is left as it was unless all of it succeeds.
+    ///
+    /// Idempotent: a second call finds another head, or nothing left to do.
+    async fn rebase(&self, order: &RebaseOrder) -> Result<RebaseOutcome, WorkspaceError> {
         let _ = order;
-        Err(WorkspaceError::Failed("the workspace is of a kind that cannot be looked into".into()))
+        Err(WorkspaceError::Failed("branches cannot be rebased in workspaces of this kind".into()))
     }
 
-    /// Deletes what git ignores in a workspace, and nothing else, if no process works in it. Included files and links
-    /// stay.
-    async fn clean(&self, order: &RemoveOrder) -> Result<Cleaned, WorkspaceError>;
+    /// Returns the size of each workspace, and of everything else among ours in the repository, with the reasons to keep
+    /// it. Changes nothing.
+    async fn survey(&self, repository: &str, trees: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError>;
 
-    /// Forgets the rescue refs of workspaces that were removed before then. Returns how many.
+    /// Lists the work in a workspace that is nowhere else, and that its removal would lose. Changes nothing.
+    async fn work(&self, tree: &TreeRef) -> Result<WorkFound, WorkspaceError> {
+        let _ = tree;
+        Err(WorkspaceError::Failed("workspaces of this kind cannot be examined".into()))
+    }
+
+    /// Deletes the files that git ignores in a workspace, and nothing else, if no process works in it. Included files
+    /// and links stay.
+    async fn clean(&self, tree: &TreeRef) -> Result<Cleaned, WorkspaceError>;
+
+    /// Deletes the rescue refs of workspaces that were removed before then. Returns their number.
     async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError>;
 
-    /// Finds out what the deletion gate wants to know. What cannot be found out stays `None`.
-    async fn inspect(&self, order: &RemoveOrder) -> TreeFacts;
+    /// Finds the facts for the deletion gate. Unknown facts stay `None`.
+    async fn inspect(&self, tree: &TreeRef) -> TreeFacts;
 
-    /// Removes the workspace if [`RemoveOrder::reasons`] has none for facts found out just before.
+    /// Removes the workspace if [`RemoveOrder::reasons`] returns none for facts gathered just before.
     ///
-    /// There is no other way to remove one, and no fallback: a removal that fails half-way is an error, and a later call
-    /// goes on with it. Leaves a rescue ref first.
+    /// There is no other way to remove one, and no fallback: a removal that fails half-way is an error, and a later
+    /// call continues it. Leaves a rescue ref first.
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError>;
 }
 
-/// Why a workspace could not be made or removed.
+/// The reason why a workspace could not be created or removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceError {
@@ -183,8 +227,13 @@ pub enum WorkspaceError {
     )]
     BranchInUse { branch: String, other: String },
     /// The agent is not to be started.
-    #[error("setting it up failed: {why}; the log is `{log}`\n{tail}")]
-    SetupFailed { why: String, log: String, tail: String },
+    #[error("setting it up failed: {why}{}\n{tail}", .log.as_ref().map_or_else(String::new, |log| format!("; the log is `{log}`")))]
+    SetupFailed {
+        why: String,
+        /// The whole log, if it is a file of this machine.
+        log: Option<String>,
+        tail: String,
+    },
     #[error("{0}")]
     Failed(String),
 }

@@ -15,9 +15,10 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{Clock, EndOrder, Io, Runtime, StartSpec, WriteOrder};
-use ao_runtime::{AttachOptions, Frame, Options, Processes, Shim};
+use ao_core::{Attempt, SessionId};
+use ao_ports::{EndOrder, Frame, Io, Runtime, StartSpec, ViewOptions, WriteOrder};
+use ao_runtime::{Options, Processes, Shim};
+use ao_testkit::WallClock;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use tempfile::TempDir;
@@ -115,7 +116,7 @@ fn bare_terminal(script: &str) -> Duration {
 async fn through_a_shim(script: &str) -> (Duration, f64) {
     let bench = BenchRuntime::new(own_shim());
     let process = bench.start(Io::Terminal, script).await;
-    let mut view = bench.runtime.attach(&process, AttachOptions::default()).await.unwrap();
+    let mut view = bench.runtime.connect(&process, ViewOptions::default()).await.unwrap();
     assert!(matches!(view.next().await, Ok(Some(Frame::Keyframe { .. }))));
     let start = Instant::now();
     let order = WriteOrder { process, number: 1, bytes: b"go\n".to_vec() };
@@ -185,7 +186,11 @@ impl BenchRuntime {
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
         let options =
             Options { grace: Duration::from_secs(1), ..Options::new(dir.path().join("state"), shim) };
-        BenchRuntime { session: SessionId(nanos), runtime: Processes::new(options, Arc::new(Wall)), dir }
+        BenchRuntime {
+            session: SessionId(nanos),
+            runtime: Processes::new(options, Arc::new(WallClock::default())),
+            dir,
+        }
     }
 
     async fn start(&self, io: Io, script: &str) -> ao_core::session::ProcessRef {
@@ -195,6 +200,7 @@ impl BenchRuntime {
             env: BTreeMap::new(),
             pass: vec![],
             secrets: vec![],
+            files: vec![],
             io,
         };
         let path = self.dir.path().display().to_string();
@@ -224,17 +230,5 @@ impl BenchRuntime {
     async fn end(&self) {
         let order = EndOrder { session: self.session, attempt: Attempt(1), process: None };
         self.runtime.end(&order).await.unwrap();
-    }
-}
-
-struct Wall;
-
-impl Clock for Wall {
-    fn now(&self) -> Timestamp {
-        Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64)
-    }
-
-    fn fresh(&self) -> u64 {
-        0
     }
 }

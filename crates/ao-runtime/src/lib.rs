@@ -8,10 +8,8 @@ mod host;
 mod lineage;
 pub mod process;
 mod recording;
-mod runtimes;
 pub mod tmux;
 
 pub use lineage::{Families, UserCommandGuard};
-pub use process::{AttachOptions, Attachment, Frame, Options, Processes, Shim};
+pub use process::{Attachment, Options, Processes, Shim};
 pub use recording::OutputLimits;
-pub use runtimes::Runtimes;

@@ -39,7 +39,7 @@ fn scan_until(policy: &Policy, head: &Commit, diff: &str, whole: bool, until: In
     for pattern in &policy.forbidden {
         match RegexBuilder::new(&pattern.regex).size_limit(PATTERN_SIZE_LIMIT).build() {
             Ok(regex) => own.push((pattern, regex)),
-            Err(_) => scan.failed = Some(format!("`{}` is no regular expression", pattern.name)),
+            Err(_) => scan.failed = Some(format!("`{}` is not a valid regular expression", pattern.name)),
         }
     }
     if !whole {

@@ -74,7 +74,7 @@ fn an_incomplete_scan_is_reported() {
     let scan_of = |policy: &Policy, whole| scan(policy, &Commit::new("head"), "", whole);
     assert!(scan_of(&secrets(), false).unwrap().failed.unwrap().contains("longer"));
     let broken = Policy { forbidden: vec![pattern("(", &[], &[])], ..Policy::default() };
-    assert!(scan_of(&broken, true).unwrap().failed.unwrap().contains("no regular expression"));
+    assert!(scan_of(&broken, true).unwrap().failed.unwrap().contains("not a valid regular expression"));
     assert_eq!(scan_of(&Policy::default(), true), None);
 }
 

@@ -1,4 +1,4 @@
-//! Prints the files that are made from this crate, as one JSON object of path and text, for `cargo xtask generate`.
+//! Prints the files that are generated from this crate, as one JSON object of path and text, for `cargo xtask generate`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! What every request finds: the engine, the daemon around it, and what is shared between requests.
+//! The state that all requests share: the engine, the daemon around it, and limits.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -20,21 +20,21 @@ use crate::metrics::Metrics;
 use crate::problem::Failure;
 use crate::{log, page, routes};
 
-/// What the API is made of.
+/// The parts that the API is built from.
 pub struct Parts {
     pub daemon: Arc<Daemon>,
     pub clock: Arc<dyn Clock>,
     /// The daemon as it is described to callers. What the engine and the configuration know is filled in.
     pub about: ao_api::Daemon,
     pub auth: Arc<Auth>,
-    /// Tells which agent a program that calls descends from.
+    /// Finds the agent that a calling program descends from.
     pub lineage: Arc<dyn Lineage>,
     pub limits: Limits,
-    /// Whether browsers are shown a page.
+    /// `true` if the dashboard is served.
     pub page: bool,
-    /// What the owner is called in the log: `stopped by anna`.
+    /// The name of the owner in the log: `stopped by anna`.
     pub owner: String,
-    /// Names under which we may be called over TCP, besides those that mean this machine.
+    /// Names under which we may be called over TCP, besides those of this machine.
     pub names: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Debug for Parts {
     }
 }
 
-/// The API at work.
+/// The API, ready to serve.
 pub struct App {
     pub(crate) handle: Handle,
     pub(crate) clock: Arc<dyn Clock>,
@@ -62,15 +62,15 @@ pub struct App {
     page: bool,
     pub(crate) hub: Arc<Hub>,
     pub(crate) metrics: Metrics,
-    /// Cancelled when the daemon goes: streams end then.
+    /// Cancelled when the daemon ends: streams end then.
     pub(crate) stop: CancellationToken,
-    /// What goes on though whoever asked for it has hung up.
+    /// Tasks that go on after their client has disconnected.
     pub(crate) tasks: TaskTracker,
     names: Names,
 }
 
 impl App {
-    /// Makes the API ready. `bound` is where it listens for TCP, if it does.
+    /// Starts the API. `bound` is its TCP address, if it has one.
     pub async fn start(
         parts: Parts,
         bound: Option<SocketAddr>,
@@ -115,7 +115,7 @@ impl App {
         &self.names
     }
 
-    /// Does something to its end, though whoever asked for it may hang up before.
+    /// Runs an operation to its end, even if the client disconnects.
     pub(crate) async fn to_the_end<T, F>(self: &Arc<Self>, what: F) -> Result<T, Failure>
     where
         T: Send + 'static,
@@ -137,7 +137,7 @@ impl fmt::Debug for App {
     }
 }
 
-/// The routes with everything around them. A request brings its [`Peer`](crate::Peer) as an extension.
+/// Returns the routes with all middleware. A request has its [`Peer`](crate::Peer) as an extension.
 pub fn app(app: Arc<App>) -> Router {
     let (router, _) = routes::all().split_for_parts();
     let router = if app.page { router.merge(page::routes()) } else { router };

@@ -1,4 +1,4 @@
-//! What a handler is given: bodies, queries and sessions, each with a problem that says what is wrong with it.
+//! Extractors: bodies, queries and sessions, each with a problem that describes a mistake.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::limits::too_large;
 use crate::problem::{Failure, forbidden};
 use crate::resolve::resolve;
 
-/// A body as JSON.
+/// A JSON body.
 #[derive(Debug)]
 pub(crate) struct Given<T>(pub(crate) T);
 
-/// The same, where nothing at all stands for `{}`, so that a call without wishes needs no body.
+/// A JSON body that may be empty, which stands for `{}`.
 #[derive(Debug)]
 pub(crate) struct Perhaps<T>(pub(crate) T);
 
@@ -48,7 +48,8 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Failure> {
         Problem::new(status, word, format!("the body of the request cannot be used: {why}"))
             .hint("`GET /api/openapi.json` describes every call")
     };
-    // A list of nothing would pass for an object with all of its fields left out, and so begin things nobody asked for.
+    // An empty list would be parsed as an object with all fields absent, and would start things that were not
+    // requested.
     if json.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'[') {
         return Err(unusable(422, "invalid-body", &"it is a list, and not an object").into());
     }
@@ -86,7 +87,7 @@ fn is_too_long(err: &(dyn std::error::Error + 'static)) -> bool {
     std::iter::successors(Some(err), |err| err.source()).any(|err| err.is::<LengthLimitError>())
 }
 
-/// What stands behind the question mark.
+/// The query of the URL.
 #[derive(Debug)]
 pub(crate) struct Asked<T>(pub(crate) T);
 
@@ -102,7 +103,7 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
     }
 }
 
-/// The one part of the path that is not fixed; or several of them, as a tuple.
+/// The variable part of the path; or several of them, as a tuple.
 #[derive(Debug)]
 pub(crate) struct Part<T = String>(pub(crate) T);
 
@@ -116,7 +117,7 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for Part<T> {
     }
 }
 
-/// Whoever calls. The door has found out.
+/// The caller, as authenticated by the guard.
 impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Failure;
 
@@ -125,8 +126,8 @@ impl FromRequestParts<Arc<App>> for Caller {
     }
 }
 
-/// The session that the path names, as it was a moment ago, if the caller may do with it what the method says: look at it,
-/// or tell it what to do.
+/// The session that the path names, as of a moment ago, if the caller has the right that the method needs: to read it,
+/// or to direct it.
 #[derive(Debug)]
 pub(crate) struct Named(pub(crate) Box<Session>);
 
@@ -141,7 +142,7 @@ impl FromRequestParts<Arc<App>> for Named {
     }
 }
 
-/// Finds the session that is meant among those that the caller may look at, or direct.
+/// Finds a session among those that the caller may read, or direct.
 pub(crate) async fn find(
     app: &Arc<App>,
     caller: Caller,
@@ -155,7 +156,7 @@ pub(crate) async fn find(
     find_among(app, caller, meant, may).await
 }
 
-/// Finds the session that is meant among those that the caller may have to do with.
+/// Finds a session among those that the caller has any right to.
 pub(crate) async fn find_among(
     app: &Arc<App>,
     caller: Caller,
@@ -167,7 +168,7 @@ pub(crate) async fn find_among(
             let sessions = state.sessions.values().map(|session| &**session);
             let within: Vec<&Session> = sessions.filter(|session| may(&caller, session)).collect();
             let found = resolve(&within, &meant).map(|session| Box::new(session.clone()));
-            // An agent does not hear which others there are.
+            // An agent must not learn which other sessions exist.
             found.map_err(|problem| if caller == Caller::Owner { problem } else { forbidden().into() })
         })
         .await?

@@ -1,4 +1,4 @@
-//! Events on their way to those who watch: each is put into words once, and shared by all of them.
+//! The feed of events to clients: each event is encoded once and shared by all of them.
 //!
 //! ```text
 //!  engine ─► one subscription ─► encoded once ─► ring ─┬─► viewer
@@ -6,8 +6,8 @@
 //!  log ──── catch-up, at the viewer's own pace ────────┴─► viewer that comes from the past
 //! ```
 //!
-//! Nothing is kept for a viewer. One that reads from the past reads from disk; one that has fallen out of the ring is let
-//! go, and comes back from where it was.
+//! Nothing is stored per viewer. One that reads from the past reads from disk; one that has fallen out of the ring is
+//! disconnected, and resumes from where it was.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -24,13 +24,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::tell::time;
 
-/// How far a viewer may fall behind. A turn of the engine may bring several hundred events at once.
+/// The number of events that a viewer may fall behind. A turn of the engine may produce several hundred at once.
 const RING: usize = 1024;
 
-/// How long the log is left alone after it could not be read.
+/// The pause after the log could not be read.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// An event as it goes over the wire.
+/// An encoded event.
 #[derive(Debug, Clone)]
 pub(crate) struct Worded {
     pub(crate) seq: Seq,
@@ -41,13 +41,13 @@ pub(crate) struct Worded {
 
 pub(crate) struct Hub {
     handle: Handle,
-    /// The last event that went into the ring, and the way in. Held together, so that whoever joins knows what comes next.
+    /// The last event in the ring, and its sender. Held together, so that a new viewer knows which event comes next.
     ring: Mutex<Ring>,
 }
 
 struct Ring {
     last: Seq,
-    /// Gone once the engine has stopped.
+    /// Absent once the engine has stopped.
     sender: Option<Sender<Arc<Worded>>>,
 }
 
@@ -57,7 +57,7 @@ impl Hub {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<Arc<Hub>, AskError> {
-        // First ask how far we are, then watch from there on: what happens in between is read from the log.
+        // Reads the position first, then subscribes from there: events in between are read from the log.
         let last = handle.view_at(|_, seq| seq).await?;
         let ring = Ring { last, sender: Some(broadcast::channel(RING).0) };
         let hub = Arc::new(Hub { handle: handle.clone(), ring: Mutex::new(ring) });
@@ -72,19 +72,19 @@ impl Hub {
         Ok(hub)
     }
 
-    /// The place of the last event that was told.
+    /// Returns the position of the last event that was sent.
     pub(crate) fn last(&self) -> Seq {
         self.ring().last
     }
 
-    /// Watches from a place on; from now, if there is none. A place that the log has not reached is the present.
+    /// Watches from a position on; by default from now. A position that the log has not reached counts as now.
     pub(crate) fn watch(&self, after: Option<Seq>) -> Watch {
         let last = self.last();
         Watch { last: after.map_or(last, |after| after.min(last)), from: From::Nowhere }
     }
 
-    /// Passes events on until the engine has stopped. A log that cannot be read now may be readable soon, so it is tried
-    /// again from the same place; viewers wait meanwhile and miss nothing.
+    /// Passes events on until the engine has stopped. If the log cannot be read, it is read again from the same
+    /// position after a pause; viewers wait meanwhile and miss nothing.
     async fn feed(&self) {
         while let Err(err) = self.pass_on(self.handle.subscribe(self.last())).await {
             tracing::error!(%err, ?PAUSE, "events cannot be watched at present; it is tried again");
@@ -102,7 +102,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Goes on behind a gap. Those who watch must not take it for a whole, so they are let go and come back.
+    /// Continues after a gap. Viewers must not overlook it, so they are disconnected and resume.
     fn skip_to(&self, first_kept: Seq) {
         let mut ring = self.ring();
         ring.last = first_kept.saturating_sub(1);
@@ -113,7 +113,7 @@ impl Hub {
         let mut ring = self.ring();
         ring.last = event.seq;
         if let Some(sender) = &ring.sender {
-            // Nobody may be watching.
+            // There may be no viewers.
             let _ = sender.send(Arc::new(event));
         }
     }
@@ -129,7 +129,7 @@ impl std::fmt::Debug for Hub {
     }
 }
 
-/// A viewer's place.
+/// The position of a viewer.
 pub(crate) struct Watch {
     last: Seq,
     from: From,
@@ -141,21 +141,21 @@ enum From {
     Ring(Receiver<Arc<Worded>>),
 }
 
-/// What a viewer gets next.
+/// The next item for a viewer.
 pub(crate) enum Next {
     Event(Arc<Worded>),
-    /// It has fallen too far behind, or there is nothing more to come.
+    /// The viewer has fallen too far behind, or there are no more events.
     Over,
 }
 
 impl Watch {
-    /// The next event, in order, without gaps and without doubles. Can be dropped and called again.
+    /// Returns the next event, in order, without gaps and duplicates. Cancel safe.
     pub(crate) async fn next(&mut self, hub: &Hub) -> Result<Next, EngineError> {
         loop {
             match &mut self.from {
                 From::Nowhere => self.from = self.join(hub),
                 From::Log(log) => {
-                    // Only what is known to be there is read here, so this never waits for what is yet to happen.
+                    // Only existing events are read here, so this never waits for future ones.
                     match log.next().await? {
                         Some(event) => {
                             self.last = event.seq;
@@ -179,7 +179,7 @@ impl Watch {
         }
     }
 
-    /// Goes on from the ring if that begins right behind us, and from the log otherwise.
+    /// Continues from the ring if it starts right after our position, otherwise from the log.
     fn join(&self, hub: &Hub) -> From {
         let ring = hub.ring();
         match &ring.sender {
@@ -190,7 +190,7 @@ impl Watch {
     }
 }
 
-/// The same as [`ao_api::Event`], with a body that is JSON already.
+/// The same as [`ao_api::Event`], with a body that is already JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Line<'a> {

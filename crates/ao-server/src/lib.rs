@@ -1,4 +1,4 @@
-//! The API of the daemon: requests become inputs of the engine, events become streams.
+//! The HTTP API of the daemon: requests become inputs of the engine, events become streams.
 //!
 //! ```text
 //!  unix socket ┐
@@ -6,7 +6,7 @@
 //!  TCP ────────┘                                        └──── hub ─► server-sent events
 //! ```
 //!
-//! It also serves the page that browsers show, which is a client like any other.
+//! It also serves the dashboard, which is a client like any other.
 //!
 //! It knows no rules of its own: what an input means is the core's to say, and what the disk, the terminals and the
 //! configuration hold is the [`Daemon`](ao_daemon::Daemon)'s.
@@ -36,12 +36,12 @@ pub use listen::Listener;
 pub use listen::is_private;
 pub use serve::{Bind, Options, Running, ServerError, serve};
 
-/// The description of the API, as `docs/openapi.json` has it.
+/// Returns the description of the API, as in `docs/openapi.json`.
 pub fn openapi() -> String {
     routes::document()
 }
 
-/// Every file that is made from this crate, by its path in the repository.
+/// Returns the files that are generated from this crate, by their path in the repository.
 pub fn generated() -> Vec<(&'static str, String)> {
     vec![("docs/openapi.json", openapi())]
 }

@@ -1,4 +1,4 @@
-//! What one caller may ask for: bounds that nobody meets in earnest, and that keep a mad one from hurting the others.
+//! Limits per caller: far above normal use, and low enough that a faulty client does not hurt others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -16,26 +16,27 @@ use crate::app::App;
 use crate::auth::{Identity, Peer};
 use crate::problem::Failure;
 
-/// The bounds.
+/// The limits.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes of a request's body.
     pub body: usize,
-    /// The same for what forges send, and for the lists of issues that they write.
+    /// Bytes of a webhook's body, and of imported issues.
     pub webhook_body: usize,
-    /// Requests a second over TCP from each who calls: our user, an agent, another user, a network. The socket has no such bound.
+    /// Requests per second over TCP of each caller: our user, an agent, another user, a network. The socket has no such
+    /// limit.
     pub requests_per_second: u32,
     /// Connections at a time, streams included, over TCP; and as many over the socket.
     pub connections: usize,
-    /// How long the head of a request may take to come.
+    /// The time for the head of a request to arrive.
     pub head: Duration,
-    /// How long a request may take.
+    /// The time for a request.
     pub request: Duration,
-    /// How long a connection may take nothing of what is sent.
+    /// The time for which a connection may accept none of the bytes we send.
     pub stall: Duration,
-    /// How long requests may go on when the daemon ends.
+    /// The time for requests to end when the daemon stops.
     pub drain: Duration,
-    /// How often something is sent to those who watch, though nothing happens.
+    /// The interval of heartbeats on streams.
     pub heartbeat: Duration,
 }
 
@@ -55,17 +56,17 @@ impl Default for Limits {
     }
 }
 
-/// Routes that wait by themselves, or have work to do on disk that must not be broken off, and how long they may.
+/// Routes with longer time limits, because they wait or do work on disk that must not be interrupted.
 const LONG: &[(&str, Duration)] = &[
     ("/api/sessions/{id}/message", Duration::from_secs(330)),
     ("/api/issues/import", Duration::from_secs(600)),
-    // What would land is checked before it does.
+    // Checks run before it lands.
     ("/api/pulls/{id}/merge", Duration::from_secs(2 * 3600)),
     ("/api/workspaces", Duration::from_secs(600)),
     ("/api/workspaces/cleanup", Duration::from_secs(3600)),
 ];
 
-/// Keeps one request within its bounds.
+/// Enforces the limits of one request.
 pub(crate) async fn limit(
     State(app): State<Arc<App>>,
     request: Request,
@@ -96,7 +97,7 @@ pub(crate) fn too_large(most: usize) -> Problem {
     Problem::new(413, "too-large", format!("the body of the request has more than {most} bytes"))
 }
 
-/// How many requests each caller has left. They come back with time.
+/// The remaining requests of each caller, replenished over time.
 #[derive(Debug)]
 pub(crate) struct Rates {
     per_second: f64,
@@ -104,7 +105,7 @@ pub(crate) struct Rates {
     left: Mutex<HashMap<Identity, (f64, Instant)>>,
 }
 
-/// More callers than this are not remembered: those that have not called for longest are forgotten first.
+/// The maximum number of callers that are remembered; the least recent are dropped first.
 const CALLERS: usize = 4096;
 
 impl Rates {
@@ -121,7 +122,7 @@ impl Rates {
                 return false;
             }
         }
-        // What is not used in two seconds is not saved up any further.
+        // At most two seconds' worth of requests is saved up.
         let most = self.per_second * 2.0;
         let (left, since) = all.entry(who).or_insert((most, now));
         *left = (*left + now.duration_since(*since).as_secs_f64() * self.per_second).min(most);

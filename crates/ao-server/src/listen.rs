@@ -1,4 +1,4 @@
-//! Taking up the socket and the port.
+//! Binds the socket and the port.
 
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
@@ -12,14 +12,14 @@ use tokio::time::{Instant, sleep};
 
 use crate::serve::{Bind, ServerError};
 
-/// The most that the system takes for the path of a socket, on the meanest of ours.
+/// The maximum length of a socket's path, on the most restrictive system.
 const PATH_MOST: usize = 103;
-/// The pause between two tries to take a port that is in use.
+/// The pause between two attempts to bind a port that is in use.
 const BIND_PAUSE: Duration = Duration::from_millis(20);
-/// The pause between two looks at whether the socket is still in its place.
+/// The interval at which the existence of the socket is checked.
 const SOCKET_LOOKS: Duration = Duration::from_secs(1);
 
-/// A port that is ours.
+/// A bound port.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) listener: TcpListener,
@@ -27,7 +27,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Takes a port, and waits for it as long as `patience` says if it is in use.
+    /// Binds a port; if it is in use, retries for as long as `patience`.
     pub async fn bind(bind: Bind, patience: Duration) -> Result<Listener, ServerError> {
         let Bind { addr, allow_remote } = bind;
         if !addr.ip().to_canonical().is_loopback() && !allow_remote {
@@ -50,7 +50,7 @@ impl Listener {
         Ok(Listener { listener, addr })
     }
 
-    /// The address with the port that was taken.
+    /// Returns the address with the bound port.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -60,11 +60,11 @@ impl Listener {
 #[derive(Debug)]
 pub(crate) struct Socket {
     path: PathBuf,
-    /// By this it is known to be ours still, and not that of a daemon that came after us.
+    /// Identifies it as ours, not that of a daemon that came after us.
     inode: u64,
 }
 
-/// Makes the socket, for our own user only. One that nobody answers at is replaced.
+/// Creates the socket, for our own user only. A socket without a listener is replaced.
 pub(crate) async fn unix(path: PathBuf) -> Result<(UnixListener, Socket), ServerError> {
     let failed = |err| ServerError::Socket { path: path.clone(), err };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -77,7 +77,8 @@ pub(crate) async fn unix(path: PathBuf) -> Result<(UnixListener, Socket), Server
         Ok(_) if answers(&path).await => return Err(ServerError::SocketInUse { path }),
         _ => {}
     }
-    // Made where nobody else can reach it, by a path no longer than its own, and moved to its place when nobody else may use it.
+    // Created in a private folder, by a path no longer than its own, and moved to its place once no other user can
+    // access it.
     let private = tempfile::Builder::new()
         .prefix(".s")
         .rand_bytes(2)
@@ -95,9 +96,9 @@ pub(crate) async fn unix(path: PathBuf) -> Result<(UnixListener, Socket), Server
     Ok((listener, Socket { path, inode }))
 }
 
-/// Whether nobody else can put anything into a folder, such as a socket in the place of ours: it is a folder, it belongs to
-/// our user, and only they may write to it. Where anybody may make things, as in `/tmp`, it must not be a link either:
-/// whoever made that could let it point elsewhere at any time.
+/// Returns `true` if no other user can create files in a folder, such as a socket in place of ours: it is a folder, it
+/// belongs to our user, and only they may write to it. In a world-writable folder such as `/tmp` it must not be a
+/// symbolic link either: its creator could redirect it at any time.
 pub fn is_private(folder: &Path) -> io::Result<bool> {
     let above = folder.parent().map(fs::metadata);
     let shared = above.is_some_and(|above| above.is_ok_and(|above| above.mode() & 0o002 != 0));
@@ -109,13 +110,13 @@ pub fn is_private(folder: &Path) -> io::Result<bool> {
 async fn answers(path: &Path) -> bool {
     match UnixStream::connect(path).await {
         Ok(_) => true,
-        // Full of those who wait: somebody is there, however slow.
+        // The backlog is full: there is a listener, however slow.
         Err(err) => err.kind() == ErrorKind::WouldBlock,
     }
 }
 
 impl Socket {
-    /// Waits until somebody has deleted or replaced it.
+    /// Waits until it is deleted or replaced.
     pub(crate) async fn gone(&self) {
         loop {
             sleep(SOCKET_LOOKS).await;
@@ -123,7 +124,7 @@ impl Socket {
                 Ok(found) if found.ino() == self.inode => {}
                 Ok(_) => return,
                 Err(err) if err.kind() == ErrorKind::NotFound => return,
-                // Perhaps it is there; a folder that cannot be read for a moment says nothing.
+                // It may still exist; a folder that cannot be read for a moment proves nothing.
                 Err(_) => {}
             }
         }

@@ -1,5 +1,4 @@
-//! One line for each request: what was called, by whom, what came of it. Neither bodies, nor addresses with what stands
-//! behind their question mark, nor tokens.
+//! One log line per request: route, caller and status. It contains no bodies, no queries of URLs and no tokens.
 
 use std::sync::Arc;
 
@@ -31,14 +30,14 @@ pub(crate) async fn log(State(app): State<Arc<App>>, request: Request, next: Nex
     } else {
         tracing::debug!(status, ms, caller, "request");
     }
-    // After the line, which has it already. Whoever takes spans and no lines has it from here.
+    // After the line, which has it already. Collectors of spans get it from here.
     span.record("status", status);
     response
 }
 
 const FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
 
-/// What every answer tells a browser.
+/// Adds security headers for browsers to every response.
 pub(crate) async fn harden(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! Numbers for whoever keeps watch over the daemon, in the format of OpenMetrics.
+//! Metrics of the daemon, in the OpenMetrics format.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ struct Word {
 
 type Level = Gauge<u64, AtomicU64>;
 
-/// What is counted.
+/// The counters.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Call, Counter>,
@@ -86,16 +86,16 @@ impl Default for Metrics {
 
 impl Metrics {
     pub(crate) fn request(&self, method: &Method, route: &str, status: u16, took: Duration) {
-        // Anything may be sent as a method; only those that exist become a row.
+        // A request can have any method; only known ones become a row.
         let known = [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::HEAD].contains(method);
         let method = if known { method.to_string() } else { "other".into() };
         let call = Call { method, route: route.to_owned(), status };
         self.requests.get_or_create(&call).inc();
-        // An open stream is no slow answer: what is measured is the time to its head.
+        // An open stream is not a slow response: the time to its head is measured.
         self.seconds.get_or_create(&Route { route: route.to_owned() }).observe(took.as_secs_f64());
     }
 
-    /// Everything as text.
+    /// Formats all metrics.
     pub(crate) fn text(&self, levels: Levels) -> Result<String, fmt::Error> {
         self.sessions.clear();
         for (state, many) in levels.sessions {
@@ -113,7 +113,7 @@ impl Metrics {
     }
 }
 
-/// What is counted by looking.
+/// Values that are read when metrics are requested.
 #[derive(Debug, Default)]
 pub(crate) struct Levels {
     sessions: std::collections::BTreeMap<String, u64>,
@@ -144,7 +144,7 @@ pub(crate) fn is_queued(session: &Session) -> bool {
     matches!(session.phase, Phase::Queued { .. })
 }
 
-/// How many of something are open.
+/// A gauge of open items.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Open(Gauge);
 

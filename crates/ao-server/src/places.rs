@@ -1,9 +1,9 @@
-//! Who has a place among the connections, so that nobody can take all of them.
+//! The limit on open connections, divided so that no caller can take all of them.
 //!
-//! Callers are told apart by [`Identity`]: our own user, each agent, each other user of this machine, each network. Our own
-//! user may have every place that there is. Each of the others may have a quarter of them, and all of them together three.
-//! Where there is no room, the connection that has waited for longest and on which nothing is asked goes first: one of the
-//! same caller's, or, if our own user comes, anybody's.
+//! Callers are distinguished by [`Identity`]: our own user, each agent, each other user of this machine, each network.
+//! Our own user may have all connections. Each of the others may have a quarter, and all of them together three
+//! quarters. If there is no room, the connection that has been idle for longest is closed: one of the same caller, or,
+//! if our own user connects, that of any caller.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,18 +13,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Identity;
 
-/// The places of one listener.
+/// The connections of one listener.
 #[derive(Debug)]
 pub(crate) struct Places {
     most: usize,
-    /// Held for a few instructions, or while a connection to close is looked for.
+    /// Held for a few instructions, or while a connection to close is searched.
     taken: Mutex<Taken>,
 }
 
 #[derive(Debug, Default)]
 struct Taken {
     next: u64,
-    /// By the order in which they came.
+    /// By the order in which they were accepted.
     all: BTreeMap<u64, Connection>,
     by: HashMap<Identity, usize>,
 }
@@ -35,13 +35,13 @@ struct Connection {
     activity: Arc<Activity>,
 }
 
-/// What goes on on a connection.
+/// The activity on a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     requests: AtomicUsize,
     /// It has become a WebSocket.
     upgraded: AtomicBool,
-    /// Cancelled if somebody else needs its place.
+    /// Cancelled if another connection needs its place.
     pub(crate) close: CancellationToken,
 }
 
@@ -62,7 +62,7 @@ impl Places {
         Arc::new(Places { most, taken: Mutex::default() })
     }
 
-    /// Takes a place, or the place of one that waits; nothing if there is no room.
+    /// Takes a place, or that of an idle connection; `None` if there is no room.
     pub(crate) fn take(self: &Arc<Self>, of: Identity) -> Option<Place> {
         let mut taken = self.taken();
         // Our own user does not have to wait for others.
@@ -97,7 +97,7 @@ impl Places {
 }
 
 impl Taken {
-    /// Closes the oldest of those on which nothing is asked, others' before one's own.
+    /// Closes the oldest idle connection, of others before its own.
     fn close_one(&mut self, by: Identity, may: impl Fn(&Connection) -> bool) -> bool {
         let idle = self.all.iter().filter(|(_, connection)| may(connection) && connection.activity.is_idle());
         let Some(number) =
@@ -157,7 +157,7 @@ mod tests {
     const STRANGER: Identity = Identity::User(12345);
     const SECOND: Identity = Identity::User(12346);
 
-    /// As many places as one gets, with something asked on each.
+    /// Takes as many places as possible, each with a request.
     fn busy(places: &Arc<Places>, of: Identity) -> Vec<(Place, Busy)> {
         let take = || places.take(of).map(|place| (place.activity.begin(), place));
         std::iter::from_fn(take).map(|(busy, place)| (place, busy)).collect()

@@ -1,4 +1,4 @@
-//! What is answered when something is not done: refusals of the core and of our own become problems here.
+//! Converts refusals of the core and of the API to problems.
 
 use ao_api::Problem;
 use ao_core::Refusal;
@@ -10,7 +10,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 
-/// A problem on its way out.
+/// A problem as the error of a handler.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure(pub(crate) Box<Problem>);
 
@@ -146,7 +146,7 @@ impl From<ScmError> for Failure {
     }
 }
 
-/// Not our own limit, so it is not over in a second.
+/// Not our own limit, so it does not end within a second.
 const FORGE_LIMITED: &str = "forge-limited";
 
 impl IntoResponse for Failure {

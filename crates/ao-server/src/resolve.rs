@@ -1,16 +1,16 @@
-//! The session that a caller means, or the problem that it is told: none of that name, or several.
+//! Resolves the name of a session, or returns a problem: no match, or several.
 
 use ao_api::Problem;
 use ao_core::session::{Session, SessionHandle, SessionMatch, session_meant};
 
 use crate::problem::Failure;
 
-/// How many names are shown to a caller who mistyped one.
+/// The number of similar names that are suggested.
 const CANDIDATES: usize = 5;
-/// How much alike a name must be to be worth showing.
+/// The similarity that a suggested name must have.
 const ALIKE: f64 = 0.7;
 
-/// Finds the session that is meant among these.
+/// Finds the session with this name.
 pub(crate) fn resolve<'a>(within: &[&'a Session], meant: &str) -> Result<&'a Session, Failure> {
     let ids: Vec<String> = within.iter().map(|session| session.id.to_string()).collect();
     let choices: Vec<_> =
@@ -29,7 +29,7 @@ pub(crate) fn resolve<'a>(within: &[&'a Session], meant: &str) -> Result<&'a Ses
     }
 }
 
-/// What a session is looked for by. Its id is written out by the caller, who keeps it.
+/// Returns the names by which a session is found. The caller formats the id and keeps it alive.
 pub(crate) fn handle<'a>(session: &'a Session, id: &'a str) -> SessionHandle<'a> {
     SessionHandle {
         id,

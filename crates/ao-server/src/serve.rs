@@ -1,4 +1,4 @@
-//! The API on its socket and its port, from the first connection to the last.
+//! Serves the API on its socket and its port, from the first connection to the last.
 
 use std::convert::Infallible;
 use std::io;
@@ -32,33 +32,34 @@ use crate::listen::{self, Listener, Socket};
 use crate::places::{Place, Places};
 use crate::stall::Stalling;
 
-/// What a connection may take in before its request is understood.
+/// The maximum size of a request's head.
 const HEAD_MOST: usize = 64 * 1024;
-/// How long nothing is accepted after that failed. It fails when all files are open, which passes.
+/// The pause after a failed accept. It fails when too many files are open, which passes.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long somebody for whom there is no room may take to hear it, and how many may at a time. More are not told.
+/// The time to reject a connection for lack of room, and the number of such rejections at a time. Further ones are just
+/// closed.
 const FAREWELL: Duration = Duration::from_millis(500);
 const FAREWELLS: usize = 64;
-/// How many may be at the door at a time whom nobody knows yet. Others wait in the system's own queue.
+/// The maximum number of connections that are not identified yet. Others wait in the system's backlog.
 const ARRIVING: usize = 256;
 
-/// Where and how the API is served.
+/// The addresses and limits to serve with.
 pub struct Options {
     pub parts: Parts,
-    /// The path of the socket, if there is to be one.
+    /// The path of the socket, if there is one.
     pub socket: Option<PathBuf>,
     pub tcp: Option<Listener>,
 }
 
-/// Where to listen for TCP.
+/// The TCP address to listen on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bind {
     pub addr: SocketAddr,
-    /// Other machines may call. They need a token in any case.
+    /// Allows calls from other machines. They need a token in any case.
     pub allow_remote: bool,
 }
 
-/// Why the API is not served.
+/// Reasons for which the API could not be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     #[error("{addr} can be reached from other machines; allow that explicitly, or listen on 127.0.0.1")]
@@ -92,7 +93,7 @@ pub enum ServerError {
     Engine(#[from] AskError),
 }
 
-/// The API at work.
+/// The API while it serves.
 #[derive(Debug)]
 pub struct Running {
     app: Arc<App>,
@@ -101,7 +102,7 @@ pub struct Running {
     stop: CancellationToken,
 }
 
-/// Takes up the socket and the port, and serves until `shutdown` is cancelled. On return both are there.
+/// Binds the socket and the port, and serves until `shutdown` is cancelled. Both exist on return.
 pub async fn serve(options: Options, shutdown: CancellationToken) -> Result<Running, ServerError> {
     let Options { parts, socket, tcp } = options;
     let addr = tcp.as_ref().map(Listener::addr);
@@ -133,7 +134,7 @@ pub async fn serve(options: Options, shutdown: CancellationToken) -> Result<Runn
 }
 
 impl Running {
-    /// Where it listens for TCP, with the port that it was given.
+    /// Returns the TCP address, with the bound port.
     pub fn addr(&self) -> Option<SocketAddr> {
         self.addr
     }
@@ -142,7 +143,7 @@ impl Running {
         self.socket.as_deref()
     }
 
-    /// Waits until it is told to stop and has come to its end, or to the end of our patience.
+    /// Waits until it was asked to stop and has ended, or until a time limit.
     pub async fn finished(self) {
         self.stop.cancelled().await;
         self.app.tasks.close();
@@ -162,12 +163,12 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// What every connection is given.
+/// The shared state of all connections.
 #[derive(Clone)]
 struct Door {
     app: Arc<App>,
     router: Router,
-    /// Apart from each other, so that whoever fills the port leaves the socket to us.
+    /// Separate limits, so that connections that fill the port leave the socket usable.
     by_tcp: Room,
     by_socket: Room,
     farewells: Arc<Semaphore>,
@@ -175,11 +176,11 @@ struct Door {
     stop: CancellationToken,
 }
 
-/// The room that those who come one way have.
+/// The limits of one listener.
 #[derive(Clone)]
 struct Room {
     places: Arc<Places>,
-    /// For those whom nobody knows yet.
+    /// For connections that are not identified yet.
     arriving: Arc<Semaphore>,
 }
 
@@ -199,7 +200,7 @@ impl Door {
             };
             match accepted {
                 Ok((stream, remote)) => {
-                    // A key press is one byte, and somebody waits for its echo.
+                    // A key press is one byte, and the user waits for its echo.
                     let _ = stream.set_nodelay(true);
                     match stream.local_addr() {
                         Ok(local) => self.let_in(stream, Peer::tcp(remote, local)).await,
@@ -233,7 +234,7 @@ impl Door {
         socket.remove();
     }
 
-    /// Makes a socket again that somebody has deleted. Connections that were made by the old one go on.
+    /// Creates a deleted socket again. Connections of the old one go on.
     async fn make_again(&self, listener: &mut UnixListener, socket: &mut Socket) {
         match listen::unix(socket.path().to_owned()).await {
             Ok(made) => {
@@ -252,7 +253,7 @@ impl Door {
         sleep(ACCEPT_PAUSE).await;
     }
 
-    /// Finds out who has come, and serves whoever there is room for. Returns when the next one may come.
+    /// Identifies a connection, and serves it if there is room. Returns when the next one may be accepted.
     async fn let_in<S>(&self, stream: S, peer: Peer)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -262,7 +263,7 @@ impl Door {
         let places = room.places.clone();
         let door = self.clone();
         self.app.tasks.spawn(async move {
-            // At once, while whoever has connected is there to be seen.
+            // Done at once, while the other end still exists.
             let of = peer.at_the_door(&door.app.sockets, &door.app.lineage).await;
             let place = places.take(of);
             drop(arriving);
@@ -285,7 +286,7 @@ impl Door {
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let Ok(_one_of_few) = self.farewells.try_acquire() else { return };
-        // What has been sent is read before the end, because an end with something unread takes back what was said.
+        // Unread input is drained before closing, because closing with unread input would discard the response.
         let farewell = async {
             stream.write_all(&busy()).await?;
             stream.shutdown().await?;
@@ -312,7 +313,7 @@ impl Door {
                 if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                     activity.upgrade();
                 }
-                // It is answered when its body has been sent, and a stream has no end.
+                // A request ends when its body has been sent, and a stream has no end.
                 Ok::<_, Infallible>(response.map(|body| {
                     Body::new(body.map_frame(move |frame| {
                         let _ = &asked;
@@ -330,7 +331,7 @@ impl Door {
         let mut connection = std::pin::pin!(connection);
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
-            // Nothing was asked on it, so nothing is lost.
+            // It is idle, so nothing is lost.
             () = close.cancelled() => Ok(()),
             () = self.stop.cancelled() => {
                 connection.as_mut().graceful_shutdown();
@@ -346,13 +347,13 @@ impl Door {
     }
 }
 
-/// As many connections as were asked for, if that leaves most of what may be open to everything else.
+/// Returns the requested number of connections, reduced if too few files could be open for everything else.
 fn fitting(connections: usize) -> usize {
     let open = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     connections.min(usize::try_from(open / 4).unwrap_or(usize::MAX)).max(1)
 }
 
-/// What somebody is told for whom there is no room, before anything has been read.
+/// Returns the raw response for a connection that is rejected before anything was read.
 fn busy() -> Vec<u8> {
     let problem = Problem::new(503, "too-many-connections", "there are too many connections");
     let body = serde_json::to_string(&problem).expect("a problem is plain data");

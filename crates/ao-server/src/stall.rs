@@ -1,7 +1,7 @@
-//! A connection that is given up when the other end takes nothing for too long.
+//! A connection that is closed when the other end accepts no bytes for too long.
 //!
-//! Without this, a viewer that sleeps on an open connection would hold its place for ever: writing to it neither fails nor
-//! goes on.
+//! Without this, a viewer that sleeps on an open connection would hold its place for ever: writing to it neither fails
+//! nor makes progress.
 
 use std::io;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ pub(crate) struct Stalling<S> {
     most: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
-    /// Its place among the connections. Held here, because a WebSocket outlives the request that it came from.
+    /// Its place among the connections. Held here, because a WebSocket outlives its request.
     _place: Place,
 }
 
@@ -69,7 +69,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stalling<S> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A flush moves nothing by itself here, and so says nothing about the other end.
+        // A flush moves no bytes here, so it proves nothing about the other end.
         Pin::new(&mut self.get_mut().stream).poll_flush(cx)
     }
 

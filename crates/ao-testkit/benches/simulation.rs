@@ -1,18 +1,18 @@
-//! How many inputs a simulated engine takes per second on one core, with every invariant watched.
+//! Measures the inputs per second of a simulated engine on one core, with every invariant checked.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its own table")]
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ao_testkit::{Config, run};
+use ao_testkit::{SimConfig, run};
 
-/// What we promise.
+/// The budget.
 const LIMIT: f64 = 50_000.0;
 const LASTS: Duration = Duration::from_secs(6);
 
 fn main() -> ExitCode {
-    let config = Config::default();
+    let config = SimConfig::default();
     // The first worlds pay for cold caches.
     let mut seeds = 1_000_000..;
     for seed in seeds.by_ref().take(50) {
@@ -43,8 +43,8 @@ fn main() -> ExitCode {
     if speed >= LIMIT { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// How long this process has had a core, where the system says so. On a busy machine the clock on the wall would measure
-/// the others.
+/// Returns the CPU time of this process, where the system reports it. On a busy machine the wall clock would measure the
+/// other processes.
 fn core_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     let nanos: f64 = stat.split_whitespace().next()?.parse().ok()?;

@@ -1,12 +1,12 @@
-//! What goes wrong, where, and how often. The seed decides; the same seed goes wrong in the same way.
+//! Faults: what fails, where, and how often. The seed decides; the same seed gives the same faults.
 
 use std::fmt;
 
 use fastrand::Rng;
 
-/// Where something can go wrong: every call that the engine makes to the outside.
+/// A call from the engine to a port, which can be made to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Call {
+pub enum PortCall {
     Create,
     SetUp,
     Remove,
@@ -26,58 +26,59 @@ pub enum Call {
     Snapshot,
 }
 
-/// What goes wrong with a call.
+/// A way in which a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
-    /// Nothing is done, and an error says so.
+    /// Nothing is done, and the call returns an error.
     FailBefore,
     /// It is done, and the result is lost.
     FailAfter,
     /// It takes a while.
     Delay,
-    /// Nothing is done, and no answer ever comes.
+    /// Nothing is done, and the call never returns.
     Hang,
-    /// It is done, and no answer ever comes.
+    /// It is done, and the call never returns.
     HangAfter,
     Panic,
     CrashBefore,
     CrashAfter,
-    /// It is done as asked, and then asked for once more by whatever stands between.
+    /// It is done twice, as if something in between had retried.
     Twice,
 }
 
-impl Call {
-    pub const ALL: [Call; 17] = [
-        Call::Create,
-        Call::SetUp,
-        Call::Remove,
-        Call::Prepare,
-        Call::Start,
-        Call::Deliver,
-        Call::Answer,
-        Call::Look,
-        Call::End,
-        Call::Census,
-        Call::Notify,
-        Call::Test,
-        Call::Merge,
-        Call::Errand,
-        Call::Append,
-        Call::Read,
-        Call::Snapshot,
+impl PortCall {
+    pub const ALL: [PortCall; 17] = [
+        PortCall::Create,
+        PortCall::SetUp,
+        PortCall::Remove,
+        PortCall::Prepare,
+        PortCall::Start,
+        PortCall::Deliver,
+        PortCall::Answer,
+        PortCall::Look,
+        PortCall::End,
+        PortCall::Census,
+        PortCall::Notify,
+        PortCall::Test,
+        PortCall::Merge,
+        PortCall::Errand,
+        PortCall::Append,
+        PortCall::Read,
+        PortCall::Snapshot,
     ];
 
     /// Returns true if the port's own contract lets the call go wrong in this way.
     pub fn allows(self, fault: Fault) -> bool {
         match (self, fault) {
             // "An error means that nothing was written."
-            (Call::Deliver, Fault::FailAfter) => false,
+            (PortCall::Deliver, Fault::FailAfter) => false,
             // The log is called from the loop itself: it may fail or be slow, but it has no time-out and no panics.
-            (Call::Append | Call::Read | Call::Snapshot, Fault::Hang | Fault::HangAfter | Fault::Panic) => {
-                false
-            }
-            (Call::Append | Call::Read | Call::Snapshot, Fault::Twice) => false,
-            (Call::Read | Call::Snapshot, Fault::FailAfter) => false,
+            (
+                PortCall::Append | PortCall::Read | PortCall::Snapshot,
+                Fault::Hang | Fault::HangAfter | Fault::Panic,
+            ) => false,
+            (PortCall::Append | PortCall::Read | PortCall::Snapshot, Fault::Twice) => false,
+            (PortCall::Read | PortCall::Snapshot, Fault::FailAfter) => false,
             _ => true,
         }
     }
@@ -97,17 +98,17 @@ impl Fault {
     ];
 }
 
-/// Which faults there are.
+/// The faults to inject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plan {
+pub enum FaultPlan {
     Calm,
-    /// So many of a thousand calls go wrong, in any way.
+    /// So many of a thousand calls fail, in any way.
     Random {
         per_mille: u16,
     },
-    /// This call goes wrong in this way, so many times from now on.
+    /// This call fails in this way, so many times from now on.
     These {
-        call: Call,
+        call: PortCall,
         fault: Fault,
         times: u32,
     },
@@ -115,71 +116,71 @@ pub enum Plan {
 
 /// Chooses faults and counts them.
 #[derive(Debug, Clone)]
-pub(crate) struct Faults {
-    pub(crate) plan: Plan,
-    counts: [[u64; Fault::ALL.len()]; Call::ALL.len()],
+pub(crate) struct FaultInjector {
+    pub(crate) plan: FaultPlan,
+    counts: [[u64; Fault::ALL.len()]; PortCall::ALL.len()],
 }
 
-impl Faults {
+impl FaultInjector {
     pub(crate) fn are_random(&self) -> bool {
-        matches!(self.plan, Plan::Random { .. })
+        matches!(self.plan, FaultPlan::Random { .. })
     }
 
-    pub(crate) fn new(plan: Plan) -> Faults {
-        Faults { plan, counts: Default::default() }
+    pub(crate) fn new(plan: FaultPlan) -> FaultInjector {
+        FaultInjector { plan, counts: Default::default() }
     }
 
-    pub(crate) fn choose(&mut self, rng: &mut Rng, call: Call) -> Option<Fault> {
+    pub(crate) fn choose(&mut self, rng: &mut Rng, call: PortCall) -> Option<Fault> {
         let fault = match &mut self.plan {
-            Plan::Calm => None,
-            Plan::Random { per_mille } => {
-                // Appends outnumber all other calls; at their rate nothing else would ever be reached.
-                let rate = if call == Call::Append { *per_mille / 4 } else { *per_mille };
+            FaultPlan::Calm => None,
+            FaultPlan::Random { per_mille } => {
+                // Appends outnumber all other calls; at the full rate no other call would be reached.
+                let rate = if call == PortCall::Append { *per_mille / 4 } else { *per_mille };
                 (rng.u16(..1000) < rate).then(|| Fault::ALL[rng.usize(..Fault::ALL.len())])
             }
-            Plan::These { call: at, fault, times } if *at == call && *times > 0 => {
+            FaultPlan::These { call: at, fault, times } if *at == call && *times > 0 => {
                 *times -= 1;
                 Some(*fault)
             }
-            Plan::These { .. } => None,
+            FaultPlan::These { .. } => None,
         }
         .filter(|fault| call.allows(*fault))?;
         self.counts[call as usize][fault as usize] += 1;
         Some(fault)
     }
 
-    /// Returns how often this call went wrong in this way.
-    pub(crate) fn count(&self, call: Call, fault: Fault) -> u64 {
+    /// Returns how often this fault was injected into this call.
+    pub(crate) fn count(&self, call: PortCall, fault: Fault) -> u64 {
         self.counts[call as usize][fault as usize]
     }
 
-    /// Returns how often each kind of fault happened.
+    /// Returns how often each fault was injected.
     pub(crate) fn by_kind(&self) -> Vec<(Fault, u64)> {
         let sum = |fault: Fault| self.counts.iter().map(|of| of[fault as usize]).sum();
         Fault::ALL.into_iter().map(|fault| (fault, sum(fault))).collect()
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for PortCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Call::Create => "workspace.create",
-            Call::SetUp => "workspace.set_up",
-            Call::Remove => "workspace.remove",
-            Call::Prepare => "agent.prepare",
-            Call::Start => "runtime.start",
-            Call::Deliver => "agent.deliver",
-            Call::Answer => "agent.answer",
-            Call::Look => "agent.look",
-            Call::End => "runtime.end",
-            Call::Census => "runtime.census",
-            Call::Notify => "notifier.notify",
-            Call::Test => "scm.test",
-            Call::Merge => "scm.merge",
-            Call::Errand => "errands.run",
-            Call::Append => "store.append",
-            Call::Read => "store.read",
-            Call::Snapshot => "store.save_snapshot",
+            PortCall::Create => "workspace.create",
+            PortCall::SetUp => "workspace.set_up",
+            PortCall::Remove => "workspace.remove",
+            PortCall::Prepare => "agent.prepare",
+            PortCall::Start => "runtime.start",
+            PortCall::Deliver => "agent.deliver",
+            PortCall::Answer => "agent.answer",
+            PortCall::Look => "agent.look",
+            PortCall::End => "runtime.end",
+            PortCall::Census => "runtime.census",
+            PortCall::Notify => "notifier.notify",
+            PortCall::Test => "scm.test",
+            PortCall::Merge => "scm.merge",
+            PortCall::Errand => "errands.run",
+            PortCall::Append => "store.append",
+            PortCall::Read => "store.read",
+            PortCall::Snapshot => "store.save_snapshot",
         })
     }
 }
@@ -188,7 +189,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Fault::FailBefore => "fails",
-            Fault::FailAfter => "is done but says it failed",
+            Fault::FailAfter => "is done but returns an error",
             Fault::Delay => "is slow",
             Fault::Hang => "hangs",
             Fault::HangAfter => "is done and hangs",

@@ -1,4 +1,4 @@
-//! The real program in a home of its own, for those who drive it from outside: the gauntlet and the soak.
+//! The real program in a home of its own, for tests that drive it from outside: the gauntlet and the soak.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::scripted;
 
-/// A home, a data directory, and a repository `app`. Nothing that is started here outlives it.
+/// A home, a data directory, and a repository `app`. All processes that were started here end with it.
 #[derive(Debug)]
 pub struct Installation {
     dir: TempDir,
@@ -19,14 +19,14 @@ pub struct Installation {
 
 /// The outcome of a command.
 #[derive(Debug)]
-pub struct Ran {
+pub struct CommandOutput {
     pub ok: bool,
     pub out: String,
     pub err: String,
 }
 
 impl Installation {
-    /// Makes an empty home with a git configuration. The prefix is that of its folder's name.
+    /// Creates an empty home with a git configuration. `prefix` begins the name of its folder.
     pub fn new(prefix: &str) -> Installation {
         let home = Installation { dir: tempfile::Builder::new().prefix(prefix).tempdir().expect("a folder") };
         for folder in ["tmp", "agents", "helpers", "app"] {
@@ -39,7 +39,7 @@ impl Installation {
         home
     }
 
-    /// Makes a repository of what has been written to `app`, and leaves the configuration file out of it.
+    /// Creates a repository of the files in `app`, without the configuration file.
     pub fn commit_all(&self) {
         self.git(&["init", "--quiet", "--initial-branch=main"]);
         self.git(&["add", "."]);
@@ -52,7 +52,7 @@ impl Installation {
         self.write("app/agent-orchestrator.yaml", &text);
     }
 
-    /// The manifest of the scripted agent, with its conversations in this home.
+    /// Returns the manifest of the scripted agent, with its conversations in this home.
     pub fn scripted_agent(&self) -> Value {
         let mut manifest: Value = serde_json::from_str(scripted::MANIFEST).expect("it is JSON");
         // The same program can have two names, each with an account of its own.
@@ -75,14 +75,14 @@ impl Installation {
         fs::write(&path, text).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
     }
 
-    /// Runs `ao` as a user does, in the repository. The daemon may be dead, so it may fail.
-    pub fn ao(&self, args: &[&str]) -> Ran {
+    /// Runs `ao` as a user does, in the repository. May fail, because the daemon may be dead.
+    pub fn ao(&self, args: &[&str]) -> CommandOutput {
         let mut command = Command::new(ao());
         command.args(args);
         self.run(command)
     }
 
-    /// Asks `ao` something. Returns nothing if it does not answer.
+    /// Runs `ao` and parses its output. Returns `None` if it fails.
     pub fn json(&self, args: &[&str]) -> Option<Value> {
         let ran = self.ao(args);
         if ran.ok { serde_json::from_str(&ran.out).ok() } else { None }
@@ -103,7 +103,7 @@ impl Installation {
         self.run(command).ok
     }
 
-    fn run(&self, mut command: Command) -> Ran {
+    fn run(&self, mut command: Command) -> CommandOutput {
         let output = command
             .current_dir(self.path("app"))
             .env_clear()
@@ -113,10 +113,10 @@ impl Installation {
             .env("AO_DATA_DIR", self.path("data"))
             .stdin(Stdio::null())
             .output();
-        Ran::of(&output.expect("a program starts"))
+        CommandOutput::of(&output.expect("a program starts"))
     }
 
-    /// The process of the daemon that answers, if one does.
+    /// Returns the process id of the daemon, if one answers.
     pub fn daemon_pid(&self) -> Option<i32> {
         let daemon = self.json(&["api", "GET", "/daemon"])?;
         i32::try_from(daemon["pid"].as_i64()?).ok()
@@ -128,7 +128,7 @@ impl Installation {
         pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
     }
 
-    /// The processes that were started here and still run.
+    /// Returns the processes that were started here and still run.
     pub fn processes(&self) -> Vec<i32> {
         let (home, data) = (self.dir.path().display(), self.path("data"));
         let marks = [format!("HOME={home}"), format!("AO_DATA_DIR={}", data.display())];
@@ -139,7 +139,7 @@ impl Installation {
             let marked = environment
                 .split(|byte| *byte == 0)
                 .any(|known| marks.iter().any(|mark| known == mark.as_bytes()));
-            // A daemon shows its arguments only.
+            // A daemon is recognised by its arguments only.
             let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let data = data.as_os_str().as_encoded_bytes();
             marked || arguments.split(|byte| *byte == 0).any(|word| word == data)
@@ -147,7 +147,7 @@ impl Installation {
         .collect()
     }
 
-    /// Waits until nothing that was started here runs any more. Returns the processes that do not end in time.
+    /// Waits until no process that was started here runs any more. Returns those that do not end in time.
     pub fn quiet_within(&self, limit: Duration) -> Vec<i32> {
         let until = Instant::now() + limit;
         loop {
@@ -159,7 +159,7 @@ impl Installation {
         }
     }
 
-    /// Leaves the folder where it is.
+    /// Keeps the folder.
     pub fn keep(mut self) -> PathBuf {
         self.dir.disable_cleanup(true);
         self.dir.path().to_owned()
@@ -168,7 +168,7 @@ impl Installation {
 
 impl Drop for Installation {
     fn drop(&mut self) {
-        // Twice: something may have been being started while the first were killed.
+        // Twice: a process may have been starting while the first were killed.
         for _ in 0..2 {
             for pid in self.processes().into_iter().filter_map(Pid::from_raw) {
                 let _ = kill_process(pid, Signal::KILL);
@@ -177,14 +177,14 @@ impl Drop for Installation {
     }
 }
 
-impl Ran {
-    fn of(output: &Output) -> Ran {
+impl CommandOutput {
+    fn of(output: &Output) -> CommandOutput {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ran { ok: output.status.success(), out: text(&output.stdout), err: text(&output.stderr) }
+        CommandOutput { ok: output.status.success(), out: text(&output.stdout), err: text(&output.stderr) }
     }
 }
 
-/// The program under test, which is built beside the one that drives it.
+/// Returns the path of the program under test, which is built beside the one that drives it.
 pub fn ao() -> PathBuf {
     let own = std::env::current_exe().expect("a program knows its own path");
     let profile = own.parent().and_then(Path::parent).expect("examples lie in target/<profile>/examples");

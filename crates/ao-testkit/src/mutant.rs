@@ -1,13 +1,11 @@
-//! Rules with a bug planted in them, one for each thing that must hold. A simulation that misses one is not worth its
-//! time.
+//! Rules with a planted bug, one for each invariant. A simulation that misses one is not worth its time.
 
 use ao_core::evidence::{Reading, Signal};
 use ao_core::health::BaseVerdict;
-use ao_core::incident::{IncidentEvent, IncidentKind, Rung};
+use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKind};
 use ao_core::input::Life;
 use ao_core::notice::NoticeEvent;
-use ao_core::policy::MergeRule;
-use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestResult};
+use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestOutcome};
 use ao_core::session::{AfterStop, HoldKind, SessionEvent, SessionInput, Stage};
 use ao_core::workspace::WorkspaceState;
 use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, Stamped, State};
@@ -16,99 +14,102 @@ use ao_engine::{Core, Rules};
 /// A bug in the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
-    /// Forgets what waits for an agent when a dialog opens.
+    /// Forgets the messages in the outbox when a dialog opens.
     ForgetsMessages,
-    /// Takes what was written for what was read.
-    BelievesWrites,
+    /// Takes a written message for one that was read.
+    TrustsWrites,
     /// Gives a taken task to a second session.
     SharesTasks,
     /// Gives every conversation the same name.
     SharesConversations,
-    /// Counts one slot too few.
-    OneTooMany,
-    /// Lets nobody give way.
+    /// Allows one session more than the cap.
+    ExceedsCap,
+    /// Never takes the slot of an idle session.
     NeverYields,
-    /// Begins the count of tries anew whenever a problem flickers.
-    ForgetsTries,
+    /// Resets the count of attempts whenever a problem flickers.
+    ResetsAttempts,
     /// Never counts a restart.
-    ForgetsRestarts,
-    /// Begins the ladder anew whenever a problem comes back.
-    TellsAgain,
-    /// Ends without a word.
-    SaysNothing,
-    /// Does not hear that a process has ended.
-    DeafToEnds,
-    /// Takes an agent whose holder is gone for one that is well.
-    BlindToLostHolders,
-    /// Tells nobody else of what an agent does not take.
-    DropsTheUnheard,
+    ResetsRestarts,
+    /// Restarts the escalation whenever a problem comes back.
+    EscalatesAgain,
+    /// Ends a session without a reason.
+    OmitsExitReason,
+    /// Ignores that a process has ended.
+    IgnoresExits,
+    /// Takes an agent without a holder for a healthy one.
+    IgnoresLostHolders,
+    /// Does not escalate news that an agent does not take.
+    DropsFailedNews,
     /// Types while a person does.
-    TypesOverPeople,
-    /// Does not heed holds.
+    TypesOverPerson,
+    /// Ignores holds.
     IgnoresHolds,
-    /// Forgets which budgets are spent, and whom that holds.
+    /// Forgets which budgets are spent, and the holds that follow.
     IgnoresBudgets,
-    /// Does not heed what providers say.
+    /// Ignores the limits of providers.
     IgnoresLimits,
-    /// Lets the most urgent go on last.
-    GoesOnBackwards,
-    /// Removes workspaces of ended sessions unasked.
-    TidiesUp,
-    /// Sleeps through every timer.
-    Sleeps,
-    /// Keeps failed deliveries to itself.
-    Hushes,
-    /// Falls over at the first crash of an agent.
-    FallsOver,
+    /// Resumes the most urgent session last.
+    ResumesInReverse,
+    /// Removes workspaces of ended sessions without a request.
+    RemovesUnasked,
+    /// Ignores every timer.
+    IgnoresTimers,
+    /// Raises no notice for failed deliveries.
+    HidesFailures,
+    /// Panics at the first crash of an agent.
+    PanicsOnCrash,
     /// Gives every session the same port.
     SharesPorts,
-    /// Takes a workspace that was just made for one that is ready.
+    /// Takes a new workspace for one that is set up.
     SkipsSetUp,
-    /// Wakes the agent at the first failure.
-    CriesWolf,
+    /// Sends the first failure to the agent, without a rerun.
+    SkipsRerun,
     /// Takes every base for green.
-    BlindToBase,
+    AssumesGreenBase,
     /// Forgets when a problem is due.
-    ForgetsToAskAgain,
+    ForgetsDueTime,
     /// Takes a red test for a green one.
-    SeesGreen,
-    /// Keeps results though what they were about is another tree now.
-    KeepsResults,
-    /// Sends the last of a batch back, whoever is to blame.
-    BlamesTheLast,
-    /// Sends back what failed, though something ahead of it may be why.
-    JudgesEarly,
+    PassesRedTests,
+    /// Keeps results of a tree that has changed since.
+    KeepsStaleResults,
+    /// Rejects the last pull request of a batch, regardless of the cause.
+    RejectsLastOfBatch,
+    /// Rejects a pull request although one ahead of it may be the cause.
+    RejectsTooEarly,
     /// Tests the most urgent last.
-    UrgentLast,
+    InvertsPriority,
     /// Forgets to begin the next test.
-    LosesItsPlace,
-    /// Merges without checks what no one has asked it to.
+    SkipsNextTest,
+    /// Merges without checks and without a request for that.
     SkipsChecks,
-    /// Changes what it remembers without writing that down.
-    RemembersWrongly,
+    /// Changes the state without an event.
+    ChangesStateSilently,
 }
 
 impl Rules for Mutant {
     fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
         match self {
-            Mutant::Sleeps if input == Input::Tick => Ok(vec![]),
-            Mutant::DeafToEnds if is(&input, |input| matches!(input, SessionInput::ProcessEnded { .. })) => {
+            Mutant::IgnoresTimers if input == Input::Tick => Ok(vec![]),
+            Mutant::IgnoresExits
+                if is(&input, |input| matches!(input, SessionInput::ProcessEnded { .. })) =>
+            {
                 Ok(vec![])
             }
-            Mutant::BlindToLostHolders => Core.step(state, moment, all_held(input)),
-            Mutant::BelievesWrites => Core.step(state, moment, believed(state, input)),
-            Mutant::SeesGreen => Core.step(state, moment, all_green(input)),
-            Mutant::JudgesEarly => {
+            Mutant::IgnoresLostHolders => Core.step(state, moment, all_held(input)),
+            Mutant::TrustsWrites => Core.step(state, moment, believed(state, input)),
+            Mutant::PassesRedTests => Core.step(state, moment, all_green(input)),
+            Mutant::RejectsTooEarly => {
                 let lanes = state.projects.values_mut().flat_map(|project| project.queue.lanes.iter_mut());
                 if let Input::Queue {
-                    input: QueueInput::Tested { result: TestResult::Red { .. }, .. }, ..
+                    input: QueueInput::Tested { result: TestOutcome::Red { .. }, .. },
+                    ..
                 } = input
                 {
                     lanes.for_each(|lane| lane.left.clear());
                 }
                 Core.step(state, moment, input)
             }
-            Mutant::KeepsResults => {
+            Mutant::KeepsStaleResults => {
                 let outcome = Core.step(state, moment, input);
                 for stamped in outcome.iter().flatten() {
                     if let Event::Queue(project, QueueEvent::Rejected { .. }) = &stamped.event
@@ -123,7 +124,7 @@ impl Rules for Mutant {
                 }
                 outcome
             }
-            Mutant::UrgentLast => {
+            Mutant::InvertsPriority => {
                 let turn = |state: &mut State| {
                     let queues = state.projects.values_mut().map(|project| &mut project.queue);
                     queues
@@ -136,13 +137,13 @@ impl Rules for Mutant {
                 outcome
             }
             Mutant::SharesTasks => shares_tasks(state, moment, input),
-            Mutant::OneTooMany => {
+            Mutant::ExceedsCap => {
                 state.settings.max_live += 1;
                 let outcome = Core.step(state, moment, input);
                 state.settings.max_live -= 1;
                 outcome
             }
-            Mutant::TypesOverPeople => {
+            Mutant::TypesOverPerson => {
                 for session in state.sessions.values_mut() {
                     session.evidence.human_typed = None;
                 }
@@ -154,7 +155,7 @@ impl Rules for Mutant {
                 }
                 Core.step(state, moment, input)
             }
-            Mutant::CriesWolf => {
+            Mutant::SkipsRerun => {
                 let reaction = state.settings.reactions.entry(IncidentKind::CiFailed).or_default();
                 let before = reaction.rerun.replace(0);
                 let outcome = Core.step(state, moment, input);
@@ -163,7 +164,7 @@ impl Rules for Mutant {
                 }
                 outcome
             }
-            Mutant::BlindToBase => {
+            Mutant::AssumesGreenBase => {
                 let checks = state.projects.values_mut().flat_map(|project| project.base.checks.values_mut());
                 for (_, verdict) in checks.filter_map(|check| check.found.as_mut()) {
                     *verdict = BaseVerdict::Green {};
@@ -171,8 +172,8 @@ impl Rules for Mutant {
                 Core.step(state, moment, input)
             }
             Mutant::IgnoresBudgets => {
-                for purse in state.purses.values_mut() {
-                    purse.cap = None;
+                for usage in state.budget_usage.values_mut() {
+                    usage.cap = None;
                 }
                 for session in state.sessions.values_mut() {
                     session.holds.retain(|kind, _| *kind == HoldKind::Budget || !kind.is_budget());
@@ -188,9 +189,9 @@ impl Rules for Mutant {
                 state.accounts.extend(accounts);
                 outcome
             }
-            Mutant::ForgetsRestarts => {
+            Mutant::ResetsRestarts => {
                 for session in state.sessions.values_mut() {
-                    session.restarts = 0;
+                    session.launch.restarts = 0;
                 }
                 Core.step(state, moment, input)
             }
@@ -208,13 +209,13 @@ impl Rules for Mutant {
                 Core.step(state, moment, hasty)
             }
             Mutant::SharesConversations
-            | Mutant::SaysNothing
-            | Mutant::Hushes
+            | Mutant::OmitsExitReason
+            | Mutant::HidesFailures
             | Mutant::NeverYields
-            | Mutant::DropsTheUnheard
+            | Mutant::DropsFailedNews
             | Mutant::SharesPorts
-            | Mutant::BlamesTheLast
-            | Mutant::GoesOnBackwards => self.rewrites(state, moment, input),
+            | Mutant::RejectsLastOfBatch
+            | Mutant::ResumesInReverse => self.rewrites(state, moment, input),
             _ => {
                 let outcome = Core.step(state, moment, input);
                 for stamped in outcome.iter().flatten() {
@@ -227,17 +228,19 @@ impl Rules for Mutant {
 
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
         let mut wanted = Core.wants(state, scope);
-        if *self == Mutant::LosesItsPlace {
-            wanted.retain(|effect| !matches!(effect, Effect::TestMerge { ahead, .. } if !ahead.is_empty()));
+        if *self == Mutant::SkipsNextTest {
+            wanted.retain(
+                |effect| !matches!(effect, Effect::TestMerge { order, .. } if !order.ahead.is_empty()),
+            );
         }
         if *self == Mutant::SkipsChecks {
             for effect in &mut wanted {
-                if let Effect::TestMerge { request, .. } | Effect::Merge { request, .. } = effect {
-                    request.get_or_insert_default().over.extend(MergeRule::yielding());
+                if let Effect::TestMerge { order, .. } = effect {
+                    order.checks = false;
                 }
             }
         }
-        if let (Mutant::TidiesUp, Scope::Session(id)) = (self, scope)
+        if let (Mutant::RemovesUnasked, Scope::Session(id)) = (self, scope)
             && let Some(session) = state.sessions.get(id).filter(|session| !session.is_live())
             && session.workspace.state == WorkspaceState::Ready
         {
@@ -260,7 +263,7 @@ impl Rules for Mutant {
 }
 
 impl Mutant {
-    /// Remembers something else than what happened.
+    /// Changes the state to something else than the event does.
     fn spoil(self, state: &mut State, event: &Event) {
         match (self, event) {
             (Mutant::ForgetsMessages, Event::Session(id, SessionEvent::MessageQueued { .. })) => {
@@ -268,28 +271,28 @@ impl Mutant {
                     session.outbox.waiting.pop_back();
                 }
             }
-            (Mutant::RemembersWrongly, Event::Session(id, SessionEvent::Spent { .. })) => {
+            (Mutant::ChangesStateSilently, Event::Session(id, SessionEvent::Spent { .. })) => {
                 if let Some(session) = state.sessions.get_mut(id) {
-                    session.spend.turns += 1;
+                    session.usage.spend.turns += 1;
                 }
             }
-            (Mutant::ForgetsTries, Event::Incident(key, IncidentEvent::Returned { .. })) => {
+            (Mutant::ResetsAttempts, Event::Incident(key, IncidentEvent::Returned { .. })) => {
                 if let Some(incident) = state.incidents.get_mut(key) {
                     (incident.acted, incident.acted_on) = (0, None);
                 }
             }
-            (Mutant::ForgetsToAskAgain, Event::Incident(key, IncidentEvent::Acted { .. })) => {
+            (Mutant::ForgetsDueTime, Event::Incident(key, IncidentEvent::Acted { .. })) => {
                 if let Some(incident) = state.incidents.get_mut(key) {
                     incident.due = None;
                 }
             }
-            (Mutant::TellsAgain, Event::Incident(key, IncidentEvent::Vanished { .. })) => {
+            (Mutant::EscalatesAgain, Event::Incident(key, IncidentEvent::Vanished { .. })) => {
                 if let Some(incident) = state.incidents.get_mut(key) {
-                    (incident.rung, incident.acted_on) = (Rung::Agent, None);
+                    (incident.level, incident.acted_on) = (EscalationLevel::Agent, None);
                 }
             }
             (
-                Mutant::FallsOver,
+                Mutant::PanicsOnCrash,
                 Event::Session(_, SessionEvent::Stopping { then: AfterStop::Retry { .. } }),
                 // Without the panic hook's message, of which there would be many.
             ) => std::panic::resume_unwind(Box::new("a planted panic")),
@@ -297,16 +300,16 @@ impl Mutant {
         }
     }
 
-    /// Lets something else have happened than what did.
+    /// Replaces the events by others.
     fn rewrites(self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
         let before = state.clone();
         let mut events = Core.step(state, moment, input)?;
         match self {
-            Mutant::Hushes => events.retain(|stamped| match &stamped.event {
+            Mutant::HidesFailures => events.retain(|stamped| match &stamped.event {
                 Event::Notice(_, NoticeEvent::Raised { notice }) => !notice.key.contains("delivery"),
                 _ => true,
             }),
-            Mutant::DropsTheUnheard => events.retain(|stamped| match &stamped.event {
+            Mutant::DropsFailedNews => events.retain(|stamped| match &stamped.event {
                 Event::Incident(_, IncidentEvent::Escalated { why, .. }) => {
                     !why.contains("could not be told")
                 }
@@ -330,11 +333,14 @@ impl Mutant {
                         (Mutant::SharesPorts, Event::Session(_, SessionEvent::Admitted { ports, .. })) => {
                             ports.values_mut().for_each(|port| *port = 4000);
                         }
-                        (Mutant::GoesOnBackwards, Event::Session(id, SessionEvent::ResumePlanned { at })) => {
+                        (
+                            Mutant::ResumesInReverse,
+                            Event::Session(id, SessionEvent::ResumePlanned { at }),
+                        ) => {
                             let urgent = before.sessions.get(id).map_or(0, |session| session.spec.priority);
                             *at = *at + std::time::Duration::from_secs(60) * urgent.unsigned_abs();
                         }
-                        (Mutant::BlamesTheLast, Event::Queue(project, event)) => {
+                        (Mutant::RejectsLastOfBatch, Event::Queue(project, event)) => {
                             if let QueueEvent::Split { pulls, .. } = &*event
                                 && let Some(pull) = pulls.last().cloned()
                                 && let Some(entry) =
@@ -345,7 +351,7 @@ impl Mutant {
                                 *event = QueueEvent::Rejected { pull, head: entry.head.clone(), reason };
                             }
                         }
-                        (Mutant::SaysNothing, Event::Session(_, SessionEvent::Exited { why, .. })) => {
+                        (Mutant::OmitsExitReason, Event::Session(_, SessionEvent::Exited { why, .. })) => {
                             why.clear();
                         }
                         _ => {}
@@ -362,7 +368,7 @@ fn is(input: &Input, what: impl Fn(&SessionInput) -> bool) -> bool {
     matches!(input, Input::Session { input, .. } if what(input))
 }
 
-/// A write, turned into the proof that it would need.
+/// Turns a write into the proof that it would need.
 fn believed(state: &State, input: Input) -> Input {
     let Input::Session { session, input: SessionInput::Written { attempt, .. } } = &input else {
         return input;
@@ -382,7 +388,7 @@ fn believed(state: &State, input: Input) -> Input {
     }
 }
 
-/// A lost holder, turned into one that lives.
+/// Turns a lost holder into a live one.
 fn all_held(mut input: Input) -> Input {
     let mend = |signal: &mut Signal| {
         if signal.reading == Reading::Unheld {
@@ -404,21 +410,21 @@ fn all_held(mut input: Input) -> Input {
     input
 }
 
-/// A red test, turned into a green one.
+/// Turns a red test into a green one.
 fn all_green(input: Input) -> Input {
     match input {
         Input::Queue {
             project,
-            input: QueueInput::Tested { pull, head, base, ahead, checks, result: TestResult::Red { .. } },
+            input: QueueInput::Tested { pull, head, base, ahead, checks, result: TestOutcome::Red { .. } },
         } => {
-            let result = TestResult::Green { tree: format!("{base}+{head}") };
+            let result = TestOutcome::Green { tree: format!("{base}+{head}") };
             Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, checks, result } }
         }
         other => other,
     }
 }
 
-/// Spawns as if there were no task, and names it afterwards.
+/// Spawns without the task, and adds it afterwards.
 fn shares_tasks(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
     let Input::Spawn(mut request) = input else { return Core.step(state, moment, input) };
     let before = state.clone();

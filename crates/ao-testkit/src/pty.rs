@@ -1,5 +1,5 @@
-//! A runtime of pseudo-terminals with an emulator, in the memory of the test: small enough to be sure of, so that what a
-//! test finds is the adapter's doing.
+//! A runtime of pseudo-terminals with an emulator, in the memory of the test: small enough to trust, so that a
+//! failure is the adapter's.
 //!
 //! Its processes end with it.
 
@@ -8,17 +8,19 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use ao_core::Timestamp;
-use ao_core::input::{Counted, Life};
+use ao_core::input::Life;
+use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Clock, EndOrder, Output, ProcessRef, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec,
-    WriteOrder, WriteOutcome, environment,
+    CensusEntry, Clock, EndOrder, Output, ProcessRef, Runtime, RuntimeAbilities, RuntimeError, Screen,
+    StartSpec, WriteOrder, WriteOutcome, environment,
 };
 use async_trait::async_trait;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use tokio::sync::watch;
+
+use crate::WallClock;
 
 /// Columns and rows of every terminal.
 pub const SIZE: (u16, u16) = (100, 40);
@@ -26,47 +28,49 @@ pub const SIZE: (u16, u16) = (100, 40);
 /// Processes on pseudo-terminals.
 #[derive(Default)]
 pub struct PtyRuntime {
-    processes: Mutex<HashMap<String, Arc<Process>>>,
+    processes: Mutex<HashMap<ProcessRef, Arc<PtyProcess>>>,
     forgets_writes: bool,
 }
 
-struct Process {
+struct PtyProcess {
+    session: SessionId,
+    attempt: Attempt,
     child: Mutex<Box<dyn Child + Send + Sync>>,
     writer: Mutex<Box<dyn Write + Send>>,
-    /// Kept open for as long as anybody may want to read.
+    /// Kept open as long as the output may be read.
     _master: Mutex<Box<dyn MasterPty + Send>>,
-    shown: Arc<Mutex<Shown>>,
-    /// How much was put out, and whether that is all.
+    shown: Arc<Mutex<PtyScreen>>,
+    /// Number of output bytes, and whether the output has ended.
     progress: watch::Receiver<(u64, bool)>,
     written: Mutex<BTreeSet<u64>>,
     typed: Mutex<Option<Timestamp>>,
     life: Mutex<Option<Life>>,
 }
 
-struct Shown {
+struct PtyScreen {
     output: Vec<u8>,
     parser: vt100::Parser,
 }
 
 impl PtyRuntime {
-    /// With `forgets_writes` it is as tmux is: a write with the same number is made again.
+    /// Creates a runtime. With `forgets_writes` it behaves like tmux: a write with the same number is repeated.
     pub fn new(forgets_writes: bool) -> PtyRuntime {
         PtyRuntime { processes: Mutex::default(), forgets_writes }
     }
 
-    /// A person presses keys.
+    /// Types as a person.
     pub fn person_types(&self, process: &ProcessRef, keys: &str) -> Result<(), RuntimeError> {
         let process = self.process(process)?;
-        *lock(&process.typed) = Some(WallClock.now());
+        *lock(&process.typed) = Some(WallClock::default().now());
         process.put(keys.as_bytes())
     }
 
-    /// What the terminal shows, as one text.
+    /// Returns the visible text of the terminal.
     pub fn text(&self, process: &ProcessRef) -> String {
         self.process(process).map(|process| process.screen().lines.join("\n")).unwrap_or_default()
     }
 
-    /// Waits until the screen shows something, and fails the test with what it shows instead.
+    /// Waits until the screen shows something, and panics with its content if that does not happen.
     pub async fn until(&self, process: &ProcessRef, what: impl Fn(&str) -> bool) -> String {
         let running = self.process(process).expect("the process is known");
         let mut progress = running.progress.clone();
@@ -83,14 +87,14 @@ impl PtyRuntime {
         bounded.unwrap_or_else(|_| panic!("the screen stays at:\n{}", self.text(process)))
     }
 
-    fn process(&self, process: &ProcessRef) -> Result<Arc<Process>, RuntimeError> {
-        let known = lock(&self.processes).get(&process.0).cloned();
-        known.ok_or_else(|| RuntimeError::Failed(format!("there is no process {}", process.0)))
+    fn process(&self, process: &ProcessRef) -> Result<Arc<PtyProcess>, RuntimeError> {
+        let known = lock(&self.processes).get(process).cloned();
+        known.ok_or_else(|| RuntimeError::Failed(format!("there is no process {process}")))
     }
 }
 
-impl Process {
-    fn start(spec: &StartSpec) -> Result<Process, RuntimeError> {
+impl PtyProcess {
+    fn start(spec: &StartSpec) -> Result<PtyProcess, RuntimeError> {
         let failed = |err: &dyn fmt::Display| RuntimeError::Failed(err.to_string());
         let (cols, rows) = SIZE;
         let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
@@ -112,11 +116,13 @@ impl Process {
         let child = pair.slave.spawn_command(command).map_err(|err| failed(&err))?;
         let reader = pair.master.try_clone_reader().map_err(|err| failed(&err))?;
         let writer = pair.master.take_writer().map_err(|err| failed(&err))?;
-        let shown = Arc::new(Mutex::new(Shown { output: Vec::new(), parser: emulator() }));
-        let (told, progress) = watch::channel((0, false));
+        let shown = Arc::new(Mutex::new(PtyScreen { output: Vec::new(), parser: emulator() }));
+        let (progress_sender, progress) = watch::channel((0, false));
         let into = shown.clone();
-        std::thread::spawn(move || read(reader, &into, &told));
-        Ok(Process {
+        std::thread::spawn(move || read(reader, &into, &progress_sender));
+        Ok(PtyProcess {
+            session: spec.session,
+            attempt: spec.attempt,
             child: Mutex::new(child),
             writer: Mutex::new(writer),
             _master: Mutex::new(pair.master),
@@ -168,17 +174,21 @@ impl Process {
     }
 }
 
-fn read(mut from: Box<dyn Read + Send>, into: &Mutex<Shown>, told: &watch::Sender<(u64, bool)>) {
+fn read(
+    mut from: Box<dyn Read + Send>,
+    into: &Mutex<PtyScreen>,
+    progress_sender: &watch::Sender<(u64, bool)>,
+) {
     let mut piece = [0; 16 * 1024];
     loop {
-        // The end of a terminal is an error.
+        // Reading past the end of a terminal is an error.
         let length = from.read(&mut piece).unwrap_or(0);
         let mut shown = lock(into);
         shown.output.extend_from_slice(&piece[..length]);
         shown.parser.process(&piece[..length]);
         let offset = shown.output.len() as u64;
         drop(shown);
-        told.send_replace((offset, length == 0));
+        progress_sender.send_replace((offset, length == 0));
         if length == 0 {
             return;
         }
@@ -187,6 +197,10 @@ fn read(mut from: Box<dyn Read + Send>, into: &Mutex<Shown>, told: &watch::Sende
 
 #[async_trait]
 impl Runtime for PtyRuntime {
+    fn name(&self) -> &str {
+        "pty"
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
         RuntimeAbilities {
             terminal: true,
@@ -197,12 +211,21 @@ impl Runtime for PtyRuntime {
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
-        let process = ProcessRef(format!("{}/{}", spec.session, spec.attempt));
+        let process = reference(spec.session, spec.attempt);
         let mut processes = lock(&self.processes);
-        if !processes.contains_key(&process.0) {
-            processes.insert(process.0.clone(), Arc::new(Process::start(spec)?));
+        if !processes.contains_key(&process) {
+            processes.insert(process.clone(), Arc::new(PtyProcess::start(spec)?));
         }
         Ok(process)
+    }
+
+    async fn reference(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+    ) -> Result<Option<ProcessRef>, RuntimeError> {
+        let process = reference(session, attempt);
+        Ok(lock(&self.processes).contains_key(&process).then_some(process))
     }
 
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
@@ -210,7 +233,7 @@ impl Runtime for PtyRuntime {
         if !lock(&process.written).insert(order.number) && !self.forgets_writes {
             return Ok(WriteOutcome::AlreadyWritten);
         }
-        // A terminal takes only so much until its program reads, so it is waited for elsewhere.
+        // A terminal accepts only so much until its program reads, so wait on a blocking thread.
         let bytes = order.bytes.clone();
         let put = tokio::task::spawn_blocking(move || process.put(&bytes)).await;
         put.map_err(|err| RuntimeError::Failed(err.to_string()))?.map(|()| WriteOutcome::Written)
@@ -242,12 +265,19 @@ impl Runtime for PtyRuntime {
         None
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
-        Ok(vec![])
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
+        let entry = |(process, it): (&ProcessRef, &Arc<PtyProcess>)| CensusEntry {
+            process: process.clone(),
+            session: it.session,
+            attempt: it.attempt,
+            life: it.life(),
+            folder: None,
+        };
+        Ok(lock(&self.processes).iter().map(entry).collect())
     }
 
     async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError> {
-        let process = ProcessRef(format!("{}/{}", order.session, order.attempt));
+        let process = reference(order.session, order.attempt);
         if let Ok(process) = self.process(&process) {
             process.end();
         }
@@ -255,7 +285,11 @@ impl Runtime for PtyRuntime {
     }
 }
 
-impl Process {
+fn reference(session: SessionId, attempt: Attempt) -> ProcessRef {
+    ProcessRef::new("pty", format!("{session}/{attempt}"))
+}
+
+impl PtyProcess {
     fn end(&self) {
         if self.life() == (Life::Alive { busy: false }) {
             let mut child = lock(&self.child);
@@ -278,21 +312,6 @@ fn emulator() -> vt100::Parser {
     vt100::Parser::new(size(SIZE.1), size(SIZE.0), 0)
 }
 
-/// The time of the machine, as the processes see it, and numbers in a row.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WallClock;
-
-impl Clock for WallClock {
-    fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-    }
-
-    fn fresh(&self) -> u64 {
-        fastrand::u64(..)
-    }
-}
-
 impl fmt::Debug for PtyRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PtyRuntime").finish_non_exhaustive()
@@ -300,5 +319,5 @@ impl fmt::Debug for PtyRuntime {
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().expect("nobody panics while holding it")
+    of.lock().expect("no thread panics while it holds the lock")
 }

@@ -1,4 +1,4 @@
-//! What people, forges, clocks and disks do in a random world: anything, at any time.
+//! The random script: people, forges, clocks and disks do anything, at any time.
 
 use std::time::Duration;
 
@@ -15,119 +15,127 @@ use ao_core::task::TaskFacts;
 use ao_core::{Commit, Input, ProjectId, PullId, SessionId, Settings, TaskId};
 use fastrand::Rng;
 
-use crate::outside::{self, Happening, Temper};
-use crate::sim::Sim;
-use crate::trace::Line;
-use crate::universe::Inner;
-use crate::world::{Spawn, message, request};
+use crate::outside::{self, AgentBehaviour, WorldEvent};
+use crate::sim::SimDriver;
+use crate::trace::TraceLine;
+use crate::universe::UniverseState;
+use crate::world::{SpawnSpec, message, request};
 
-/// What the next act comes to.
-enum Deed {
-    Say(Vec<Input>),
+/// The next step of the script.
+enum ScriptAction {
+    Post(Vec<Input>),
     Crash,
     Restart,
 }
 
-/// The next thing in the script, and when the one after it comes.
-pub(crate) async fn act(sim: &mut Sim) {
+/// Performs the next step of the script, and plans the one after it.
+pub(crate) async fn act(sim: &mut SimDriver) {
     let deed = sim.with(|inner| {
         let pause = if inner.rng.u8(..4) == 0 { inner.rng.u64(..30_000) } else { inner.rng.u64(..1200) };
         let at = inner.elapsed() + pause;
-        inner.outside.plan(at, Happening::Act);
+        inner.outside.plan(at, WorldEvent::Act);
         choose(inner)
     });
     match deed {
-        Deed::Say(inputs) => inputs.into_iter().for_each(|input| sim.post(input)),
-        Deed::Crash => sim.universe.kill(),
-        Deed::Restart => sim.restart().await,
+        ScriptAction::Post(inputs) => inputs.into_iter().for_each(|input| sim.post(input)),
+        ScriptAction::Crash => sim.universe.kill(),
+        ScriptAction::Restart => sim.restart().await,
     }
 }
 
-fn choose(inner: &mut Inner) -> Deed {
-    let say = |session, input| Deed::Say(vec![Input::Session { session, input }]);
+fn choose(inner: &mut UniverseState) -> ScriptAction {
+    let post = |session, input| ScriptAction::Post(vec![Input::Session { session, input }]);
     let some = any_session(inner);
     match inner.rng.u8(..100) {
-        0..=13 => Deed::Say(spawn(inner)),
-        14..=29 => some.map_or(Deed::Say(vec![]), |session| Deed::Say(send(inner, session))),
-        30..=33 => some.map_or(Deed::Say(vec![]), |session| {
-            say(session, SessionInput::Stop { by: "ann".into(), why: "enough".into() })
+        0..=13 => ScriptAction::Post(spawn(inner)),
+        14..=29 => {
+            some.map_or(ScriptAction::Post(vec![]), |session| ScriptAction::Post(send(inner, session)))
+        }
+        30..=33 => some.map_or(ScriptAction::Post(vec![]), |session| {
+            post(session, SessionInput::Stop { by: "ann".into(), why: "enough".into() })
         }),
-        34..=36 => some.map_or(Deed::Say(vec![]), |id| say(id, SessionInput::Pause { by: "ann".into() })),
-        37..=41 => some.map_or(Deed::Say(vec![]), |session| match inner.rng.u8(..4) {
-            0 => say(session, SessionInput::Resume { limits: None }),
-            1 => Deed::Say(vec![raise(inner, session)]),
-            _ => say(session, SessionInput::Resume { limits: Some(Limits::default()) }),
+        34..=36 => {
+            some.map_or(ScriptAction::Post(vec![]), |id| post(id, SessionInput::Pause { by: "ann".into() }))
+        }
+        37..=41 => some.map_or(ScriptAction::Post(vec![]), |session| match inner.rng.u8(..4) {
+            0 => post(session, SessionInput::Resume { limits: None }),
+            1 => ScriptAction::Post(vec![raise(inner, session)]),
+            _ => post(session, SessionInput::Resume { limits: Some(Limits::default()) }),
         }),
-        42..=46 => some.map_or(Deed::Say(vec![]), |session| say(session, SessionInput::Restore)),
-        47 | 48 => some.map_or(Deed::Say(vec![]), |session| say(session, SessionInput::Retry)),
-        49..=52 => some.map_or(Deed::Say(vec![]), |session| say(session, SessionInput::Cleanup)),
+        42..=46 => some.map_or(ScriptAction::Post(vec![]), |session| post(session, SessionInput::Restore)),
+        47 | 48 => some.map_or(ScriptAction::Post(vec![]), |session| post(session, SessionInput::Retry)),
+        49..=52 => some.map_or(ScriptAction::Post(vec![]), |session| post(session, SessionInput::Cleanup)),
         53 | 54 => {
             let max_live = inner.rng.u32(2..7);
-            Deed::Say(vec![Input::Configure(Box::new(settings(max_live)))])
+            ScriptAction::Post(vec![Input::Configure(Box::new(settings(max_live)))])
         }
-        55..=58 => Deed::Say(vec![task(inner)]),
-        59 | 60 => Deed::Say(vec![Input::Host { free_mb: if inner.rng.bool() { 10 } else { 10_000 } }]),
+        55..=58 => ScriptAction::Post(vec![task(inner)]),
+        59 | 60 => {
+            ScriptAction::Post(vec![Input::Host { free_mb: if inner.rng.bool() { 10 } else { 10_000 } }])
+        }
         61 => {
             let until = inner.wall() + Duration::from_secs(inner.rng.u64(1..90));
-            Deed::Say(vec![Input::AccountLimited { account: "fake".into(), until }])
+            ScriptAction::Post(vec![Input::AccountLimited { account: "fake".into(), until }])
         }
-        62..=76 => Deed::Say(forge(inner)),
+        62..=76 => ScriptAction::Post(forge(inner)),
         77..=81 => {
             misfortune(inner);
-            Deed::Say(vec![])
+            ScriptAction::Post(vec![])
         }
         82..=87 => {
             type_somewhere(inner);
-            Deed::Say(vec![])
+            ScriptAction::Post(vec![])
         }
         88 | 89 => {
             let by = inner.rng.i64(-120_000..120_000);
             inner.jump += by;
-            inner.note(|| Line::Note(format!("the wall clock jumps by {by} ms")));
-            Deed::Say(vec![])
+            inner.note(|| TraceLine::Note(format!("the wall clock jumps by {by} ms")));
+            ScriptAction::Post(vec![])
         }
         90 => {
             inner.disk_full_until = inner.elapsed() + inner.rng.u64(..8_000);
-            inner.note(|| Line::Note("the disk is full for a while".into()));
-            Deed::Say(vec![])
+            inner.note(|| TraceLine::Note("the disk is full for a while".into()));
+            ScriptAction::Post(vec![])
         }
-        91 => Deed::Crash,
-        92 => Deed::Restart,
-        93..=95 => some.map_or(Deed::Say(vec![]), |session| {
+        91 => ScriptAction::Crash,
+        92 => ScriptAction::Restart,
+        93..=95 => some.map_or(ScriptAction::Post(vec![]), |session| {
             let question = inner.rng.u32(1..4);
-            say(session, SessionInput::Answer { by: "ann".into(), question, text: "yes".into() })
+            post(session, SessionInput::Answer { by: "ann".into(), question, text: "yes".into() })
         }),
         96 => {
-            // Somebody's own server is started, or ended.
+            // A foreign server is started, or ended.
             let port = inner.rng.u16(4000..4003);
-            if !inner.outside.squatted.remove(&port) {
-                inner.outside.squatted.insert(port);
+            if !inner.outside.foreign_ports.remove(&port) {
+                inner.outside.foreign_ports.insert(port);
             }
-            Deed::Say(vec![])
+            ScriptAction::Post(vec![])
         }
-        98 | 99 => Deed::Say(queue(inner)),
-        97 => some.map_or(Deed::Say(vec![]), |session| Deed::Say(vec![own_event(inner, session)])),
-        _ => Deed::Say(vec![]),
+        98 | 99 => ScriptAction::Post(queue(inner)),
+        97 => some.map_or(ScriptAction::Post(vec![]), |session| {
+            ScriptAction::Post(vec![own_event(inner, session)])
+        }),
+        _ => ScriptAction::Post(vec![]),
     }
 }
 
-/// How many pull requests are tested at a time, and together.
+/// Returns how many pull requests are tested concurrently, and together.
 pub(crate) fn queue_rules(rng: &mut Rng) -> QueueRules {
     let update = if rng.u8(..4) == 0 { Update::Rebase } else { Update::None };
     QueueRules { parallel: rng.u32(1..4), batch: rng.u32(1..4), update }
 }
 
-/// A person approves some changes and has them merged, or has something to say about those that wait.
-fn queue(inner: &mut Inner) -> Vec<Input> {
+/// A person approves some changes and has them merged, or changes the queue.
+fn queue(inner: &mut UniverseState) -> Vec<Input> {
     let project = any_project(&mut inner.rng);
-    let say = |input| Input::Queue { project: project.clone(), input };
+    let post = |input| Input::Queue { project: project.clone(), input };
     match inner.rng.u8(..10) {
-        0 => return vec![say(QueueInput::Pause { why: "a release".into() })],
-        1 | 2 => return vec![say(QueueInput::Resume {})],
+        0 => return vec![post(QueueInput::Pause { why: "a release".into() })],
+        1 | 2 => return vec![post(QueueInput::Resume {})],
         _ => {}
     }
     let (at, base) = (inner.wall(), inner.outside.base(&project));
-    // Those of people, beside those of sessions.
+    // Pull requests of people, beside those of sessions.
     for _ in 0..inner.rng.u8(1..4) {
         let pull = PullId { project: project.clone(), number: inner.outside.pulls.len() as u64 + 1 };
         let facts = outside::fresh_pull(&format!("people/{}", pull.number), base.clone(), at);
@@ -137,23 +145,23 @@ fn queue(inner: &mut Inner) -> Vec<Input> {
     let pulls: Vec<PullId> = of_project.cloned().collect();
     let some = pulls[inner.rng.usize(..pulls.len())].clone();
     match inner.rng.u8(..12) {
-        // Ready or not, and whatever is in work.
+        // Ready or not, also if something is in progress.
         10 | 11 => {
             let Some(facts) = inner.outside.pulls.get(&some) else { return vec![] };
             let (head, request) = (facts.head.clone(), merge_request(&mut inner.rng));
-            return vec![say(QueueInput::MergeNow { pull: some, head, request })];
+            return vec![post(QueueInput::MergeNow { pull: some, head, request })];
         }
-        0 => return vec![say(QueueInput::Remove { pull: some, why: "not today".into() })],
+        0 => return vec![post(QueueInput::Remove { pull: some, why: "not today".into() })],
         1 => {
             let priority = inner.rng.i32(-1..3);
-            return vec![say(QueueInput::Prioritize { pull: some, priority })];
+            return vec![post(QueueInput::Prioritize { pull: some, priority })];
         }
         _ => {}
     }
-    // Held up until all of them are there, or each begun as it comes.
+    // Paused until all of them are there, or each begun as it comes.
     let mut inputs = vec![match inner.rng.bool() {
-        true => say(QueueInput::Pause { why: "one moment".into() }),
-        false => say(QueueInput::Resume {}),
+        true => post(QueueInput::Pause { why: "one moment".into() }),
+        false => post(QueueInput::Resume {}),
     }];
     for pull in pulls {
         let priority = i32::from(inner.rng.u8(..4) == 0);
@@ -167,16 +175,16 @@ fn queue(inner: &mut Inner) -> Vec<Input> {
         facts.observed_at = facts.observed_at.max(at);
         let (seen, head) = (facts.clone(), facts.head.clone());
         inputs.push(Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(seen)) });
-        inputs.push(say(match inner.rng.u8(..6) {
+        inputs.push(post(match inner.rng.u8(..6) {
             0 => QueueInput::MergeNow { pull, head, request: merge_request(&mut inner.rng) },
             _ => QueueInput::Enqueue { pull, head, priority },
         }));
     }
-    inputs.push(say(QueueInput::Resume {}));
+    inputs.push(post(QueueInput::Resume {}));
     inputs
 }
 
-/// A person wants something merged at once, now and then in spite of all rules that yield.
+/// Returns a request to merge at once, now and then against all rules that can be overridden.
 fn merge_request(rng: &mut Rng) -> MergeRequest {
     let anyway = rng.u8(..4) == 0;
     MergeRequest {
@@ -187,8 +195,8 @@ fn merge_request(rng: &mut Rng) -> MergeRequest {
     }
 }
 
-/// An event of the user's own happens to a session or its project, or is over.
-fn own_event(inner: &mut Inner, session: SessionId) -> Input {
+/// A custom event happens to a session or its project, or is over.
+fn own_event(inner: &mut UniverseState, session: SessionId) -> Input {
     let kind = OWN_EVENT.parse().expect("it is a name of an event");
     let project = || inner.log.shadow.sessions.get(&session).map(|known| known.spec.project.clone());
     let subject = match inner.rng.bool().then(project).flatten() {
@@ -206,7 +214,7 @@ fn own_event(inner: &mut Inner, session: SessionId) -> Input {
 
 const OWN_EVENT: &str = "deploy-failed";
 
-/// Settings with short tempers, so that an hour is enough to see every ladder to its end.
+/// Returns settings with short times, so that an hour is enough to see every escalation to its end.
 pub(crate) fn settings(max_live: u32) -> Settings {
     let mut settings = Settings {
         max_live,
@@ -235,7 +243,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         ..ReactionPatch::default()
     };
     settings.reactions.insert(OWN_EVENT.parse().expect("it is a name of an event"), tell);
-    // Each world changes its mind now and then about what is to be done.
+    // Each world uses other reactions.
     let acts = |settings: &mut Settings, kind, action| {
         let reaction = settings.reactions.entry(kind).or_default();
         (reaction.action, reaction.command) = (Some(action), Some("make it so".into()));
@@ -249,7 +257,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         6 => acts(&mut settings, ChangesRequested, Action::Escalate),
         _ => {}
     }
-    // Idle for long enough to be told of it, and told often enough to reach a person before a world ends.
+    // Idle long enough for a notice, and often enough to reach a person before a world ends.
     let idle = ReactionPatch {
         threshold: Some(Duration::from_secs(45)),
         escalate_after: Some(Duration::from_secs(180)),
@@ -265,7 +273,7 @@ pub(crate) fn setup() -> Setup {
     Setup { post_create: vec!["make deps".into()], timeout: Duration::from_secs(10), ..Setup::default() }
 }
 
-/// Now and then hardly enough of them, so that sessions wait for one; or a project that can be told no other.
+/// Returns a port range: now and then hardly large enough, so that sessions wait for a port, or exclusive.
 pub(crate) fn ports(rng: &mut Rng, project: &str) -> PortRange {
     let exclusive = project == "lib" && rng.u8(..4) == 0;
     let first = if project == "lib" { 3000 } else { 4000 };
@@ -273,7 +281,7 @@ pub(crate) fn ports(rng: &mut Rng, project: &str) -> PortRange {
     PortRange { names: vec!["PORT".into()], first, last, exclusive }
 }
 
-fn any_session(inner: &mut Inner) -> Option<SessionId> {
+fn any_session(inner: &mut UniverseState) -> Option<SessionId> {
     let sessions = &inner.log.shadow.sessions;
     (!sessions.is_empty())
         .then(|| inner.rng.usize(..sessions.len()))
@@ -288,8 +296,8 @@ fn any_task(rng: &mut Rng) -> TaskId {
     TaskId { project: any_project(rng), key: rng.u8(1..6).to_string() }
 }
 
-/// A person allows more of a budget that several sessions share.
-fn raise(inner: &mut Inner, session: SessionId) -> Input {
+/// A person raises a budget that several sessions share.
+fn raise(inner: &mut UniverseState, session: SessionId) -> Input {
     let shadow = &inner.log.shadow;
     let budgets = shadow.sessions.get(&session).map(|session| shadow.budgets_of(session)).unwrap_or_default();
     let which = inner.rng.usize(..budgets.len().max(1));
@@ -298,8 +306,8 @@ fn raise(inner: &mut Inner, session: SessionId) -> Input {
     Input::Budget { budget, input: BudgetInput::Raise { limits } }
 }
 
-fn spawn(inner: &mut Inner) -> Vec<Input> {
-    inner.outside.usual = temper(&mut inner.rng);
+fn spawn(inner: &mut UniverseState) -> Vec<Input> {
+    inner.outside.default_behaviour = behaviour(&mut inner.rng);
     let rng = &mut inner.rng;
     let one_turn = rng.u8(..4) == 0;
     let abilities = AgentAbilities {
@@ -323,15 +331,15 @@ fn spawn(inner: &mut Inner) -> Vec<Input> {
         prompt: format!("task {no}: make it work"),
         branch: (rng.u8(..5) == 0).then(|| format!("feat/{}", rng.u8(..3))),
         priority: i32::from(rng.u8(..3)),
-        ..request(Spawn { abilities, limits, role, ..Spawn::default() })
+        ..request(SpawnSpec { abilities, limits, role, ..SpawnSpec::default() })
     };
     let times = if rng.u8(..5) == 0 { 3 } else { 1 };
     vec![Input::Spawn(Box::new(request)); times]
 }
 
-/// How an agent behaves in this world; some are hopeless.
-fn temper(rng: &mut Rng) -> Temper {
-    Temper {
+/// Returns the behaviour of an agent; some crash at every start.
+fn behaviour(rng: &mut Rng) -> AgentBehaviour {
+    AgentBehaviour {
         turn_ms: rng.u64(2_000..60_000),
         asks: rng.u16(..200),
         blocks: rng.u16(..60),
@@ -354,7 +362,7 @@ fn temper(rng: &mut Rng) -> Temper {
     }
 }
 
-fn send(inner: &mut Inner, session: SessionId) -> Vec<Input> {
+fn send(inner: &mut UniverseState, session: SessionId) -> Vec<Input> {
     let no = inner.rng.u32(..);
     let interrupt = inner.rng.u8(..6) == 0;
     let key = (inner.rng.u8(..3) == 0).then(|| format!("key {no}"));
@@ -362,7 +370,7 @@ fn send(inner: &mut Inner, session: SessionId) -> Vec<Input> {
     vec![message(session, &format!("message {no}: mind the tests"), interrupt, key); times]
 }
 
-fn task(inner: &mut Inner) -> Input {
+fn task(inner: &mut UniverseState) -> Input {
     let observed = inner.wall();
     let rng = &mut inner.rng;
     let task = any_task(rng);
@@ -381,8 +389,8 @@ fn task(inner: &mut Inner) -> Input {
     Input::Task { task, facts: Box::new(facts) }
 }
 
-/// A pull request appears or changes, and the poller tells what it saw.
-fn forge(inner: &mut Inner) -> Vec<Input> {
+/// A pull request appears or changes, and the poller reports it.
+fn forge(inner: &mut UniverseState) -> Vec<Input> {
     let at = inner.wall();
     let known: Vec<PullId> = inner.outside.pulls.keys().cloned().collect();
     if known.is_empty() || inner.rng.u8(..12) == 0 {
@@ -402,7 +410,7 @@ fn forge(inner: &mut Inner) -> Vec<Input> {
     let few = known.len().min(2);
     let pull = known[known.len() - 1 - inner.rng.usize(..few)].clone();
     if inner.rng.u8(..10) == 0 {
-        // Somebody else's change lands, and breaks things or mends them.
+        // A foreign change lands, and breaks the base or repairs it.
         let tip = Commit::new(&format!("b{}", inner.rng.u32(..)));
         if inner.rng.bool() {
             inner.outside.red.insert((pull.project.clone(), tip.clone()));
@@ -413,7 +421,7 @@ fn forge(inner: &mut Inner) -> Vec<Input> {
     let facts = inner.outside.pulls.get_mut(&pull).expect("it is one of those");
     facts.base = base;
     if facts.state == ao_core::pull::PullState::Open {
-        outside::shake(&mut inner.rng, facts, at);
+        outside::change_randomly(&mut inner.rng, facts, at);
     }
     facts.observed_at = facts.observed_at.max(at);
     let seen = Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(facts.clone())) };
@@ -423,8 +431,8 @@ fn forge(inner: &mut Inner) -> Vec<Input> {
 }
 
 /// Processes die, alone or all at once, or a census shows nothing.
-fn misfortune(inner: &mut Inner) {
-    let living: Vec<outside::Key> = inner.outside.living().map(|(key, _)| *key).collect();
+fn misfortune(inner: &mut UniverseState) {
+    let living: Vec<outside::ProcessKey> = inner.outside.living().map(|(key, _)| *key).collect();
     if living.is_empty() {
         return;
     }
@@ -437,7 +445,7 @@ fn misfortune(inner: &mut Inner) {
         }
         5 | 6 => {
             let key = living[inner.rng.usize(..living.len())];
-            outside::grow_deaf(inner, key);
+            outside::stop_accepting(inner, key);
         }
         _ => {
             let key = living[inner.rng.usize(..living.len())];
@@ -446,8 +454,8 @@ fn misfortune(inner: &mut Inner) {
     }
 }
 
-fn type_somewhere(inner: &mut Inner) {
-    let living: Vec<outside::Key> = inner.outside.living().map(|(key, _)| *key).collect();
+fn type_somewhere(inner: &mut UniverseState) {
+    let living: Vec<outside::ProcessKey> = inner.outside.living().map(|(key, _)| *key).collect();
     if !living.is_empty() {
         let key = living[inner.rng.usize(..living.len())];
         outside::human_types(inner, key);

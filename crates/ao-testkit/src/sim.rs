@@ -1,4 +1,4 @@
-//! The daemon's lives, one after the other, and the world that goes on around them.
+//! The lives of the daemon, one after the other, and the world around them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,35 +10,35 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::fakes::{Fake, MemoryStore, SimClock, slots};
-use crate::outside::{self, Happening};
+use crate::fakes::{FakePort, MemoryStore, SimClock, slots};
+use crate::outside::{self, WorldEvent};
 use crate::script;
-use crate::trace::Line;
-use crate::universe::{Careless, Inner, Universe};
-use crate::watch::{self, Invariant, Watched};
+use crate::trace::TraceLine;
+use crate::universe::{FakeBug, SimUniverse, UniverseState};
+use crate::watch::{self, Invariant, WatchedRules};
 
-/// The part of a world that lives on simulated time.
-pub(crate) struct Sim {
-    pub(crate) universe: Arc<Universe>,
+/// The part of a world that runs on simulated time.
+pub(crate) struct SimDriver {
+    pub(crate) universe: Arc<SimUniverse>,
     rules: Arc<dyn Rules>,
     options: Options,
     pub(crate) projects: Vec<ProjectId>,
-    life: Option<Life>,
-    /// Inputs on their way to the engine. Nobody waits for the answers.
+    life: Option<DaemonLife>,
+    /// Inputs on their way to the engine. The answers are ignored.
     asks: JoinSet<()>,
     began: Instant,
 }
 
-/// One of the daemon's lives.
-struct Life {
+/// One life of the daemon.
+struct DaemonLife {
     handle: Handle,
     task: JoinHandle<Result<(), EngineError>>,
     stop: CancellationToken,
 }
 
-impl Sim {
-    /// A world without a daemon. To be called on the runtime whose time it is to live on.
-    pub(crate) fn new(universe: Arc<Universe>, rules: Arc<dyn Rules>) -> Sim {
+impl SimDriver {
+    /// Creates a world without a daemon. Call it on the runtime that has the simulated time.
+    pub(crate) fn new(universe: Arc<SimUniverse>, rules: Arc<dyn Rules>) -> SimDriver {
         let projects = vec![ProjectId::new("app"), ProjectId::new("lib")];
         let options = Options {
             judge: ao_core::reaction::Judge::default(),
@@ -53,7 +53,7 @@ impl Sim {
             store_retry: Duration::from_secs(1),
         };
         let (asks, began) = (JoinSet::new(), Instant::now());
-        Sim { universe, rules, options, projects, life: None, asks, began }
+        SimDriver { universe, rules, options, projects, life: None, asks, began }
     }
 
     pub(crate) fn elapsed(&self) -> u64 {
@@ -74,11 +74,11 @@ impl Sim {
                 inner.life += 1;
                 inner.dead = false;
                 let life = inner.life;
-                inner.note(|| Line::Note(format!("the daemon starts, life {life}")));
-                Fake { universe: self.universe.clone(), life }
+                inner.note(|| TraceLine::Note(format!("the daemon starts, life {life}")));
+                FakePort { universe: self.universe.clone(), life }
             };
             let stop = CancellationToken::new();
-            let watched = Watched { universe: self.universe.clone(), rules: self.rules.clone() };
+            let watched = WatchedRules { universe: self.universe.clone(), rules: self.rules.clone() };
             let opened = tokio::select! {
                 biased;
                 () = self.universe.crashed.notified() => continue,
@@ -94,7 +94,7 @@ impl Sim {
             match opened {
                 Ok((engine, handle)) => {
                     self.compare(&handle);
-                    self.life = Some(Life { handle, task: tokio::spawn(engine.run()), stop });
+                    self.life = Some(DaemonLife { handle, task: tokio::spawn(engine.run()), stop });
                     return;
                 }
                 Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
@@ -102,7 +102,7 @@ impl Sim {
         }
     }
 
-    /// Has the engine's state, as it was read from the log, compared with the shadow.
+    /// Compares the engine's state, as read from the log, with the shadow.
     fn compare(&mut self, handle: &Handle) {
         let (handle, universe) = (handle.clone(), self.universe.clone());
         self.asks.spawn(async move {
@@ -111,7 +111,7 @@ impl Sim {
         });
     }
 
-    /// The daemon is dead; what it had in memory is gone, and the next one starts from the log.
+    /// Restarts the daemon after a crash. Its memory is lost, and the next one starts from the log.
     pub(crate) async fn revive(&mut self) {
         if let Some(life) = self.life.take() {
             life.task.abort();
@@ -119,8 +119,8 @@ impl Sim {
         }
         {
             let mut inner = self.universe.lock();
-            inner.note(|| Line::Note("the daemon crashed".into()));
-            if inner.careless == Careless::Store {
+            inner.note(|| TraceLine::Note("the daemon crashed".into()));
+            if inner.fake_bug == FakeBug::Store {
                 inner.log.records.pop();
             }
         }
@@ -140,9 +140,9 @@ impl Sim {
         self.start().await;
     }
 
-    // ── what happens ──
+    // ── events ──
 
-    /// Lets the world go on until then, or until something does not hold.
+    /// Runs the world until then, or until an invariant is violated.
     pub(crate) async fn run_until(&mut self, until: u64) {
         loop {
             let next = {
@@ -185,11 +185,11 @@ impl Sim {
         }
     }
 
-    async fn happens(&mut self, happening: Happening) {
+    async fn happens(&mut self, happening: WorldEvent) {
         match happening {
-            Happening::Report(report) => self.post(report.into()),
-            Happening::Act => script::act(self).await,
-            Happening::Ran(rerun) => {
+            WorldEvent::Report(report) => self.post(report.into()),
+            WorldEvent::Act => script::act(self).await,
+            WorldEvent::Ran(rerun) => {
                 let seen = self.with(|inner| outside::ran(inner, &rerun));
                 if let Some(facts) = seen {
                     self.post(Input::Pull { pull: rerun.pull, input: PullInput::Seen(Box::new(facts)) });
@@ -199,7 +199,7 @@ impl Sim {
         }
     }
 
-    /// Sends an input to the engine, if it is up to hear it.
+    /// Sends an input to the engine, if it is up.
     pub(crate) fn post(&mut self, input: Input) {
         let Some(life) = &self.life else { return };
         let handle = life.handle.clone();
@@ -213,7 +213,7 @@ impl Sim {
         handle.ask(input).await
     }
 
-    pub(crate) fn with<T>(&self, look: impl FnOnce(&mut Inner) -> T) -> T {
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&mut UniverseState) -> T) -> T {
         look(&mut self.universe.lock())
     }
 }

@@ -1,4 +1,4 @@
-//! One seed, one world: faults until enough was seen, then rest, then the reckoning.
+//! One seed, one world: faults for a number of steps, then rest, then the final checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,52 +8,52 @@ use ao_core::budget::Limits;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_engine::Core;
 
-use crate::faults::{Fault, Plan};
+use crate::faults::{Fault, FaultPlan};
 use crate::mutant::Mutant;
-use crate::outside::Happening;
+use crate::outside::WorldEvent;
 use crate::script;
-use crate::sim::Sim;
+use crate::sim::SimDriver;
 use crate::trace::Trace;
-use crate::universe::Careless;
+use crate::universe::FakeBug;
 use crate::watch::{self, Invariant, Violation};
-use crate::world::World;
+use crate::world::SimWorld;
 
-/// How a world is set up.
+/// The setup of a world.
 #[derive(Debug, Clone)]
-pub struct Config {
-    /// After so many steps the faults stop.
+pub struct SimConfig {
+    /// The number of steps after which the faults stop.
     pub steps: u64,
-    /// At most so many of a thousand calls go wrong; each seed draws its own share.
+    /// The most calls of a thousand that fail; each seed draws its own rate.
     pub per_mille: u16,
-    /// How many lines of what happened are kept; none while many seeds run.
+    /// Number of trace lines that are kept; none while many seeds run.
     pub trace: usize,
-    /// Whether the events of the log are counted by kind, to see what a script reaches.
+    /// Counts the events of the log by kind, to see what a script reaches.
     pub count_events: bool,
     /// A bug in the rules.
     pub mutant: Option<Mutant>,
     /// A bug in a fake.
-    pub careless: Careless,
-    /// Only this counts; for tests that plant a bug and wait for it to be seen.
+    pub fake_bug: FakeBug,
+    /// Checks only this invariant; for tests that plant a bug and wait for the violation.
     pub watching: Option<Invariant>,
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config {
+impl Default for SimConfig {
+    fn default() -> SimConfig {
+        SimConfig {
             steps: 300,
             per_mille: 200,
             trace: 0,
             count_events: false,
             mutant: None,
-            careless: Careless::Nobody,
+            fake_bug: FakeBug::None,
             watching: None,
         }
     }
 }
 
-/// How a world went.
+/// The outcome of a world.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct SimOutcome {
     pub seed: u64,
     pub steps: u64,
     pub faults: Vec<(Fault, u64)>,
@@ -62,29 +62,29 @@ pub struct Outcome {
     pub trace: Trace,
 }
 
-/// Everything pending has this long to settle once the faults have stopped.
+/// Time for everything pending to settle once the faults have stopped.
 const REST: u64 = 45 * 60 * 1000;
-/// A world in which hardly anything happens ends too.
+/// Longest duration of a world in which hardly anything happens.
 const LONGEST: u64 = 3 * 3600 * 1000;
 
 /// Runs one seed.
-pub fn run(seed: u64, config: &Config) -> Outcome {
+pub fn run(seed: u64, config: &SimConfig) -> SimOutcome {
     let rules: Arc<dyn ao_engine::Rules> = match config.mutant {
         Some(mutant) => Arc::new(mutant),
         None => Arc::new(Core),
     };
     let trace = Trace::keeping(config.trace);
-    let mut world = World::new(seed, Plan::Calm, config.careless, config.watching, trace, rules);
-    world.block_on(async |sim: &mut Sim| {
+    let mut world = SimWorld::new(seed, FaultPlan::Calm, config.fake_bug, config.watching, trace, rules);
+    world.block_on(async |sim: &mut SimDriver| {
         sim.start().await;
         set_up(sim);
         sim.run_until(1).await;
         sim.with(|inner| {
             let per_mille = inner.rng.u16(..=config.per_mille);
-            inner.faults.plan = Plan::Random { per_mille };
-            inner.outside.bad_line = inner.rng.u16(..=config.per_mille);
+            inner.faults.plan = FaultPlan::Random { per_mille };
+            inner.outside.lossy_reports = inner.rng.u16(..=config.per_mille);
             let at = inner.elapsed();
-            inner.outside.plan(at, Happening::Act);
+            inner.outside.plan(at, WorldEvent::Act);
         });
         let mut until = 0;
         while sim.with(|inner| inner.steps < config.steps && !inner.over) && until < LONGEST {
@@ -92,7 +92,7 @@ pub fn run(seed: u64, config: &Config) -> Outcome {
             sim.run_until(until).await;
         }
         settle(sim).await;
-        // The shadow is a replay already, record by record; now and then that is held against a second one.
+        // The shadow is a replay already, record by record; compare it with a second one now and then.
         if seed.is_multiple_of(8) {
             sim.with(watch::replays);
         }
@@ -102,7 +102,7 @@ pub fn run(seed: u64, config: &Config) -> Outcome {
     for record in inner.log.records.iter().filter(|_| config.count_events) {
         *events.entry(record.kind.clone()).or_default() += 1;
     }
-    Outcome {
+    SimOutcome {
         seed,
         steps: inner.steps,
         faults: inner.faults.by_kind(),
@@ -112,9 +112,9 @@ pub fn run(seed: u64, config: &Config) -> Outcome {
     }
 }
 
-fn set_up(sim: &mut Sim) {
+fn set_up(sim: &mut SimDriver) {
     let (cap, turns) = sim.with(|inner| (inner.rng.u32(2..6), inner.rng.u64(5..60)));
-    sim.with(|inner| inner.outside.quarrelsome = true);
+    sim.with(|inner| inner.outside.has_conflicting_pairs = true);
     sim.post(Input::Configure(Box::new(script::settings(cap))));
     for (project, max_live) in [("app", None), ("lib", Some(2))] {
         let config = ProjectConfig {
@@ -135,10 +135,10 @@ fn set_up(sim: &mut Sim) {
     }
 }
 
-/// The faults stop, and everything has its time. What is not at rest then never will be.
-async fn settle(sim: &mut Sim) {
+/// Stops the faults and lets everything settle. What is not at rest afterwards never will be.
+async fn settle(sim: &mut SimDriver) {
     let until = sim.with(|inner| {
-        inner.faults.plan = Plan::Calm;
+        inner.faults.plan = FaultPlan::Calm;
         inner.disk_full_until = 0;
         inner.outside.calm_down();
         inner.outside.stop_script();

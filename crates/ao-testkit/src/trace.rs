@@ -1,34 +1,34 @@
-//! What happened in a world, for whoever has to find out why.
+//! The trace of a world, for debugging.
 //!
-//! Off while thousands of seeds run. A seed that fails is run once more with it: the same seed is the same world.
+//! Off while thousands of seeds run. A failing seed is replayed with it: the same seed gives the same world.
 
 use std::collections::VecDeque;
 use std::fmt;
 
 use ao_core::{Input, SessionId, Stamped, codec};
 
-use crate::faults::{Call, Fault};
+use crate::faults::{Fault, PortCall};
 
-/// One thing that happened.
+/// One entry of the trace.
 #[derive(Debug, Clone)]
-pub(crate) enum Line {
-    /// The engine took an input, and this came of it.
+pub(crate) enum TraceLine {
+    /// The engine took an input, with these events as the result.
     Step(Box<Input>, Vec<Stamped>),
     Refused(Box<Input>, String),
-    Fault(Call, Fault),
-    /// Something in the world, in words.
+    Fault(PortCall, Fault),
+    /// Something in the world, as text.
     Note(String),
 }
 
-/// The last things that happened.
+/// The last entries.
 #[derive(Debug, Default)]
 pub struct Trace {
     keep: usize,
-    lines: VecDeque<(u64, Line)>,
+    lines: VecDeque<(u64, TraceLine)>,
 }
 
 impl Trace {
-    /// Keeps this many lines; none with 0.
+    /// Keeps this many entries; none with 0.
     pub fn keeping(keep: usize) -> Trace {
         Trace { keep, lines: VecDeque::new() }
     }
@@ -37,9 +37,9 @@ impl Trace {
         self.keep > 0
     }
 
-    pub(crate) fn push(&mut self, at: u64, line: Line) {
-        // Every half minute of every runtime; only those that told something new are worth a reader's time.
-        if matches!(&line, Line::Step(input, events) if matches!(**input, Input::Census { .. }) && events.is_empty())
+    pub(crate) fn push(&mut self, at: u64, line: TraceLine) {
+        // There is one every half minute for every runtime; skip those that changed nothing.
+        if matches!(&line, TraceLine::Step(input, events) if matches!(**input, Input::Census { .. }) && events.is_empty())
         {
             return;
         }
@@ -49,7 +49,7 @@ impl Trace {
         self.lines.push_back((at, line));
     }
 
-    /// The last lines, as text.
+    /// Returns the last entries, as text.
     pub fn last(&self, lines: usize) -> String {
         let from = self.lines.len().saturating_sub(lines);
         self.lines
@@ -60,13 +60,13 @@ impl Trace {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for TraceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Line::Step(input, events) => {
-                write!(f, "input  {}", short(&told(input)))?;
+            TraceLine::Step(input, events) => {
+                write!(f, "input  {}", short(&shown(input)))?;
                 for stamped in events {
-                    // As the log has it, with the names that people see.
+                    // As in the log, with the names that people see.
                     let stored = codec::encode(&stamped.event);
                     write!(
                         f,
@@ -78,31 +78,31 @@ impl fmt::Display for Line {
                 }
                 Ok(())
             }
-            Line::Refused(input, why) => {
-                write!(f, "input  {}\n                 ─x {why}", short(&told(input)))
+            TraceLine::Refused(input, why) => {
+                write!(f, "input  {}\n                 ─x {why}", short(&shown(input)))
             }
-            Line::Fault(call, fault) => write!(f, "fault  {call} {fault}"),
-            Line::Note(text) => write!(f, "world  {text}"),
+            TraceLine::Fault(call, fault) => write!(f, "fault  {call} {fault}"),
+            TraceLine::Note(text) => write!(f, "world  {text}"),
         }
     }
 }
 
-/// An input, with the names of sessions that people see and find in the events.
-fn told(input: &Input) -> String {
+/// Formats an input, with the names of sessions that the events have.
+fn shown(input: &Input) -> String {
     const ID: &str = "SessionId(";
     let debug = format!("{input:?}");
     let mut parts = debug.split(ID);
-    let mut told = parts.next().unwrap_or_default().to_owned();
+    let mut shown = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         match part.split_once(')').and_then(|(number, rest)| Some((number.parse().ok()?, rest))) {
-            Some((number, rest)) => told.push_str(&format!("{}{rest}", SessionId(number))),
-            None => told.push_str(&format!("{ID}{part}")),
+            Some((number, rest)) => shown.push_str(&format!("{}{rest}", SessionId(number))),
+            None => shown.push_str(&format!("{ID}{part}")),
         }
     }
-    told
+    shown
 }
 
-/// The beginning of a long text: a trace is read line by line.
+/// Cuts a long text: a trace is read line by line.
 fn short(text: &str) -> String {
     const MOST: usize = 160;
     match text.char_indices().nth(MOST) {
@@ -117,8 +117,8 @@ mod tests {
     use ao_core::session::SessionInput;
 
     #[test]
-    fn sessions_are_told_by_the_names_that_the_events_have() {
+    fn sessions_have_the_names_that_the_events_have() {
         let input = Input::Session { session: SessionId(0xc2d3), input: SessionInput::Restore };
-        assert_eq!(told(&input), "Session { session: ses_c2d3, input: Restore }");
+        assert_eq!(shown(&input), "Session { session: ses_c2d3, input: Restore }");
     }
 }

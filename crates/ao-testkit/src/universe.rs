@@ -1,6 +1,6 @@
-//! Everything of a simulated world behind one lock, and the gate through which every call to it passes.
+//! The state of a simulated world behind one lock, and the gate that every port call passes.
 //!
-//! The lock is a plain mutex that nobody contends: a world runs on one thread. It is there because ports are `Send`.
+//! The lock is a plain mutex without contention: a world runs on one thread. It is needed because ports are `Send`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,104 +10,104 @@ use fastrand::Rng;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::faults::{Call, Fault, Faults, Plan};
-use crate::log::Log;
-use crate::outside::Outside;
-use crate::trace::{Line, Trace};
+use crate::faults::{Fault, FaultInjector, FaultPlan, PortCall};
+use crate::outside::OutsideWorld;
+use crate::sim_log::SimLog;
+use crate::trace::{Trace, TraceLine};
 use crate::watch::{Invariant, Violation};
 
-/// The wall clock's reading when a world begins.
+/// The wall clock's time when a world begins.
 pub(crate) const BEGINNING: i64 = 1_700_000_000_000;
-/// Longer than any time-out, so that whoever waits for it has given up.
+/// Longer than any time-out.
 const FOR_EVER: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// A world, as its fakes and its driver share it.
+/// A world, shared by its fakes and its driver.
 #[derive(Debug)]
-pub(crate) struct Universe {
-    inner: Mutex<Inner>,
+pub(crate) struct SimUniverse {
+    inner: Mutex<UniverseState>,
     pub(crate) crashed: Notify,
-    /// A world that spins never sleeps, so whoever drives it has to be woken.
+    /// Wakes the driver of a world that spins and therefore never sleeps.
     pub(crate) halted: Arc<Notify>,
-    /// Something is going to happen sooner than what was to be next.
+    /// Notified when an event is planned before the next one.
     pub(crate) sooner: Arc<Notify>,
 }
 
-/// Bugs planted in the fakes on purpose, to see whether the simulation notices.
+/// Planted bugs in the fakes, to test that the simulation detects them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Careless {
+pub enum FakeBug {
     #[default]
-    Nobody,
-    /// Types again without looking whether an earlier try got through.
+    None,
+    /// Types again without checking whether an earlier attempt got through.
     Agent,
-    /// Says that a process has ended and leaves it running.
+    /// Reports that a process has ended and leaves it running.
     Runtime,
     /// Removes without asking the gate.
     Workspace,
-    /// Loses the last record that it said was on disk, when the daemon crashes.
+    /// Loses the last confirmed record when the daemon crashes.
     Store,
 }
 
 #[derive(Debug)]
-pub(crate) struct Inner {
+pub(crate) struct UniverseState {
     pub(crate) rng: Rng,
     began: Instant,
-    /// How far the wall clock was put forward or back.
+    /// Offset of the wall clock.
     pub(crate) jump: i64,
     fresh: u64,
-    pub(crate) outside: Outside,
-    pub(crate) log: Log,
-    pub(crate) faults: Faults,
+    pub(crate) outside: OutsideWorld,
+    pub(crate) log: SimLog,
+    pub(crate) faults: FaultInjector,
     pub(crate) trace: Trace,
-    pub(crate) careless: Careless,
+    pub(crate) fake_bug: FakeBug,
     pub(crate) steps: u64,
-    /// How many steps were taken at one time of the world.
+    /// Number of steps at one time of the world.
     at_once: (u64, u32),
-    /// Which of the daemon's lives this is. Calls of an earlier one come to nothing.
+    /// The current life of the daemon. Calls of an earlier one have no effect.
     pub(crate) life: u32,
     pub(crate) dead: bool,
-    /// Nothing can be written before this time of the world.
+    /// Writes fail before this time of the world.
     pub(crate) disk_full_until: u64,
     watching: Option<Invariant>,
     pub(crate) violation: Option<Violation>,
-    /// Set once nothing more is to be learnt from this world.
+    /// Set once nothing more can be learnt from this world.
     pub(crate) over: bool,
     halt: Arc<Notify>,
 }
 
-/// How a call ends that was let through.
+/// A call that was let through, with the fault at its end.
 #[derive(Debug, Clone, Copy)]
 #[must_use]
-pub(crate) struct Passed {
-    call: Call,
+pub(crate) struct CallPass {
+    call: PortCall,
     after: Option<Fault>,
 }
 
-impl Passed {
-    /// How often the call reaches the world.
+impl CallPass {
+    /// Returns how often the call reaches the world.
     pub(crate) fn times(self) -> u32 {
         if self.after == Some(Fault::Twice) { 2 } else { 1 }
     }
 }
 
-impl Universe {
+impl SimUniverse {
     pub(crate) fn new(
         seed: u64,
-        plan: Plan,
-        careless: Careless,
+        plan: FaultPlan,
+        fake_bug: FakeBug,
         watching: Option<Invariant>,
         trace: Trace,
-    ) -> Arc<Universe> {
+    ) -> Arc<SimUniverse> {
         let halted = Arc::new(Notify::new());
-        let inner = Inner {
+        let inner = UniverseState {
             rng: Rng::with_seed(seed),
             began: Instant::now(),
             jump: 0,
             fresh: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            outside: Outside::default(),
-            log: Log::default(),
-            faults: Faults::new(plan),
+            outside: OutsideWorld::default(),
+            log: SimLog::default(),
+            faults: FaultInjector::new(plan),
             trace,
-            careless,
+            fake_bug,
             steps: 0,
             at_once: (0, 0),
             life: 0,
@@ -119,16 +119,16 @@ impl Universe {
             halt: halted.clone(),
         };
         let sooner = inner.outside.sooner.clone();
-        Arc::new(Universe { inner: Mutex::new(inner), crashed: Notify::new(), halted, sooner })
+        Arc::new(SimUniverse { inner: Mutex::new(inner), crashed: Notify::new(), halted, sooner })
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A test that fails while it holds the lock has already said why.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, UniverseState> {
+        // A test that fails while it holds the lock has reported why already.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a call through, or has it go wrong before anything is done.
-    pub(crate) async fn before(&self, life: u32, call: Call) -> Result<Passed, String> {
+    /// Lets a call through, or makes it fail before anything is done.
+    pub(crate) async fn before(&self, life: u32, call: PortCall) -> Result<CallPass, String> {
         let fault = {
             let mut inner = self.lock();
             if inner.dead || inner.life != life {
@@ -137,12 +137,12 @@ impl Universe {
                 let inner = &mut *inner;
                 let fault = inner.faults.choose(&mut inner.rng, call);
                 if let Some(fault) = fault {
-                    inner.note(|| Line::Fault(call, fault));
+                    inner.note(|| TraceLine::Fault(call, fault));
                 }
                 Some((fault, Duration::from_millis(inner.rng.u64(1..8000))))
             }
         };
-        // The dead do nothing.
+        // A dead daemon does nothing.
         let Some((fault, slow)) = fault else { return std::future::pending().await };
         match fault {
             None => {}
@@ -161,13 +161,13 @@ impl Universe {
                     std::future::pending::<()>().await;
                 }
             }
-            Some(after) => return Ok(Passed { call, after: Some(after) }),
+            Some(after) => return Ok(CallPass { call, after: Some(after) }),
         }
-        Ok(Passed { call, after: None })
+        Ok(CallPass { call, after: None })
     }
 
-    /// Has a call that was carried out end as the fault wants it.
-    pub(crate) async fn after(&self, passed: Passed) -> Result<(), String> {
+    /// Ends a call that was carried out as the fault requires.
+    pub(crate) async fn after(&self, passed: CallPass) -> Result<(), String> {
         match passed.after {
             Some(Fault::FailAfter) => Err(format!("injected: the result of {} was lost", passed.call)),
             Some(Fault::HangAfter) => {
@@ -182,7 +182,7 @@ impl Universe {
         }
     }
 
-    /// The daemon dies here: whoever called never hears anything again.
+    /// Kills the daemon; the call never returns.
     async fn crash(&self) {
         self.kill();
         std::future::pending::<()>().await;
@@ -194,18 +194,18 @@ impl Universe {
     }
 }
 
-impl Inner {
-    /// Milliseconds since the world began, by a clock that never jumps.
+impl UniverseState {
+    /// Returns the milliseconds since the world began, by a clock that never jumps.
     pub(crate) fn elapsed(&self) -> u64 {
         self.began.elapsed().as_millis() as u64
     }
 
-    /// What the wall clock shows.
+    /// Returns the wall clock's time.
     pub(crate) fn wall(&self) -> Timestamp {
         Timestamp(BEGINNING + self.elapsed() as i64 + self.jump)
     }
 
-    /// Counts a step, and says how many there were without time passing.
+    /// Counts a step, and returns the number of steps since time last moved.
     pub(crate) fn pace(&mut self) -> u32 {
         let now = self.elapsed();
         let so_far = if self.at_once.0 == now { self.at_once.1 } else { 0 };
@@ -221,7 +221,7 @@ impl Inner {
         z ^ (z >> 31)
     }
 
-    /// Says that something must hold, and remembers the first thing that does not.
+    /// Records a violation unless something holds. Only the first one is kept.
     pub(crate) fn must(&mut self, holds: bool, invariant: Invariant, what: impl FnOnce() -> String) {
         if !holds {
             self.broken(invariant, what());
@@ -230,7 +230,7 @@ impl Inner {
 
     pub(crate) fn broken(&mut self, invariant: Invariant, what: String) {
         if self.violation.is_none() && self.watching.is_none_or(|watched| watched == invariant) {
-            self.note(|| Line::Note(format!("BROKEN {invariant}: {what}")));
+            self.note(|| TraceLine::Note(format!("BROKEN {invariant}: {what}")));
             self.violation = Some(Violation { invariant, step: self.steps, what });
             self.halt();
         }
@@ -241,7 +241,7 @@ impl Inner {
         self.halt.notify_one();
     }
 
-    pub(crate) fn note(&mut self, line: impl FnOnce() -> Line) {
+    pub(crate) fn note(&mut self, line: impl FnOnce() -> TraceLine) {
         if self.trace.on() {
             let at = self.elapsed();
             self.trace.push(at, line());

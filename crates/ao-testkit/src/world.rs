@@ -1,4 +1,4 @@
-//! A world with the engine in it, and the words in which a test tells what happens there.
+//! A world with the engine in it, and the operations of a test.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use ao_engine::{AskError, Core, Receipt, Rules};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
-use crate::faults::{Call, Fault, Plan};
-use crate::outside::{self, Key, Temper};
-use crate::sim::Sim;
+use crate::faults::{Fault, FaultPlan, PortCall};
+use crate::outside::{self, AgentBehaviour, ProcessKey};
+use crate::sim::SimDriver;
 use crate::trace::Trace;
-use crate::universe::{Careless, Universe};
+use crate::universe::{FakeBug, SimUniverse};
 use crate::watch::{self, Invariant, Violation};
 
 /// A world with the engine in it.
-pub struct World {
+pub struct SimWorld {
     runtime: Runtime,
-    pub(crate) sim: Sim,
+    pub(crate) sim: SimDriver,
 }
 
-/// A session to be.
+/// The parameters of a spawn.
 #[derive(Debug, Clone, Default)]
-pub struct Spawn {
+pub struct SpawnSpec {
     pub task: Option<&'static str>,
     pub prompt: Option<&'static str>,
     pub abilities: AgentAbilities,
@@ -41,34 +41,34 @@ pub struct Spawn {
     pub role: Option<Role>,
 }
 
-impl World {
+impl SimWorld {
     pub(crate) fn new(
         seed: u64,
-        plan: Plan,
-        careless: Careless,
+        plan: FaultPlan,
+        fake_bug: FakeBug,
         watching: Option<Invariant>,
         trace: Trace,
         rules: Arc<dyn Rules>,
-    ) -> World {
+    ) -> SimWorld {
         let runtime = Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
             .build()
             .expect("a runtime without I/O needs nothing from the system");
         let entered = runtime.enter();
-        let sim = Sim::new(Universe::new(seed, plan, careless, watching, trace), rules);
+        let sim = SimDriver::new(SimUniverse::new(seed, plan, fake_bug, watching, trace), rules);
         drop(entered);
-        World { runtime, sim }
+        SimWorld { runtime, sim }
     }
 
-    /// A world in which nothing goes wrong by itself, with the settings that ship.
-    pub fn calm() -> World {
-        World::with(Settings::default())
+    /// Creates a world without faults, with the settings that ship.
+    pub fn calm() -> SimWorld {
+        SimWorld::with(Settings::default())
     }
 
-    pub fn with(settings: Settings) -> World {
+    pub fn with(settings: Settings) -> SimWorld {
         let trace = Trace::keeping(4000);
-        let mut world = World::new(1, Plan::Calm, Careless::Nobody, None, trace, Arc::new(Core));
+        let mut world = SimWorld::new(1, FaultPlan::Calm, FakeBug::None, None, trace, Arc::new(Core));
         world.start();
         world.ask(Input::Configure(Box::new(settings))).expect("settings are taken");
         for project in world.sim.projects.clone() {
@@ -93,7 +93,7 @@ impl World {
     // ── time and the daemon ──
 
     pub fn run_for(&mut self, seconds: u64) {
-        let World { runtime, sim } = self;
+        let SimWorld { runtime, sim } = self;
         runtime.block_on(async {
             let until = sim.elapsed() + seconds * 1000;
             sim.run_until(until).await;
@@ -103,11 +103,11 @@ impl World {
 
     pub fn crash(&mut self) {
         self.sim.universe.kill();
-        let World { runtime, sim } = self;
+        let SimWorld { runtime, sim } = self;
         runtime.block_on(sim.revive());
     }
 
-    /// The daemon and every process are gone at once; then the daemon is started.
+    /// Ends the daemon and every process at once, and then starts the daemon.
     pub fn reboot(&mut self) {
         self.sim.universe.kill();
         {
@@ -115,35 +115,35 @@ impl World {
             let living: Vec<_> = inner.outside.living().map(|(key, _)| *key).collect();
             living.into_iter().for_each(|key| crate::outside::kill(&mut inner, key, None));
         }
-        let World { runtime, sim } = self;
+        let SimWorld { runtime, sim } = self;
         runtime.block_on(sim.revive());
     }
 
     pub(crate) fn start(&mut self) {
-        let World { runtime, sim } = self;
+        let SimWorld { runtime, sim } = self;
         runtime.block_on(sim.start());
     }
 
-    pub fn plan(&mut self, plan: Plan) {
+    pub fn plan(&mut self, plan: FaultPlan) {
         self.sim.universe.lock().faults.plan = plan;
     }
 
-    /// Panics unless the planned fault happened: a story that never makes the call proves nothing about it.
-    pub fn expect_injected(&self, call: Call, fault: Fault) {
+    /// Panics unless the planned fault was injected: a story that never makes the call proves nothing about it.
+    pub fn expect_injected(&self, call: PortCall, fault: Fault) {
         let count = self.sim.universe.lock().faults.count(call, fault);
         assert!(count > 0, "{call} was never made, so \"{fault}\" was not tried");
     }
 
     /// Runs something on the world's own time.
-    pub(crate) fn block_on<T>(&mut self, what: impl AsyncFnOnce(&mut Sim) -> T) -> T {
-        let World { runtime, sim } = self;
+    pub(crate) fn block_on<T>(&mut self, what: impl AsyncFnOnce(&mut SimDriver) -> T) -> T {
+        let SimWorld { runtime, sim } = self;
         runtime.block_on(what(sim))
     }
 
     // ── people ──
 
     pub fn ask(&mut self, input: Input) -> Result<Vec<Event>, Refusal> {
-        let World { runtime, sim } = self;
+        let SimWorld { runtime, sim } = self;
         match runtime.block_on(sim.ask(input)) {
             Ok(receipt) => Ok(receipt.events.into_iter().map(|stamped| stamped.event).collect()),
             Err(AskError::Refused(refusal)) => Err(refusal),
@@ -151,14 +151,14 @@ impl World {
         }
     }
 
-    pub fn spawn(&mut self, spawn: Spawn) -> Result<SessionId, Refusal> {
+    pub fn spawn(&mut self, spawn: SpawnSpec) -> Result<SessionId, Refusal> {
         let events = self.ask(Input::Spawn(Box::new(request(spawn))))?;
         Ok(events.iter().find_map(Event::session).expect("a spawn is an event of a session"))
     }
 
-    /// Hands in the same request many times at once, and returns what each came to.
-    pub fn spawn_at_once(&mut self, times: usize, spawn: &Spawn) -> Vec<Result<SessionId, Refusal>> {
-        let World { runtime, sim } = self;
+    /// Sends the same request many times at once, and returns all answers.
+    pub fn spawn_at_once(&mut self, times: usize, spawn: &SpawnSpec) -> Vec<Result<SessionId, Refusal>> {
+        let SimWorld { runtime, sim } = self;
         let handle = sim.handle();
         runtime.block_on(async {
             let mut set = JoinSet::new();
@@ -167,7 +167,7 @@ impl World {
                 set.spawn(async move { handle.ask(input).await });
             }
             let answers = set.join_all().await;
-            let told = |answer: Result<Receipt, AskError>| match answer {
+            let session_of = |answer: Result<Receipt, AskError>| match answer {
                 Ok(receipt) => Ok(receipt
                     .events
                     .iter()
@@ -176,7 +176,7 @@ impl World {
                 Err(AskError::Refused(refusal)) => Err(refusal),
                 Err(other) => panic!("the engine gave no answer: {other}"),
             };
-            answers.into_iter().map(told).collect()
+            answers.into_iter().map(session_of).collect()
         })
     }
 
@@ -192,9 +192,9 @@ impl World {
         self.ask(message(session, body, false, Some(key.into())))
     }
 
-    /// Says something without waiting for an answer, as one does when the daemon may be down.
+    /// Sends an input without waiting for the answer, because the daemon may be down.
     pub fn post(&mut self, session: SessionId, input: SessionInput) {
-        let World { runtime, sim } = self;
+        let SimWorld { runtime, sim } = self;
         let entered = runtime.enter();
         sim.post(Input::Session { session, input });
         drop(entered);
@@ -205,29 +205,29 @@ impl World {
         self.post(session, input);
     }
 
-    pub fn tell(&mut self, session: SessionId, input: SessionInput) -> Result<Vec<Event>, Refusal> {
+    pub fn send_input(&mut self, session: SessionId, input: SessionInput) -> Result<Vec<Event>, Refusal> {
         self.ask(Input::Session { session, input })
     }
 
     // ── agents ──
 
-    pub fn temper(&mut self, session: SessionId, temper: Temper) {
-        self.sim.universe.lock().outside.set_temper(session, temper);
+    pub fn behaviour(&mut self, session: SessionId, behaviour: AgentBehaviour) {
+        self.sim.universe.lock().outside.set_behaviour(session, behaviour);
     }
 
-    /// How agents behave that were given no temper of their own.
-    pub fn usual_temper(&mut self, temper: Temper) {
-        self.sim.universe.lock().outside.usual = temper;
+    /// Sets the behaviour of agents without one of their own.
+    pub fn default_behaviour(&mut self, behaviour: AgentBehaviour) {
+        self.sim.universe.lock().outside.default_behaviour = behaviour;
     }
 
-    /// The agent shows something, as its hook tells it.
+    /// The agent reports something, by its hook.
     pub fn agent_shows(&mut self, session: SessionId, source: Source, reading: Reading) {
         let attempt = self.session(session).attempt;
         let at = self.now();
         let confidence = Confidence::High;
         let signal = Signal { attempt, source, at, confidence, reading };
         // A refusal is an answer too.
-        let _ = self.tell(session, SessionInput::Signal(signal));
+        let _ = self.send_input(session, SessionInput::Signal(signal));
     }
 
     /// A person types into the agent's terminal.
@@ -238,7 +238,7 @@ impl World {
         drop(entered);
     }
 
-    /// A person answers the dialog that is open.
+    /// A person answers the open dialog.
     pub fn answer_dialog(&mut self, session: SessionId) {
         let key = self.process_of(session);
         let entered = self.runtime.enter();
@@ -246,12 +246,12 @@ impl World {
         drop(entered);
     }
 
-    /// How many of a thousand reports are lost, doubled or late.
-    pub fn bad_line(&mut self, per_mille: u16) {
-        self.sim.universe.lock().outside.bad_line = per_mille;
+    /// Sets how many reports of a thousand are lost, doubled or late.
+    pub fn lossy_reports(&mut self, per_mille: u16) {
+        self.sim.universe.lock().outside.lossy_reports = per_mille;
     }
 
-    /// The process is killed from outside, and nobody says so.
+    /// Kills the process from outside, without a report.
     pub fn kill_agent(&mut self, session: SessionId) {
         let key = self.process_of(session);
         let entered = self.runtime.enter();
@@ -259,7 +259,7 @@ impl World {
         drop(entered);
     }
 
-    /// What holds the agent's terminal is killed from outside, and the agent lives on.
+    /// Kills the holder of the agent's terminal; the agent lives on.
     pub fn kill_holder(&mut self, session: SessionId) {
         let key = self.process_of(session);
         let entered = self.runtime.enter();
@@ -267,15 +267,15 @@ impl World {
         drop(entered);
     }
 
-    /// How often this text is a user's turn, over all conversations.
+    /// Returns how often this text is a user's turn, over all conversations.
     pub fn turns_with(&self, text: &str) -> usize {
         let inner = self.sim.universe.lock();
         inner.outside.conversations.values().flatten().filter(|turn| turn.text.contains(text)).count()
     }
 
-    /// The user's turns of a session's conversation, in order.
+    /// Returns the user's turns of a session's conversation, in order.
     pub fn conversation(&self, session: SessionId) -> Vec<String> {
-        let conversation = self.session(session).conversation;
+        let conversation = self.session(session).launch.conversation;
         let inner = self.sim.universe.lock();
         let turns = conversation.and_then(|conversation| inner.outside.conversations.get(&conversation));
         turns.into_iter().flatten().map(|turn| turn.text.clone()).collect()
@@ -295,7 +295,7 @@ impl World {
         pull
     }
 
-    /// The one check of a pull request changes, and the poller sees it.
+    /// Changes the one check of a pull request, and the poller sees it.
     pub fn check(&mut self, pull: &PullId, state: CheckState) {
         if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
             outside::check(facts, state);
@@ -312,12 +312,12 @@ impl World {
         self.look_at(pull);
     }
 
-    /// Whether checks pass when they are run again.
+    /// Sets whether reruns of checks pass.
     pub fn passes_when_run_again(&mut self, passes: bool) {
         self.sim.universe.lock().outside.passes_again = Some(passes);
     }
 
-    /// The base moves to a tip that passes its checks or does not, and the poller sees it.
+    /// Moves the base to a tip that passes its checks or does not, and the poller sees it.
     pub fn base(&mut self, pull: &PullId, tip: &str, red: bool) {
         {
             let mut inner = self.sim.universe.lock();
@@ -333,7 +333,7 @@ impl World {
         self.look_at(pull);
     }
 
-    /// Somebody who may approve it, and the poller sees it.
+    /// A reviewer approves it, and the poller sees it.
     pub fn approve(&mut self, pull: &PullId) {
         if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
             outside::approve(facts);
@@ -349,7 +349,7 @@ impl World {
         self.ask(Input::Pull { pull: pull.clone(), input: seen }).expect("a look is never refused");
     }
 
-    /// How many workspaces exist.
+    /// Returns the number of workspaces.
     pub fn trees(&self) -> usize {
         self.sim.universe.lock().outside.trees.len()
     }
@@ -358,18 +358,18 @@ impl World {
         self.sim.universe.lock().outside.living().count()
     }
 
-    /// The notices that reached a person, by their keys, and how often each did.
-    pub fn told(&self) -> Vec<(String, u32)> {
-        self.sim.universe.lock().outside.told.clone().into_iter().collect()
+    /// Returns the notices that reached a person, by their keys, with their count.
+    pub fn notified(&self) -> Vec<(String, u32)> {
+        self.sim.universe.lock().outside.notified.clone().into_iter().collect()
     }
 
-    fn process_of(&self, session: SessionId) -> Key {
+    fn process_of(&self, session: SessionId) -> ProcessKey {
         (session, self.session(session).attempt)
     }
 
     // ── looking ──
 
-    /// The state as the log tells it.
+    /// Reads the state as derived from the log.
     pub fn state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.sim.universe.lock().log.shadow)
     }
@@ -390,7 +390,7 @@ impl World {
         now
     }
 
-    /// How many events of this kind are in the log.
+    /// Returns the number of events of this kind in the log.
     pub fn count(&self, kind: &str) -> usize {
         self.sim.universe.lock().log.records.iter().filter(|record| record.kind == kind).count()
     }
@@ -399,19 +399,19 @@ impl World {
         self.sim.universe.lock().violation.clone()
     }
 
-    /// What happened last.
+    /// Returns the last entries of the trace.
     pub fn trace(&self, lines: usize) -> String {
         self.sim.universe.lock().trace.last(lines)
     }
 
-    /// Fails the test if anything did not hold, and shows what led to it.
+    /// Fails the test if an invariant was violated, and shows the trace.
     pub fn expect_sound(&self) {
         if let Some(violation) = self.violation() {
             panic!("{violation}\n{}", self.trace(60));
         }
     }
 
-    /// The whole check that a run ends with.
+    /// Runs the final checks of a run.
     pub fn expect_at_rest(&mut self) {
         {
             let mut inner = self.sim.universe.lock();
@@ -422,8 +422,8 @@ impl World {
     }
 }
 
-/// The request that a test's few words come to.
-pub(crate) fn request(spawn: Spawn) -> SpawnRequest {
+/// Returns the request for a spawn.
+pub(crate) fn request(spawn: SpawnSpec) -> SpawnRequest {
     let project = ProjectId::new("app");
     SpawnRequest {
         task: spawn.task.map(|key| TaskId { project: project.clone(), key: key.into() }),
@@ -449,8 +449,8 @@ pub(crate) fn message(session: SessionId, body: &str, interrupt: bool, key: Opti
     Input::Session { session, input: SessionInput::Send(new) }
 }
 
-impl fmt::Debug for World {
+impl fmt::Debug for SimWorld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("World").finish_non_exhaustive()
+        f.debug_struct("SimWorld").finish_non_exhaustive()
     }
 }

@@ -1,9 +1,10 @@
 //! Captures a tree with its uncommitted changes as one commit, without leaving a trace where the agent works.
 //!
 //! ```text
-//!  the tree's index ──copied──► scratch/git-…/index ◄── git update-index ── the tree's files
+//!  the tree's index ──copied──► scratch/git/index ◄── git update-index ── the tree's files
 //!                                    │
 //!  scratch/objects ◄── write-tree, commit-tree ◄─┘     the repository's own objects are only read
+//!        └──► pack-objects ──► bytes for the caller     the scratch folder is deleted
 //! ```
 //!
 //! Nothing that an agent can configure in its tree may run here: filters, hooks and monitors are programs, and this
@@ -18,12 +19,15 @@
 use std::path::Path;
 use std::{fs, io};
 
-use ao_core::SessionId;
+use ao_core::{Commit, SessionId};
+use ao_git::Git;
 use ao_git::forecast::Scratch;
 use ao_ports::Captured;
 
 use crate::error::TreeError;
+use crate::options::Options;
 use crate::own_tree::OwnTree;
+use crate::repository::Repository;
 
 /// Untracked files above this size are left out, in bytes.
 const LARGE: u64 = 1024 * 1024;
@@ -40,14 +44,78 @@ const QUIETLY: [&str; 6] =
 /// The settings of a tree that apply here: how its files are written. None of them names a program or a file.
 const READING: &str = "^core\\.(filemode|symlinks|ignorecase|autocrlf|eol|precomposeunicode)$";
 
-/// Captures a tree. `common_dir` is the git directory that its objects are in.
-pub(crate) async fn capture(
+/// Captures a worktree, which shares its objects with the repository.
+pub(crate) async fn worktree(
+    repository: &Repository,
+    tree: &OwnTree,
+    session: SessionId,
+    options: &Options,
+) -> Result<Captured, TreeError> {
+    let scratch = scratch(options)?;
+    let (commit, head) = take(tree, &repository.common_dir, session, scratch.path()).await?;
+    let pack = match commit == head {
+        true => vec![],
+        false => pack(tree, &repository.common_dir, scratch.path(), &commit, &[head]).await?,
+    };
+    Ok(Captured { commit: Commit::new(&commit), pack })
+}
+
+/// Captures a clone, which has objects that its source lacks.
+pub(crate) async fn clone(
+    source: &Repository,
+    tree: &OwnTree,
+    session: SessionId,
+    options: &Options,
+) -> Result<Captured, TreeError> {
+    let scratch = scratch(options)?;
+    let (commit, _) = take(tree, &tree.git_dir, session, scratch.path()).await?;
+    let pack = match source.git.commit(&commit).await? {
+        Some(_) => vec![],
+        None => {
+            let tips = ["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes", "refs/tags"];
+            let tips = source.git.read(&tips).await?;
+            let format = "--batch-check=%(objectname)";
+            let shared = tree.git().read_with(&["cat-file", format], &format!("{tips}\n")).await?;
+            let shared = shared.lines().filter(|line| !line.contains(' ')).map(str::to_owned);
+            pack(tree, &tree.git_dir, scratch.path(), &commit, &shared.collect::<Vec<_>>()).await?
+        }
+    };
+    Ok(Captured { commit: Commit::new(&commit), pack })
+}
+
+fn scratch(options: &Options) -> Result<tempfile::TempDir, TreeError> {
+    let parent = options.scratch.clone().unwrap_or_else(std::env::temp_dir);
+    let made = fs::create_dir_all(&parent).and_then(|()| tempfile::tempdir_in(&parent));
+    made.map_err(TreeError::file("make a folder in", parent))
+}
+
+/// Packs the objects of a commit that none of the excluded commits has.
+async fn pack(
+    tree: &OwnTree,
+    common_dir: &Path,
+    scratch: &Path,
+    commit: &str,
+    excluded: &[String],
+) -> Result<Vec<u8>, TreeError> {
+    let git = open(scratch, common_dir)?.git(tree.git());
+    let mut wanted = format!("{commit}\n");
+    wanted.extend(excluded.iter().map(|commit| format!("^{commit}\n")));
+    let args = ["pack-objects", "--quiet", "--revs", "--thin", "--stdout"];
+    let what = TreeError::tried(format!("pack `{}` as it is", tree.path.display()));
+    git.read_bytes_with(&args, &wanted).await.map_err(what)
+}
+
+fn open(scratch: &Path, common_dir: &Path) -> Result<Scratch, TreeError> {
+    Scratch::open(scratch, common_dir).map_err(|err| TreeError::Scratch { err })
+}
+
+/// Returns the tree as a commit, and its head. `common_dir` is the git directory that its objects are in.
+async fn take(
     tree: &OwnTree,
     common_dir: &Path,
     session: SessionId,
     scratch: &Path,
-) -> Result<Captured, TreeError> {
-    let objects = common_dir.join("objects").display().to_string();
+) -> Result<(String, String), TreeError> {
     let output = tree.git().read(&["rev-parse", "HEAD", "HEAD^{tree}"]).await?;
     let (head, head_tree) = output.split_once('\n').unwrap_or((&output, ""));
     if let Some(unfinished) =
@@ -56,10 +124,10 @@ pub(crate) async fn capture(
         // During a rebase the branch is its original head; during the other operations it is the current head.
         let rebasing = ["rebase-merge", "rebase-apply"].iter().any(|name| tree.git_dir.join(name).is_dir());
         let commit = if rebasing { unfinished.trim_end() } else { head };
-        return Ok(Captured { commit: commit.to_owned(), objects });
+        return Ok((commit.to_owned(), commit.to_owned()));
     }
-    let place = Scratch::open(scratch, common_dir).map_err(|err| TreeError::Scratch { err })?;
-    let ours = scratch.join(format!("git-{session}"));
+    let place = open(scratch, common_dir)?;
+    let ours = scratch.join("git");
     let settings = made(&ours, tree).await?;
     let with = |args: &[&str]| -> Vec<String> {
         QUIETLY
@@ -70,7 +138,7 @@ pub(crate) async fn capture(
             .map(str::to_owned)
             .collect()
     };
-    let git = tree.writer()?.with("GIT_DIR", &ours).with("GIT_WORK_TREE", &tree.path);
+    let git: Git = tree.writer()?.with("GIT_DIR", &ours).with("GIT_WORK_TREE", &tree.path);
     let git = place.git(&git.with("GIT_INDEX_FILE", ours.join("index")));
     let taken = async {
         // Not `git add`, which runs git in every submodule, with the settings of that.
@@ -105,10 +173,8 @@ pub(crate) async fn capture(
             ["-c", &name, "-c", &email, "commit-tree", "--no-gpg-sign", "-p", head, "-m", "work", &files];
         git.write(&args).await
     };
-    let taken = taken.await;
-    fs::remove_dir_all(&ours).ok();
-    let commit = taken.map_err(TreeError::tried(format!("take `{}` as it is", tree.path.display())))?;
-    Ok(Captured { commit, objects })
+    let commit = taken.await.map_err(TreeError::tried(format!("take `{}` as it is", tree.path.display())))?;
+    Ok((commit, head.to_owned()))
 }
 
 /// Creates a git directory of ours with a copy of the tree's index. Returns the settings that go with it.
@@ -116,10 +182,6 @@ async fn made(ours: &Path, tree: &OwnTree) -> Result<Vec<String>, TreeError> {
     let format = tree.git().read(&["rev-parse", "--show-object-format"]).await?;
     let settings = tree.git().answer(&["config", "-z", "--get-regexp", READING]).await?.unwrap_or_default();
     let write = || -> io::Result<()> {
-        fs::remove_dir_all(ours).or_else(|err| match err.kind() {
-            io::ErrorKind::NotFound => Ok(()),
-            _ => Err(err),
-        })?;
         fs::create_dir_all(ours.join("refs"))?;
         fs::create_dir_all(ours.join("objects"))?;
         fs::write(ours.join("HEAD"), "ref: refs/heads/none\n")?;

@@ -26,6 +26,7 @@ mod options;
 mod own_tree;
 pub mod provision;
 mod read_only;
+mod rebase;
 mod repository;
 mod rescue;
 mod size;

@@ -1,5 +1,6 @@
 //! Settings of all workspaces.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub struct Options {
     pub submodule_timeout: Duration,
     /// Settings for filling and setting up trees. Without them, only plans that need neither can be carried out.
     pub provision: Option<provision::Options>,
+    /// The folder for temporary objects of captures; the system's own if absent.
+    pub scratch: Option<PathBuf>,
     /// Git settings for each of our calls, as by `git -c`.
     pub settings: Vec<(String, String)>,
     /// The queues for changes of a repository. Shared by all who change the same repositories.
@@ -34,6 +37,7 @@ impl Default for Options {
             fetch_timeout: Duration::from_secs(30),
             submodule_timeout: Duration::from_secs(30 * 60),
             provision: None,
+            scratch: None,
             settings: vec![],
             queues: Arc::default(),
         }

@@ -66,6 +66,11 @@ impl OwnTree {
         Ok(OwnTree { path: path.to_owned(), git_dir, session, kind, git })
     }
 
+    /// Returns true for a clone, which has its own refs and objects.
+    pub(crate) fn is_clone(&self) -> bool {
+        matches!(self.kind, TreeKind::Clone { .. })
+    }
+
     /// Returns git for reading.
     pub(crate) fn git(&self) -> &Git {
         &self.git

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ao_core::session::Stand;
+use ao_core::session::CheckedOut;
 use ao_core::{Commit, SessionId};
 use ao_ports::{Whereabouts, WorkspaceError};
 
@@ -56,7 +56,7 @@ pub(crate) async fn look(
         Some(None) => wrong.push(format!("its head is on no branch instead of on `{branch}`")),
         None => wrong.push("it could not be read which branch is checked out".to_owned()),
     }
-    let stand = on.map(|branch| Stand { branch, head: head.as_deref().map(Commit::new) });
+    let stand = on.map(|branch| CheckedOut { branch, head: head.as_deref().map(Commit::new) });
     Whereabouts { stand, wrong }
 }
 

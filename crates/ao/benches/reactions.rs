@@ -12,7 +12,7 @@ use std::fs;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ao_api::client::{Client, Events};
+use ao_api::client::{Client, EventStream};
 use ao_api::{CheckWish, NewComment, Timestamp};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn check(fleet: &Fleet) -> bool {
         let run = client.run_checks(&wish).await.unwrap().runs.remove(0);
         let mut from = 0;
         loop {
-            let part = client.check_log(run.id.as_str(), from, None, true).await.unwrap();
+            let part = client.check_log(run.id.as_str(), from, true).await.unwrap();
             from = part.next;
             if part.ended {
                 return client.check_run(run.id.as_str()).await.unwrap().ended_at.unwrap();
@@ -152,7 +152,7 @@ async fn ids(client: &Client) -> BTreeMap<String, String> {
 }
 
 /// When the next message was taken by a session.
-async fn taken(events: &mut Events, session: &str) -> Timestamp {
+async fn taken(events: &mut EventStream, session: &str) -> Timestamp {
     loop {
         let event = events.next().await.unwrap().expect("the daemon goes on");
         if event.kind == "session.accepted" && event.session_id.as_deref() == Some(session) {

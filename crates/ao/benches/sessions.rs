@@ -308,7 +308,7 @@ impl Yard {
 }
 
 fn has_rest_after(session: &Session, turns: u64) -> bool {
-    session.turns == turns
+    session.usage.turns == turns
         && session.outbox.is_empty()
         && session.status(SystemClock.now()).word == StatusWord::Idle
 }

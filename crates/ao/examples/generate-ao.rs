@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 fn main() -> io::Result<()> {
-    let files: BTreeMap<&str, String> = ao::reference::generated().into_iter().collect();
+    let files: BTreeMap<&str, String> = ao::cli::reference::generated().into_iter().collect();
     serde_json::to_writer(io::stdout().lock(), &files)?;
     io::stdout().flush()
 }

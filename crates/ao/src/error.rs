@@ -1,5 +1,5 @@
-//! Every failure that a user sees: what kind it is, what is said, what to do next, and the exit code. In one place, so that
-//! the same failure sounds the same from every command.
+//! Errors that a user sees: their kind, message, hints and exit code. Defined in one place, so that all commands
+//! report an error in the same way.
 
 use std::error::Error;
 use std::fmt;
@@ -16,30 +16,30 @@ use ao_ports::StoreError;
 use ao_store::ExportError;
 use camino::Utf8PathBuf;
 
-use crate::background;
-use crate::clone::CloneError;
-use crate::git_url::HasSecret;
+use crate::client::daemon_process;
+use crate::git::clone::CloneError;
+use crate::git::url::HasSecret;
 use crate::repository::RepositoryError;
 use crate::ui;
 
-/// Whose fault it is, and so who can mend it.
+/// The kind of an error, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// What was asked for cannot be done.
+pub enum FailureKind {
+    /// The request cannot be carried out.
     User,
-    /// A setting is wrong.
+    /// A setting is invalid.
     Config,
-    /// The machine is in the way: disk, permissions, a missing program.
+    /// The machine is at fault: disk, permissions, a missing program.
     Environment,
-    /// We are wrong.
+    /// A bug in ao.
     Bug,
-    /// A session, a project or something of a project is not there.
+    /// A session, a project or a part of a project does not exist.
     Unknown,
     /// No daemon runs.
     NoDaemon,
     /// A message did not reach the agent.
     NotAccepted,
-    /// What was waited for did not come in time.
+    /// A time limit was exceeded.
     TimedOut,
     /// The folder is in no git repository.
     NoRepository,
@@ -47,63 +47,62 @@ pub enum Kind {
     UnbornRepository,
     /// The repository has no work tree.
     BareRepository,
-    /// A program that is needed is not installed.
+    /// A required program is not installed.
     MissingProgram,
-    /// Somebody else listens there.
+    /// The port is in use.
     PortInUse,
-    /// The daemon that runs is of another version.
+    /// The running daemon is another version.
     OtherVersion,
     /// There is no such key in the configuration.
     UnknownKey,
-    /// The daemon forbids it to this caller.
+    /// The daemon refuses this caller.
     Forbidden,
     /// A check has failed.
     ChecksFailed,
-    /// Checks are not over yet.
+    /// Checks are still pending.
     ChecksPending,
     /// The forge does not merge it.
     NotMerged,
-    /// Somebody wanted us to end, with this signal.
+    /// Interrupted by this signal.
     Interrupted(u8),
-    /// Whoever read our output has gone. That is their right, and nothing to talk about.
+    /// The reader of our output is gone. Exits silently.
     Quiet,
 }
 
-/// Every kind of failure with its exit code, for people who write scripts. clap exits with 2 too, for a command line that it
-/// does not understand: what was set is wrong.
-pub const EXIT_CODES: &[(Kind, u8, &str)] = &[
-    (Kind::Quiet, 0, "it was done"),
-    (Kind::User, 1, "what was asked for cannot be done, or one of several things failed"),
-    (Kind::Config, 2, "a setting or the command line is wrong"),
-    (Kind::Environment, 3, "the machine is in the way: disk, permissions, a broken connection"),
-    (Kind::Bug, 4, "a defect of ao"),
-    (Kind::Unknown, 5, "there is nothing of that name: session, project, issue, pull request or check"),
-    (Kind::NoDaemon, 6, "no daemon runs"),
-    (Kind::NotAccepted, 7, "the agent did not take a message"),
-    (Kind::TimedOut, 8, "what was waited for did not come in time"),
-    (Kind::NoRepository, 10, "the folder is in no git repository"),
-    (Kind::UnbornRepository, 11, "the repository has no commit yet"),
-    (Kind::BareRepository, 12, "the repository has no work tree"),
-    (Kind::MissingProgram, 13, "a program that is needed is not installed"),
-    (Kind::PortInUse, 14, "somebody else listens on the port"),
-    (Kind::OtherVersion, 15, "the daemon that runs is of another version"),
-    (Kind::UnknownKey, 16, "there is no such key in the configuration"),
-    (Kind::Forbidden, 17, "the daemon forbids it to this caller"),
-    (Kind::ChecksFailed, 18, "a check has failed"),
-    (Kind::ChecksPending, 19, "checks are not over yet"),
-    (Kind::NotMerged, 20, "the pull request was not merged: something stands in the way"),
+/// Every kind with its exit code, for scripts. clap also exits with 2, for an invalid command line.
+pub const EXIT_CODES: &[(FailureKind, u8, &str)] = &[
+    (FailureKind::Quiet, 0, "it was done"),
+    (FailureKind::User, 1, "the request cannot be carried out, or one of several failed"),
+    (FailureKind::Config, 2, "a setting or the command line is invalid"),
+    (FailureKind::Environment, 3, "the machine is at fault: disk, permissions, a broken connection"),
+    (FailureKind::Bug, 4, "a bug in ao"),
+    (FailureKind::Unknown, 5, "there is no such session, project, issue, pull request or check"),
+    (FailureKind::NoDaemon, 6, "no daemon runs"),
+    (FailureKind::NotAccepted, 7, "the agent did not accept a message"),
+    (FailureKind::TimedOut, 8, "a time limit was exceeded"),
+    (FailureKind::NoRepository, 10, "the folder is not in a git repository"),
+    (FailureKind::UnbornRepository, 11, "the repository has no commit yet"),
+    (FailureKind::BareRepository, 12, "the repository has no work tree"),
+    (FailureKind::MissingProgram, 13, "a required program is not installed"),
+    (FailureKind::PortInUse, 14, "the port is in use"),
+    (FailureKind::OtherVersion, 15, "the running daemon is another version"),
+    (FailureKind::UnknownKey, 16, "there is no such key in the configuration"),
+    (FailureKind::Forbidden, 17, "the daemon refuses this caller"),
+    (FailureKind::ChecksFailed, 18, "a check has failed"),
+    (FailureKind::ChecksPending, 19, "checks are still pending"),
+    (FailureKind::NotMerged, 20, "the pull request may not be merged"),
 ];
 
-impl Kind {
-    /// The kind that another of our programs has exited with.
-    pub(crate) fn of_exit_code(code: u8) -> Kind {
+impl FailureKind {
+    /// Returns the kind for an exit code of another of our processes.
+    pub(crate) fn of_exit_code(code: u8) -> FailureKind {
         let known = EXIT_CODES.iter().find(|(_, known, _)| *known == code);
-        known.map_or(Kind::Environment, |(kind, _, _)| *kind)
+        known.map_or(FailureKind::Environment, |(kind, _, _)| *kind)
     }
 
     pub(crate) fn exit_code(self) -> u8 {
-        if let Kind::Interrupted(signal) = self {
-            // As a shell tells of a program that a signal has ended.
+        if let FailureKind::Interrupted(signal) = self {
+            // As a shell reports a program that was ended by a signal.
             return 128 + signal;
         }
         let known = EXIT_CODES.iter().find(|(kind, _, _)| *kind == self);
@@ -111,21 +110,21 @@ impl Kind {
     }
 }
 
-/// A failure as it is shown.
+/// An error as it is shown.
 #[derive(Debug)]
 pub struct CommandError {
-    kind: Kind,
+    kind: FailureKind,
     error: Box<dyn Error + Send + Sync>,
     hints: Vec<String>,
 }
 
 impl CommandError {
-    pub(crate) fn new(kind: Kind, error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
+    pub(crate) fn new(kind: FailureKind, error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
         CommandError { kind, error: error.into(), hints: Vec::new() }
     }
 
     pub(crate) fn environment(error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
-        CommandError::new(Kind::Environment, error)
+        CommandError::new(FailureKind::Environment, error)
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> CommandError {
@@ -133,17 +132,17 @@ impl CommandError {
         self
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> FailureKind {
         self.kind
     }
 
-    /// The same words for another kind of failure.
-    pub(crate) fn of_kind(mut self, kind: Kind) -> CommandError {
+    /// Changes the kind and keeps the message.
+    pub(crate) fn of_kind(mut self, kind: FailureKind) -> CommandError {
         self.kind = kind;
         self
     }
 
-    /// The same kind of failure with other words, for one that was told already.
+    /// Keeps the kind and replaces the message, for an error that was printed already.
     pub(crate) fn repeated(self, words: impl Into<String>) -> CommandError {
         CommandError::new(self.kind, words.into())
     }
@@ -152,7 +151,7 @@ impl CommandError {
         &self.hints
     }
 
-    /// What is said, with its causes, without hints and colours.
+    /// Renders the message with its causes, without hints and colours.
     pub(crate) fn to_plain(&self) -> String {
         let mut text = self.error.to_string();
         let mut cause = self.error.source();
@@ -163,9 +162,9 @@ impl CommandError {
         text
     }
 
-    /// Says it on stderr, and with which code to exit.
+    /// Prints the error to stderr, and returns the exit code.
     pub(crate) fn show(&self) -> ExitCode {
-        if self.kind != Kind::Quiet {
+        if self.kind != FailureKind::Quiet {
             ui::error(self);
         }
         ExitCode::from(self.kind.exit_code())
@@ -180,28 +179,25 @@ impl fmt::Display for CommandError {
         for hint in &self.hints {
             write!(f, "\n{title}hint:{title:#} {hint}")?;
         }
-        if self.kind == Kind::Bug {
-            write!(
-                f,
-                "\n{title}hint:{title:#} this is a defect of ao; please report it with the lines above"
-            )?;
+        if self.kind == FailureKind::Bug {
+            write!(f, "\n{title}hint:{title:#} this is a bug in ao; please report it with the lines above")?;
         }
         Ok(())
     }
 }
 
-/// Says what can be done about a damaged log, with the backup that was made last if that is still there.
+/// Describes what to do about a damaged log, with the last backup if it still exists.
 fn damaged(log: Utf8PathBuf, err: StoreError) -> CommandError {
     let error = CommandError::environment(err);
     match ao_store::last_backup(&log) {
         Some(backup) => {
             let aside = log.with_extension("damaged");
             error.hint(format!(
-                "the last backup without faults is `{backup}`; to go back to it: ao stop; mkdir {aside} && mv {log}* \
+                "the last intact backup is `{backup}`; to restore it: ao stop; mkdir {aside} && mv {log}* \
                  {aside} && cp {backup} {log} && ao start"
             ))
         }
-        None => error.hint("`ao events backup --help` says how to restore a backup"),
+        None => error.hint("`ao events backup --help` describes how to restore a backup"),
     }
     .hint("`ao events check` names what is damaged, and `ao events export` saves what can be read")
 }
@@ -210,11 +206,11 @@ impl From<StoreError> for CommandError {
     fn from(err: StoreError) -> CommandError {
         let hint = match &err {
             StoreError::Pruned { .. } => {
-                Some("leave out `--from` to begin with the first event that is kept")
+                Some("leave out `--from` to start with the first event that is kept")
             }
-            StoreError::Locked { .. } => Some("`ao events` commands can be used beside a running ao"),
+            StoreError::Locked { .. } => Some("`ao events` commands work while ao runs"),
             StoreError::Foreign { .. } => {
-                Some("name another directory with `--data-dir` or AO_DATA_DIR; this one is left as it is")
+                Some("choose another directory with `--data-dir` or AO_DATA_DIR; this one was not changed")
             }
             StoreError::Damaged { path, .. } => return damaged(path.into(), err),
             StoreError::Moved { .. }
@@ -230,7 +226,7 @@ impl From<StoreError> for CommandError {
     }
 }
 
-/// What the daemon refuses keeps its words; who did not reach it is told how to start it.
+/// Keeps the daemon's message for a refusal; otherwise suggests how to reach the daemon.
 impl From<ClientError> for CommandError {
     fn from(err: ClientError) -> CommandError {
         match err {
@@ -239,55 +235,55 @@ impl From<ClientError> for CommandError {
                 let hint = if err.is_absence() {
                     "start it with `ao start`"
                 } else {
-                    "`ao doctor` looks for what is wrong"
+                    "`ao doctor` checks for problems"
                 };
-                CommandError::new(Kind::NoDaemon, err).hint(hint)
+                CommandError::new(FailureKind::NoDaemon, err).hint(hint)
             }
-            ClientError::Strange(_) => CommandError::new(Kind::OtherVersion, err)
-                .hint("`ao start` replaces a daemon of another version; agents go on meanwhile"),
+            ClientError::Unexpected(_) => CommandError::new(FailureKind::OtherVersion, err)
+                .hint("`ao start` replaces a daemon of another version; agents keep running meanwhile"),
             ClientError::Hung { pid, waited, .. } => hung(pid, waited, &err),
             ClientError::Broken(_) => CommandError::environment(err),
-            ClientError::BadCall { .. } => CommandError::new(Kind::User, err),
+            ClientError::BadRequest { .. } => CommandError::new(FailureKind::User, err),
         }
     }
 }
 
-/// Says what a daemon that does not answer is doing, as far as the system tells, and how to get on.
+/// Describes the state of a daemon that does not answer, as far as the system reports it, and how to continue.
 fn hung(pid: Option<u32>, waited: Duration, err: &ClientError) -> CommandError {
     let Some(pid) = pid else {
-        return CommandError::new(Kind::TimedOut, err.to_string())
-            .hint("`ao doctor` looks for what is wrong");
+        return CommandError::new(FailureKind::TimedOut, err.to_string())
+            .hint("`ao doctor` checks for problems");
     };
     let waited = waited.as_secs();
-    let (doing, first) = match background::state_of(pid) {
-        Some('T' | 't') => ("is suspended", Some(format!("`kill -CONT {pid}` lets it go on"))),
+    let (doing, first) = match daemon_process::state_of(pid) {
+        Some('T' | 't') => ("is suspended", Some(format!("`kill -CONT {pid}` resumes it"))),
         Some('D') => ("waits for the disk", None),
         _ => ("is running", None),
     };
     let what = format!("the daemon (pid {pid}) has not answered for {waited} s; its process {doing}");
-    let error = CommandError::new(Kind::TimedOut, what);
+    let error = CommandError::new(FailureKind::TimedOut, what);
     let error = first.into_iter().fold(error, CommandError::hint);
     error.hint(format!(
-        "`kill -9 {pid}` ends it: agents go on, nothing is lost, and `ao start` starts it again"
+        "`kill -9 {pid}` ends it: agents keep running, nothing is lost, and `ao start` starts it again"
     ))
 }
 
 impl From<Problem> for CommandError {
     fn from(problem: Problem) -> CommandError {
         let kind = match (problem.word(), problem.status) {
-            (word, 404) if word.starts_with("unknown-") || word == "not-found" => Kind::Unknown,
-            ("unknown-session" | "unknown-project", _) => Kind::Unknown,
-            ("missing-program", _) => Kind::MissingProgram,
-            ("not-a-repository", _) => Kind::NoRepository,
-            ("unborn-repository", _) => Kind::UnbornRepository,
-            ("bare-repository", _) => Kind::BareRepository,
-            ("bad-config", _) => Kind::Config,
-            (_, 401 | 403) => Kind::Forbidden,
-            (_, 500..) => Kind::Environment,
-            _ => Kind::User,
+            (word, 404) if word.starts_with("unknown-") || word == "not-found" => FailureKind::Unknown,
+            ("unknown-session" | "unknown-project", _) => FailureKind::Unknown,
+            ("missing-program", _) => FailureKind::MissingProgram,
+            ("not-a-repository", _) => FailureKind::NoRepository,
+            ("unborn-repository", _) => FailureKind::UnbornRepository,
+            ("bare-repository", _) => FailureKind::BareRepository,
+            ("bad-config", _) => FailureKind::Config,
+            (_, 401 | 403) => FailureKind::Forbidden,
+            (_, 500..) => FailureKind::Environment,
+            _ => FailureKind::User,
         };
         let hints: Vec<String> = problem.hints.iter().map(|hint| sanitise(hint)).collect();
-        // Titles of strangers and the output of checks may stand in it.
+        // It may contain titles by strangers and output of checks.
         let mut text = sanitise(&problem.title);
         if !problem.candidates.is_empty() {
             text += &sanitise(&format!("; did you mean {}?", list(&problem.candidates)));
@@ -300,7 +296,7 @@ impl From<Problem> for CommandError {
     }
 }
 
-/// Names as people list them: `a`, `b` or `c`.
+/// Lists names: `a`, `b` or `c`.
 fn list(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match names.split_last() {
@@ -331,17 +327,17 @@ impl From<EngineError> for CommandError {
 impl From<AskError> for CommandError {
     fn from(err: AskError) -> CommandError {
         match err {
-            AskError::Refused(refusal) => CommandError::new(Kind::User, refusal),
+            AskError::Refused(refusal) => CommandError::new(FailureKind::User, refusal),
             AskError::NotStored(err) => err.into(),
             AskError::Stopped => CommandError::environment(err),
         }
     }
 }
 
-/// It says itself where it stands and what to do about it.
+/// The error includes its place and the fix.
 impl From<ao_config::ConfigError> for CommandError {
     fn from(err: ao_config::ConfigError) -> CommandError {
-        CommandError::new(Kind::Config, err)
+        CommandError::new(FailureKind::Config, err)
     }
 }
 
@@ -351,13 +347,13 @@ impl From<DaemonError> for CommandError {
         let kind = match err.kind {
             ErrorKind::Store(err) => return (*err).into(),
             ErrorKind::Ask(err) => return (*err).into(),
-            ErrorKind::Config => Kind::Config,
-            ErrorKind::Environment | ErrorKind::Failed => Kind::Environment,
-            ErrorKind::NoRepository => Kind::NoRepository,
-            ErrorKind::UnbornRepository => Kind::UnbornRepository,
-            ErrorKind::BareRepository => Kind::BareRepository,
-            ErrorKind::MissingProgram => Kind::MissingProgram,
-            _ => Kind::User,
+            ErrorKind::Config => FailureKind::Config,
+            ErrorKind::Environment | ErrorKind::Failed => FailureKind::Environment,
+            ErrorKind::NoRepository => FailureKind::NoRepository,
+            ErrorKind::UnbornRepository => FailureKind::UnbornRepository,
+            ErrorKind::BareRepository => FailureKind::BareRepository,
+            ErrorKind::MissingProgram => FailureKind::MissingProgram,
+            _ => FailureKind::User,
         };
         CommandError { kind, error: err.error, hints: err.hints }
     }
@@ -373,18 +369,20 @@ impl From<CloneError> for CommandError {
     fn from(err: CloneError) -> CommandError {
         let (kind, hint) = match &err {
             CloneError::Occupied { .. } => {
-                (Kind::User, "go to another folder, or move that one away; nothing in it was touched")
+                (FailureKind::User, "use another folder, or move that one away; nothing in it was changed")
             }
             CloneError::Refused { .. } => {
-                (Kind::User, "look at the address; `git ls-remote <address>` shows whether git may read it")
+                (FailureKind::User, "check the URL; `git ls-remote <url>` shows whether git can read it")
             }
             CloneError::Unusable { err, .. } if matches!(**err, RepositoryError::Unborn(_)) => {
-                (Kind::UnbornRepository, "push a first commit to it; nothing was left here")
+                (FailureKind::UnbornRepository, "push a first commit to it; nothing was left here")
             }
-            CloneError::Unusable { .. } => (Kind::Environment, "`ao doctor` looks for what is wrong"),
-            CloneError::NoGit => (Kind::MissingProgram, "install git 2.36 or newer"),
-            CloneError::Folder { .. } => (Kind::Environment, "go to a folder that you can write to"),
-            &CloneError::Interrupted(signal) => return CommandError::new(Kind::Interrupted(signal), err),
+            CloneError::Unusable { .. } => (FailureKind::Environment, "`ao doctor` checks for problems"),
+            CloneError::NoGit => (FailureKind::MissingProgram, "install git 2.36 or newer"),
+            CloneError::Folder { .. } => (FailureKind::Environment, "use a folder that you can write to"),
+            &CloneError::Interrupted(signal) => {
+                return CommandError::new(FailureKind::Interrupted(signal), err);
+            }
         };
         CommandError::new(kind, err).hint(hint)
     }
@@ -392,17 +390,17 @@ impl From<CloneError> for CommandError {
 
 impl From<HasSecret> for CommandError {
     fn from(err: HasSecret) -> CommandError {
-        CommandError::new(Kind::User, err)
+        CommandError::new(FailureKind::User, err)
             .hint("leave it out: git asks for it, or takes it from its credential helper (`gh auth setup-git`) or ssh")
-            .hint("whoever lists the processes of this machine could have read it; better make a new one")
+            .hint("other users could have read it in the list of processes; replace it by a new one")
     }
 }
 
-/// What happens while writing to stdout; everything else says what it tried.
+/// Errors of writing to stdout; all others describe what was attempted.
 impl From<io::Error> for CommandError {
     fn from(err: io::Error) -> CommandError {
         match err.kind() {
-            io::ErrorKind::BrokenPipe => CommandError::new(Kind::Quiet, err),
+            io::ErrorKind::BrokenPipe => CommandError::new(FailureKind::Quiet, err),
             _ => CommandError::environment(format!("could not write to stdout: {err}")),
         }
     }
@@ -421,21 +419,30 @@ mod tests {
         assert!(codes.iter().all(|code| *code < 128), "from 128 on they tell of signals");
         for (kind, code, _) in EXIT_CODES {
             assert_eq!(kind.exit_code(), *code, "{kind:?} is in the table once");
-            // A kind that is new makes this fail to compile, and so is remembered in the table above.
+            // A new kind fails to compile here, as a reminder to add it to the table above.
             match kind {
-                Kind::User
-                | Kind::Config
-                | Kind::Environment
-                | Kind::Bug
-                | Kind::Unknown
-                | Kind::NoDaemon => {}
-                Kind::NotAccepted | Kind::TimedOut | Kind::NoRepository | Kind::UnbornRepository => {}
-                Kind::BareRepository | Kind::MissingProgram | Kind::PortInUse | Kind::OtherVersion => {}
-                Kind::UnknownKey | Kind::Forbidden | Kind::Interrupted(_) | Kind::Quiet => {}
-                Kind::ChecksFailed | Kind::ChecksPending | Kind::NotMerged => {}
+                FailureKind::User
+                | FailureKind::Config
+                | FailureKind::Environment
+                | FailureKind::Bug
+                | FailureKind::Unknown
+                | FailureKind::NoDaemon => {}
+                FailureKind::NotAccepted
+                | FailureKind::TimedOut
+                | FailureKind::NoRepository
+                | FailureKind::UnbornRepository => {}
+                FailureKind::BareRepository
+                | FailureKind::MissingProgram
+                | FailureKind::PortInUse
+                | FailureKind::OtherVersion => {}
+                FailureKind::UnknownKey
+                | FailureKind::Forbidden
+                | FailureKind::Interrupted(_)
+                | FailureKind::Quiet => {}
+                FailureKind::ChecksFailed | FailureKind::ChecksPending | FailureKind::NotMerged => {}
             }
         }
         assert_eq!(EXIT_CODES.len(), 20);
-        assert_eq!(Kind::Interrupted(2).exit_code(), 130);
+        assert_eq!(FailureKind::Interrupted(2).exit_code(), 130);
     }
 }

@@ -1,4 +1,4 @@
-//! The agents that people have: by which program each is there, and how one gets it. Their manifests say it.
+//! The known agents: their programs and how to install them, from their manifests.
 
 use std::sync::LazyLock;
 
@@ -6,14 +6,14 @@ use ao_agent::Options;
 
 use crate::program;
 
-/// In the order in which they are chosen from.
+/// In order of preference.
 static KNOWN: LazyLock<Vec<Options>> = LazyLock::new(ao_agent::known);
 
 pub(crate) fn all() -> &'static [Options] {
     &KNOWN
 }
 
-/// The one that is chosen where none is installed.
+/// Returns the default agent if none is installed.
 pub(crate) fn usual() -> &'static Options {
     &KNOWN[0]
 }
@@ -22,12 +22,12 @@ pub(crate) fn by_name(name: &str) -> Option<&'static Options> {
     all().iter().find(|agent| agent.name == name)
 }
 
-/// The first one that is installed.
+/// Returns the first agent that is installed.
 pub(crate) fn installed() -> Option<&'static Options> {
     all().iter().find(|agent| program::find(&agent.program).is_some())
 }
 
-/// The command that installs an agent, as far as it is known.
+/// Returns the command that installs an agent, if known.
 pub(crate) fn install(agent: &Options) -> String {
     agent.install.clone().unwrap_or_else(|| format!("install `{}`", agent.program))
 }

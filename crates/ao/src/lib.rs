@@ -1,58 +1,37 @@
-//! What the program `ao` is made of: many AI coding agents at once, steered from one program.
+//! The program `ao`: many AI coding agents at once, managed from one program.
 //!
-//! The program is what most people use. Those who embed it in a program of their own begin with [`Orchestrator`] and
-//! [`run_as_helper`]; `docs/embedding.md` tells how. All else is public only so that it can be tried from tests.
+//! Most people use the program. To embed it in your own, start with [`Orchestrator`] and [`run_as_helper`]; see
+//! `docs/embedding.md`. Everything else is public only for tests.
 
-mod background;
-mod branch;
-mod calls;
-mod change;
-mod cli;
-pub mod clone;
+pub mod cli;
+mod client;
 mod commands;
-mod complete;
-mod context;
-pub mod desktop;
+mod config;
 pub mod error;
 mod findings;
-mod follow;
-mod help;
-mod initial;
+pub mod git;
 mod known_agents;
-mod logs;
-mod offer;
-mod other_names;
-#[cfg(feature = "otlp")]
-mod otlp;
-mod pager;
-mod paths;
-pub mod reference;
-mod repeat;
 pub mod service;
-mod settings;
 pub mod show;
-mod span;
-mod strange;
-mod typed;
+pub mod system;
 mod ui;
-mod which_project;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use ao_daemon::config::combination;
 use ao_daemon::program;
-pub use ao_daemon::{Orchestrator, clock, daemon, git_url, orchestrator, power, repository, terminals};
-/// What the slots and their contracts are made of, for those who fill one of their own.
+pub use ao_daemon::{Orchestrator, clock, daemon, orchestrator, power, repository, terminals};
+/// The ports and their contracts, for adapters of your own.
 pub use {ao_agent, ao_core, ao_ports};
 
-/// Runs the command that the arguments of this process ask for.
+/// Runs the command on the command line.
 pub fn main() -> ExitCode {
-    // Before anything else is set up: there is one of these for every session, and it is to stay small.
+    // Before anything else is set up: there is one of these for every session, and it must stay small.
     if let Some(code) = helper() {
         return code;
     }
-    // The whole command line need not be put together for that.
+    // Without building the whole command line.
     if matches!(std::env::args_os().nth(1), Some(arg) if arg == "--version" || arg == "-V")
         && std::env::args_os().len() == 2
     {
@@ -64,22 +43,22 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Is a helper of agents, if this process was started as one, and then never returns.
+/// Runs a helper of agents, if this process was started as one, and then never returns.
 ///
-/// Agents outlive whoever started them, so each is held by a small process. With the program `ao` that is `ao` itself. A
-/// program that embeds an [`Orchestrator`] is started for that too, and calls this first in its `main`, before it starts
-/// threads, reads its arguments or prints.
+/// Agents outlive the daemon, so each is held by a small process. For `ao` that is `ao` itself. A program that embeds
+/// an [`Orchestrator`] is started for that too, and calls this first in its `main`, before it starts threads, reads
+/// its arguments or prints.
 pub fn run_as_helper() {
     if let Some(code) = helper() {
-        // The helpers leave nothing behind in memory that has to be put away.
+        // The helpers leave nothing in memory to clean up.
         std::process::exit(i32::from(code != ExitCode::SUCCESS));
     }
 }
 
 fn helper() -> Option<ExitCode> {
     let arg = std::env::args_os().nth(1)?;
-    // Whoever types it by hand hears from the command line that there is no such command for people. With further words it
-    // is a shim's own call: it gives a program its terminal, and has that terminal as its input.
+    // On a terminal, the command line reports that there is no such command. With further arguments it is a shim's
+    // own call: it gives a program its terminal, which is then its input.
     if arg == daemon::SHIM && (std::env::args_os().len() > 2 || !std::io::stdin().is_terminal()) {
         return Some(ao_runtime::process::shim::run());
     }

@@ -1,4 +1,4 @@
-//! What people see. Data goes to stdout, all else to stderr; colours only where a person looks.
+//! Terminal output. Data goes to stdout, everything else to stderr; colours only on a terminal.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -18,9 +18,9 @@ pub(crate) fn line(line: impl fmt::Display) -> io::Result<()> {
     writeln!(anstream::stdout().lock(), "{line}")
 }
 
-/// Writes a text that has its line ends.
+/// Writes a text that has its own line ends.
 pub(crate) fn text(text: impl fmt::Display) -> io::Result<()> {
-    // In few pieces: a list may have thousands of lines, and each would be a write of its own.
+    // In one write: a list may have thousands of lines.
     let out = anstream::stdout().lock();
     let colours = out.current_choice() != anstream::ColorChoice::Never;
     let text = text.to_string();
@@ -32,17 +32,17 @@ pub(crate) fn text(text: impl fmt::Display) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a value as programs read it: JSON on one line.
+/// Writes a value for programs: JSON on one line.
 pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');
     let mut out = io::stdout().lock();
     out.write_all(&text)?;
-    // Whoever follows wants each line when it comes.
+    // Flush, so that a reader gets each line at once.
     out.flush()
 }
 
-/// Writes JSON as it came, on one line.
+/// Writes JSON unchanged, on one line.
 pub(crate) fn raw(json: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(json.trim_ascii_end())?;
@@ -50,38 +50,47 @@ pub(crate) fn raw(json: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// How wide the window is, if there is one.
+/// Returns the width of the window, if there is one.
 pub(crate) fn width() -> Option<usize> {
     size().map(|(columns, _)| columns)
 }
 
-/// Columns and rows of the window, if there is one.
+/// Returns columns and rows of the window, if there is one.
 pub(crate) fn size() -> Option<(usize, usize)> {
-    // Of stdout alone: what goes to a file is not cut to the width of the window beside it.
+    // Only of stdout: output to a file is not cut to the width of a window.
     let (columns, rows) = terminal_size::terminal_size_of(io::stdout())?;
     Some((columns.0.into(), rows.0.into()))
 }
 
-/// Says something beside the output.
+/// Prints a note to stderr.
 pub(crate) fn note(note: impl fmt::Display) {
-    // With stderr gone there is nobody left to tell.
+    // Without stderr there is no place to report to.
     let _ = writeln!(anstream::stderr().lock(), "{HINT}note:{HINT:#} {note}");
 }
 
-/// Says what does not work, where the rest does.
+/// Prints a warning to stderr.
 pub(crate) fn warning(warning: impl fmt::Display) {
-    // With stderr gone there is nobody left to tell.
+    // Without stderr there is no place to report to.
     let _ = writeln!(anstream::stderr().lock(), "{BUSY}warning:{BUSY:#} {warning}");
 }
 
-/// A number of things, in words: `1 event`, `2 events`.
+/// Formats a count: `1 event`, `2 events`.
 pub(crate) fn count(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{ending}")
 }
 
-/// Says what went wrong.
+/// Quotes a word for a shell, if it needs quotes.
+pub(crate) fn shell_quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Prints an error to stderr.
 pub(crate) fn error(error: impl fmt::Display) {
-    // With stderr gone there is nobody left to tell.
+    // Without stderr there is no place to report to.
     let _ = writeln!(anstream::stderr().lock(), "{error}");
 }

@@ -4,65 +4,65 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Count, Outcome};
-use crate::process::{Finished, bounded, cargo, watch};
-use crate::tools::{self, Tool};
+use super::{StepOutcome, TestCount};
+use crate::process::{FinishedProcess, bounded, cargo, watch};
+use crate::tools::{self, NeededTool};
 use crate::{simulate, tidy};
 
-/// One thing that must hold.
-pub(super) struct Step {
+/// A step of the test run.
+pub(super) struct TestStep {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    pub(super) needs: &'static [Tool],
-    /// Whether it compiles the workspace, and so is pointless once that has failed.
+    pub(super) needs: &'static [NeededTool],
+    /// `true` if it compiles the workspace, so that it is skipped once that has failed.
     pub(super) needs_build: bool,
-    pub(super) run: fn() -> Result<Outcome>,
+    pub(super) run: fn() -> Result<StepOutcome>,
 }
 
-pub(super) const STEPS: &[Step] = &[
-    Step {
+pub(super) const STEPS: &[TestStep] = &[
+    TestStep {
         name: "fmt",
         about: "the code is formatted",
         needs: &[tools::RUSTFMT],
         needs_build: false,
         run: fmt,
     },
-    Step {
+    TestStep {
         name: "tidy",
-        about: "what we would otherwise forget, such as which crate may know which",
+        about: "rules of this repository, such as allowed dependencies between crates",
         needs: &[tools::GIT],
         needs_build: false,
         run: tidy,
     },
-    Step {
+    TestStep {
         name: "deny",
         about: "dependencies: licenses, sources, bans",
         needs: &[tools::DENY],
         needs_build: false,
         run: deny,
     },
-    Step {
+    TestStep {
         name: "advisories",
         about: "dependencies: known vulnerabilities",
         needs: &[tools::DENY, tools::GIT],
         needs_build: false,
         run: advisories,
     },
-    Step {
+    TestStep {
         name: "clippy",
         about: "lints, with warnings as errors",
         needs: &[tools::CLIPPY, tools::CC],
         needs_build: false,
         run: clippy,
     },
-    Step {
+    TestStep {
         name: "fuzz",
         about: "the fuzz targets compile; `cargo xtask fuzz` runs them",
         needs: &[tools::CXX],
         needs_build: false,
         run: fuzz,
     },
-    Step {
+    TestStep {
         name: "nextest",
         about: "unit and integration tests",
         needs: &[
@@ -79,14 +79,14 @@ pub(super) const STEPS: &[Step] = &[
         needs_build: true,
         run: nextest,
     },
-    Step {
+    TestStep {
         name: "doctest",
         about: "examples in the docs",
         needs: &[tools::CC],
         needs_build: true,
         run: doctest,
     },
-    Step {
+    TestStep {
         name: "simulate",
         about: "the engine in worlds full of faults",
         needs: &[tools::CC],
@@ -95,81 +95,81 @@ pub(super) const STEPS: &[Step] = &[
     },
 ];
 
-/// Steps that only run when they are named: each builds the program once more.
-pub(super) const WHEN_NAMED: &[Step] = &[Step {
+/// Steps that run only when they are named: each builds the program once more.
+pub(super) const WHEN_NAMED: &[TestStep] = &[TestStep {
     name: "otlp",
-    about: "the tests of the feature `otlp`; only runs when it is named",
+    about: "the tests of the feature `otlp`; runs only when it is named",
     needs: &[tools::NEXTEST, tools::CC, tools::GIT],
     needs_build: true,
     run: otlp,
 }];
 
-/// Enough worlds for a minute; `cargo xtask simulate` runs as many as one likes.
+/// Enough worlds for a minute; `cargo xtask simulate` runs any number.
 const SEEDS: u64 = 5000;
 
-/// A fetch that takes longer will not come: the database is a few megabytes.
+/// Time limit of a fetch of a few megabytes.
 const ADVISORIES_LIMIT: Duration = Duration::from_secs(60);
 
-fn fmt() -> Result<Outcome> {
+fn fmt() -> Result<StepOutcome> {
     let workspace = watch(cargo("fmt --all --check"))?;
-    // A workspace of its own, which `--all` does not see.
+    // A separate workspace, which `--all` does not include.
     let fuzz = watch(cargo("fmt --manifest-path fuzz/Cargo.toml --check"))?;
     let passed = workspace.status.success() && fuzz.status.success();
     let note = if passed { "" } else { "fix: `cargo fmt --all`, and the same in fuzz/" };
     let lines = [workspace.lines, fuzz.lines].concat();
-    Ok(Outcome { note: note.to_owned(), ..Outcome::new(passed, lines) })
+    Ok(StepOutcome { note: note.to_owned(), ..StepOutcome::new(passed, lines) })
 }
 
-fn tidy() -> Result<Outcome> {
+fn tidy() -> Result<StepOutcome> {
     let findings = tidy::check()?;
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     for line in &lines {
         say!("{line}");
     }
     let note = if lines.is_empty() { String::new() } else { format!("{} to fix", lines.len()) };
-    Ok(Outcome { note, ..Outcome::new(lines.is_empty(), lines) })
+    Ok(StepOutcome { note, ..StepOutcome::new(lines.is_empty(), lines) })
 }
 
-fn clippy() -> Result<Outcome> {
+fn clippy() -> Result<StepOutcome> {
     let whole = watch(cargo("clippy --workspace --all-targets -- -D warnings"))?;
     if !whole.status.success() {
         return Ok(outcome(whole));
     }
-    // What can be left out of the program has to be left out sometimes, or nobody would notice that it cannot.
+    // Builds without optional features break unnoticed unless they are built regularly.
     let without = watch(cargo("clippy -p ao --no-default-features --all-targets -- -D warnings"))?;
     if !without.status.success() {
         return Ok(outcome(without));
     }
-    // And what can be added has to be added.
+    // The same holds for features that are off by default.
     Ok(outcome(watch(cargo("clippy -p ao --features otlp --all-targets -- -D warnings"))?))
 }
 
-/// A workspace of its own, so nobody else would notice that a target no longer fits what it calls.
-fn fuzz() -> Result<Outcome> {
+/// Compiles the fuzz targets. They are a separate workspace, so no other step would notice that they no longer compile.
+fn fuzz() -> Result<StepOutcome> {
     Ok(outcome(watch(cargo("check --manifest-path fuzz/Cargo.toml --bins"))?))
 }
 
-fn deny() -> Result<Outcome> {
+fn deny() -> Result<StepOutcome> {
     Ok(outcome(watch(cargo("deny check bans licenses sources"))?))
 }
 
-/// Checks against the database only if it can be had: an old copy would say less than it seems to.
-fn advisories() -> Result<Outcome> {
+/// Checks advisories only if the database can be fetched: an old copy would give false confidence.
+fn advisories() -> Result<StepOutcome> {
     let mut fetch = cargo("deny fetch db");
     fetch.env("GIT_TERMINAL_PROMPT", "0");
     let fetched = bounded(fetch, ADVISORIES_LIMIT)?;
     if !fetched.is_some_and(|status| status.success()) {
         say!("the advisory database could not be fetched: known vulnerabilities were not checked");
-        return Ok(Outcome::skipped("advisory database unreachable"));
+        return Ok(StepOutcome::skipped("advisory database unreachable"));
     }
     Ok(outcome(watch(cargo("deny check --disable-fetch advisories"))?))
 }
 
-fn nextest() -> Result<Outcome> {
+fn nextest() -> Result<StepOutcome> {
     tests("--workspace")
 }
 
-fn otlp() -> Result<Outcome> {
+fn otlp() -> Result<StepOutcome> {
     let agent = watch(cargo("build -p ao-testkit --bin scripted-agent"))?;
     if !agent.status.success() {
         return Ok(outcome(agent));
@@ -177,53 +177,53 @@ fn otlp() -> Result<Outcome> {
     tests("-p ao --features otlp otlp::")
 }
 
-fn tests(which: &str) -> Result<Outcome> {
+fn tests(which: &str) -> Result<StepOutcome> {
     let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
     let finished = watch(cargo(&format!("nextest run --profile {profile} {which}")))?;
     let tests = finished.lines.iter().rev().find_map(|line| nextest_count(line));
-    // nextest's own exit code for a build that failed.
+    // The exit code of nextest for a failed build.
     let broken_build = finished.status.code() == Some(101);
-    Ok(Outcome { tests, broken_build, ..outcome(finished) })
+    Ok(StepOutcome { tests, broken_build, ..outcome(finished) })
 }
 
-fn doctest() -> Result<Outcome> {
+fn doctest() -> Result<StepOutcome> {
     let finished = watch(cargo("test --workspace --doc --no-fail-fast"))?;
-    let counts: Vec<Count> = finished.lines.iter().filter_map(|line| cargo_count(line)).collect();
-    let tests = Count {
+    let counts: Vec<TestCount> = finished.lines.iter().filter_map(|line| cargo_count(line)).collect();
+    let tests = TestCount {
         passed: counts.iter().map(|count| count.passed).sum(),
         failed: counts.iter().map(|count| count.failed).sum(),
     };
-    Ok(Outcome { tests: Some(tests), ..outcome(finished) })
+    Ok(StepOutcome { tests: Some(tests), ..outcome(finished) })
 }
 
-fn simulate() -> Result<Outcome> {
+fn simulate() -> Result<StepOutcome> {
     let args = simulate::Args { seeds: Some(SEEDS), ..Default::default() };
     let finished = watch(simulate::command(&args))?;
-    Ok(Outcome { note: format!("{SEEDS} seeds"), ..outcome(finished) })
+    Ok(StepOutcome { note: format!("{SEEDS} seeds"), ..outcome(finished) })
 }
 
-fn outcome(finished: Finished) -> Outcome {
-    Outcome::new(finished.status.success(), finished.lines)
+fn outcome(finished: FinishedProcess) -> StepOutcome {
+    StepOutcome::new(finished.status.success(), finished.lines)
 }
 
-/// Reads `Summary [ 1.2s] 34 tests run: 32 passed (1 slow), 1 failed, 1 timed out, 2 skipped`.
-fn nextest_count(line: &str) -> Option<Count> {
+/// Parses `Summary [ 1.2s] 34 tests run: 32 passed (1 slow), 1 failed, 1 timed out, 2 skipped`.
+fn nextest_count(line: &str) -> Option<TestCount> {
     let (_, counts) = line.trim_start().strip_prefix("Summary [")?.split_once("run: ")?;
-    let mut total = Count::default();
+    let mut total = TestCount::default();
     for part in without_brackets(counts).split(',') {
         let (number, what) = part.trim().split_once(' ')?;
         let number: usize = number.parse().ok()?;
         match what.trim() {
             "passed" => total.passed += number,
             "skipped" => {}
-            // failed, timed out, exec failed, and whatever comes: none of them has passed.
+            // failed, timed out, exec failed and any other: none of them has passed.
             _ => total.failed += number,
         }
     }
     Some(total)
 }
 
-/// What brackets add, such as how many of the passed were slow, is counted already.
+/// Removes remarks in brackets, such as the number of slow tests, which are counted already.
 fn without_brackets(text: &str) -> String {
     let mut depth = 0;
     let outside = |c: &char| {
@@ -235,8 +235,8 @@ fn without_brackets(text: &str) -> String {
     text.chars().filter(outside).collect()
 }
 
-/// Reads `test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s`.
-fn cargo_count(line: &str) -> Option<Count> {
+/// Parses `test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s`.
+fn cargo_count(line: &str) -> Option<TestCount> {
     let (_, counts) = line.trim_start().strip_prefix("test result: ")?.split_once(". ")?;
     let number = |what: &str| {
         counts
@@ -244,7 +244,7 @@ fn cargo_count(line: &str) -> Option<Count> {
             .find_map(|part| part.strip_suffix(what))
             .and_then(|number| number.trim().parse().ok())
     };
-    Some(Count { passed: number("passed")?, failed: number("failed")? })
+    Some(TestCount { passed: number("passed")?, failed: number("failed")? })
 }
 
 #[cfg(test)]
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn cargo_summary_is_counted() {
         let line = "test result: FAILED. 3 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.30s";
-        assert_eq!(cargo_count(line), Some(Count { passed: 3, failed: 2 }));
+        assert_eq!(cargo_count(line), Some(TestCount { passed: 3, failed: 2 }));
         assert_eq!(cargo_count("test foo ... ok"), None);
     }
 

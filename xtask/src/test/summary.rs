@@ -1,16 +1,16 @@
-//! The end of `cargo xtask test`: what failed, once more, then one table, then the count of tests.
+//! The summary of `cargo xtask test`: the output of failed steps, then one table, then the number of tests.
 
 use std::fmt::Write as _;
 
-use super::{Count, Row, Verdict};
+use super::{StepVerdict, SummaryRow, TestCount};
 
-/// How much of a failed step's output is shown again.
+/// The number of lines of a failed step's output that are shown again.
 const TAIL: usize = 60;
 
-/// The last line counts tests and stands alone, so that people and CI both find it.
-pub(super) fn render(rows: &[Row]) -> String {
+/// Renders the summary. The last line counts tests and stands alone, so that people and CI both find it.
+pub(super) fn render(rows: &[SummaryRow]) -> String {
     let mut out = String::new();
-    for row in rows.iter().filter(|row| row.outcome.verdict == Verdict::Failed) {
+    for row in rows.iter().filter(|row| row.outcome.verdict == StepVerdict::Failed) {
         let lines = &row.outcome.lines;
         let skipped = lines.len().saturating_sub(TAIL);
         let _ = writeln!(out, "── {} failed ──", row.step);
@@ -29,7 +29,7 @@ pub(super) fn render(rows: &[Row]) -> String {
     }
 
     let failed: Vec<_> =
-        rows.iter().filter(|row| row.outcome.verdict == Verdict::Failed).map(|row| row.step).collect();
+        rows.iter().filter(|row| row.outcome.verdict == StepVerdict::Failed).map(|row| row.step).collect();
     if !failed.is_empty() {
         let again: Vec<_> = failed.iter().map(|step| format!("--only {step}")).collect();
         let _ = writeln!(out, "\nfailed: {}", failed.join(", "));
@@ -41,11 +41,11 @@ pub(super) fn render(rows: &[Row]) -> String {
     out
 }
 
-fn verdict(row: &Row) -> String {
+fn verdict(row: &SummaryRow) -> String {
     let verdict = match &row.outcome.verdict {
-        Verdict::Passed => "ok".to_owned(),
-        Verdict::Failed => "FAILED".to_owned(),
-        Verdict::Skipped(reason) => format!("skipped: {reason}"),
+        StepVerdict::Passed => "ok".to_owned(),
+        StepVerdict::Failed => "FAILED".to_owned(),
+        StepVerdict::Skipped(reason) => format!("skipped: {reason}"),
     };
     let tests = row.outcome.tests.map(|count| match count.failed {
         0 => format!("{} tests", count.passed),
@@ -55,31 +55,34 @@ fn verdict(row: &Row) -> String {
     [Some(verdict), tests, note].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// All tests of all steps, or `None` if no step that was run has any.
-fn total(rows: &[Row]) -> Option<Count> {
+/// Adds up the tests of all steps, or returns `None` if no step has any.
+fn total(rows: &[SummaryRow]) -> Option<TestCount> {
     let counts = rows.iter().filter_map(|row| row.outcome.tests);
-    counts.reduce(|a, b| Count { passed: a.passed + b.passed, failed: a.failed + b.failed })
+    counts.reduce(|a, b| TestCount { passed: a.passed + b.passed, failed: a.failed + b.failed })
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::super::Outcome;
+    use super::super::StepOutcome;
     use super::*;
 
-    fn row(step: &'static str, outcome: Outcome) -> Row {
-        Row { step, outcome, took: Duration::from_millis(1230) }
+    fn row(step: &'static str, outcome: StepOutcome) -> SummaryRow {
+        SummaryRow { step, outcome, took: Duration::from_millis(1230) }
     }
 
-    fn tested(passed: usize, failed: usize) -> Outcome {
-        Outcome { tests: Some(Count { passed, failed }), ..Outcome::new(failed == 0, vec!["why".to_owned()]) }
+    fn tested(passed: usize, failed: usize) -> StepOutcome {
+        StepOutcome {
+            tests: Some(TestCount { passed, failed }),
+            ..StepOutcome::new(failed == 0, vec!["why".to_owned()])
+        }
     }
 
     #[test]
     fn all_is_well() {
         let rows = [
-            row("fmt", Outcome::new(true, Vec::new())),
+            row("fmt", StepOutcome::new(true, Vec::new())),
             row("nextest", tested(34, 0)),
             row("doctest", tested(2, 0)),
         ];
@@ -108,7 +111,7 @@ doctest           1.2  ok, 2 tests
 
     #[test]
     fn a_skipped_step_says_why() {
-        let rendered = render(&[row("advisories", Outcome::skipped("advisory database unreachable"))]);
+        let rendered = render(&[row("advisories", StepOutcome::skipped("advisory database unreachable"))]);
         assert!(
             rendered.contains("advisories        1.2  skipped: advisory database unreachable\n"),
             "{rendered}"
@@ -118,12 +121,12 @@ doctest           1.2  ok, 2 tests
     #[test]
     fn a_long_output_is_shown_from_its_end() {
         let lines = (1..=100).map(|n| format!("line {n}")).collect();
-        let rendered = render(&[row("clippy", Outcome::failed(lines))]);
+        let rendered = render(&[row("clippy", StepOutcome::failed(lines))]);
         assert!(rendered.contains("… 40 lines above\nline 41\n"), "{rendered}");
     }
 
     #[test]
     fn steps_without_tests_claim_none() {
-        assert!(!render(&[row("fmt", Outcome::new(true, Vec::new()))]).contains("passed"));
+        assert!(!render(&[row("fmt", StepOutcome::new(true, Vec::new()))]).contains("passed"));
     }
 }

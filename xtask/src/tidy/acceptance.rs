@@ -1,22 +1,22 @@
-//! Which acceptance cases the tests show. A test names its cases in its doc comment.
+//! Acceptance cases. A test names its cases in its doc comment.
 
 use std::collections::BTreeMap;
 
-use super::Finding;
+use super::TidyFinding;
 use super::rust_text::{RustText, numbered};
-use super::sources::Tree;
+use super::sources::SourceTree;
 
-/// What stands before the ids in a comment.
+/// The mark before the ids in a comment.
 const MARK: &str = "acceptance:";
 
 /// The groups of cases, by first letter.
 const GROUPS: &str = "SMWLFBXNJG";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let unknown = named(tree).filter(|(id, _)| case(id).is_none());
     unknown
         .map(|(id, place)| {
-            Finding::new(
+            TidyFinding::new(
                 place,
                 format!("`{id}` is not an acceptance case"),
                 format!("name one or more with a letter of {GROUPS} and a number, such as `{MARK} S1, M4`"),
@@ -25,8 +25,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Each case that is named, in order, with the places.
-pub(super) fn covered(tree: &Tree) -> Vec<(String, Vec<String>)> {
+/// Returns each case that is named, in order, with its places.
+pub(super) fn covered(tree: &SourceTree) -> Vec<(String, Vec<String>)> {
     let mut covered: BTreeMap<(usize, u32), Vec<String>> = BTreeMap::new();
     for (id, place) in named(tree) {
         if let Some(case) = case(&id) {
@@ -37,8 +37,8 @@ pub(super) fn covered(tree: &Tree) -> Vec<(String, Vec<String>)> {
     covered.into_iter().map(|(case, places)| (written(case), places)).collect()
 }
 
-/// Every id behind a mark, well formed or not, with its place.
-fn named(tree: &Tree) -> impl Iterator<Item = (String, String)> {
+/// Returns every id after a mark, valid or not, with its place.
+fn named(tree: &SourceTree) -> impl Iterator<Item = (String, String)> {
     tree.rust().flat_map(|(path, source)| {
         let text = RustText::of(source);
         let ids = numbered(&text.comments).flat_map(|(line, comment)| {
@@ -48,7 +48,7 @@ fn named(tree: &Tree) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// Reads the list behind the mark, such as `S1, M4`; it ends with the first word that no comma announced.
+/// Parses the list after the mark, such as `S1, M4`; it ends with the first item that is not followed by a comma.
 fn ids(comment: &str) -> Vec<String> {
     let Some((_, list)) = comment.split_once(MARK) else {
         return Vec::new();
@@ -66,7 +66,7 @@ fn ids(comment: &str) -> Vec<String> {
     ids
 }
 
-/// The group and number of a well-formed id.
+/// Returns the group and number of a valid id.
 fn case(id: &str) -> Option<(usize, u32)> {
     let mut chars = id.chars();
     let group = GROUPS.find(chars.next()?)?;
@@ -82,7 +82,7 @@ mod tests {
     fn a_case_that_cannot_exist_is_found() {
         for bad in ["Q1", "S", "s1", "1", "", "S1x"] {
             let source = format!("/// Shows it.\n///\n/// acceptance: {bad}\n#[test]\nfn f() {{}}\n");
-            let findings = check(&Tree::of(&[("a.rs", &source)]));
+            let findings = check(&SourceTree::of(&[("a.rs", &source)]));
             assert_eq!(findings.len(), 1, "{bad}: {findings:?}");
             assert_eq!(findings[0].place, "a.rs:3");
         }
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn cases_are_listed_in_order_with_their_places() {
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("a.rs", "/// acceptance: M10, S2\nfn f() {}\n/// It heals (acceptance: M4).\nfn g() {}\n"),
             ("b.rs", "//! acceptance: S2. And more, S9\nconst A: &str = \"acceptance: S7\";\n"),
         ]);

@@ -1,31 +1,31 @@
-//! Which crate may know which. Arrows point one way: core ← ports ← (adapters, engine) ← binary.
+//! Allowed dependencies between crates. Arrows point one way: core ← ports ← (adapters, engine) ← binary.
 
-use super::Finding;
-use super::sources::Packages;
+use super::TidyFinding;
+use super::sources::PackageGraph;
 
-/// Each crate of ours with the ones it may be built from. Tests may use any.
+/// Each of our crates with those it may depend on. Tests may use any.
 ///
 /// A new arrow is a decision about the whole design, so it is made here, where a reviewer sees it.
-const ARROWS: &[(&str, May)] = &[
-    ("ao-core", May::Use(&[])),
-    ("ao-ports", May::Use(&["ao-core"])),
-    ("ao-engine", May::Use(&["ao-core", "ao-ports"])),
-    ("ao-store", May::Use(&["ao-core", "ao-ports"])),
-    ("ao-git", May::Use(&[])),
-    ("ao-process", May::Use(&[])),
+const ARROWS: &[(&str, AllowedArrows)] = &[
+    ("ao-core", AllowedArrows::Use(&[])),
+    ("ao-ports", AllowedArrows::Use(&["ao-core"])),
+    ("ao-engine", AllowedArrows::Use(&["ao-core", "ao-ports"])),
+    ("ao-store", AllowedArrows::Use(&["ao-core", "ao-ports"])),
+    ("ao-git", AllowedArrows::Use(&[])),
+    ("ao-process", AllowedArrows::Use(&[])),
     ("ao-runtime", SLOT),
     ("ao-agent", SLOT),
     ("ao-workspace", SLOT),
     ("ao-tracker", SLOT),
-    ("ao-scan", May::Use(&["ao-core"])),
+    ("ao-scan", AllowedArrows::Use(&["ao-core"])),
     ("ao-scm", SLOT),
     ("ao-notifier", SLOT),
     ("ao-terminal", SLOT),
-    ("ao-config", May::Use(&["ao-core"])),
-    ("ao-api", May::Use(&[])),
+    ("ao-config", AllowedArrows::Use(&["ao-core"])),
+    ("ao-api", AllowedArrows::Use(&[])),
     (
         "ao-daemon",
-        May::Use(&[
+        AllowedArrows::Use(&[
             "ao-agent",
             "ao-config",
             "ao-core",
@@ -42,35 +42,35 @@ const ARROWS: &[(&str, May)] = &[
             "ao-workspace",
         ]),
     ),
-    ("ao-server", May::Use(&["ao-api", "ao-core", "ao-daemon", "ao-engine", "ao-ports"])),
-    ("ao-testkit", May::Use(&["ao-core", "ao-ports", "ao-engine", "ao-api"])),
-    ("ao", May::UseAll),
-    ("xtask", May::Use(&[])),
+    ("ao-server", AllowedArrows::Use(&["ao-api", "ao-core", "ao-daemon", "ao-engine", "ao-ports"])),
+    ("ao-testkit", AllowedArrows::Use(&["ao-core", "ao-ports", "ao-engine", "ao-api"])),
+    ("ao", AllowedArrows::UseAll),
+    ("xtask", AllowedArrows::Use(&[])),
 ];
 
-/// What fills a slot knows the slot, never its neighbours or the engine; and what several of them need: the program that
-/// they drive, and the commands that they run.
-const SLOT: May = May::Use(&["ao-core", "ao-ports", "ao-git", "ao-process"]);
+/// An adapter depends on its port, never on other adapters or the engine; also on the shared crates that drive git and
+/// run commands.
+const SLOT: AllowedArrows = AllowedArrows::Use(&["ao-core", "ao-ports", "ao-git", "ao-process"]);
 
 #[derive(Debug, Clone, Copy)]
-enum May {
+enum AllowedArrows {
     Use(&'static [&'static str]),
-    /// The binary puts everything together, and its demo may show a world of the testkit.
+    /// The binary depends on everything, and its demo may show a world of the testkit.
     UseAll,
 }
 
-pub(super) fn check(packages: &Packages) -> Vec<Finding> {
+pub(super) fn check(packages: &PackageGraph) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for name in &packages.ours {
         let Some((_, may)) = ARROWS.iter().find(|(known, _)| known == name) else {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 format!("crate {name}"),
                 "is not in the table of which crate may know which",
                 "add it to ARROWS in xtask/src/tidy/arrows.rs, with as few arrows as it can live with",
             ));
             continue;
         };
-        let May::Use(allowed) = may else { continue };
+        let AllowedArrows::Use(allowed) = may else { continue };
         let uses = packages.dependencies.get(name).into_iter().flatten();
         for used in uses.filter(|used| packages.ours.contains(*used) && !allowed.contains(&used.as_str())) {
             let allowed =
@@ -79,7 +79,7 @@ pub(super) fn check(packages: &Packages) -> Vec<Finding> {
                 "ao-testkit" => "move it to [dev-dependencies]: the testkit is for tests".to_owned(),
                 _ => format!("it may use {allowed}; move what is shared down, or pass it in through a port"),
             };
-            findings.push(Finding::new(format!("crate {name}"), format!("depends on {used}"), fix));
+            findings.push(TidyFinding::new(format!("crate {name}"), format!("depends on {used}"), fix));
         }
     }
     findings
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn found(dependencies: &[(&str, &[&str])]) -> Vec<String> {
-        let findings = check(&Packages::of(dependencies));
+        let findings = check(&PackageGraph::of(dependencies));
         findings.iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
     }
 
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_testkit_is_for_tests() {
-        let findings = check(&Packages::of(&[("ao-store", &["ao-testkit"]), ("ao-testkit", &[])]));
+        let findings = check(&PackageGraph::of(&[("ao-store", &["ao-testkit"]), ("ao-testkit", &[])]));
         assert_eq!(findings.len(), 1);
         assert!(findings[0].fix.contains("dev-dependencies"), "{findings:?}");
     }

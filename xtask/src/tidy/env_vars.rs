@@ -1,12 +1,12 @@
-//! An environment variable that no document names is a setting nobody can find.
+//! Environment variables that no document names.
 
 use std::collections::BTreeMap;
 
-use super::Finding;
+use super::TidyFinding;
 use super::rust_text::{has_word, numbered};
-use super::sources::Tree;
+use super::sources::SourceTree;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut named: BTreeMap<&str, String> = BTreeMap::new();
     for (path, source) in
         tree.rust().filter(|(path, _)| path.starts_with("crates/") && path.contains("/src/"))
@@ -24,16 +24,16 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         .filter(|(name, _)| !tree.markdown().any(|(path, text)| is_document(path) && has_word(text, name)));
     undocumented
         .map(|(name, place)| {
-            Finding::new(
+            TidyFinding::new(
                 place,
                 format!("`{name}` is not documented"),
-                "say in README.md or under docs/ what it does and what it is by default",
+                "describe it and its default in README.md or under docs/",
             )
         })
         .collect()
 }
 
-/// The names in a line that start with `AO_` and go on in capitals.
+/// Returns the names in a line that start with `AO_` and continue in capitals.
 fn variables(line: &str) -> Vec<&str> {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = line.split(|c| !part(c));
@@ -50,7 +50,10 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        check(&Tree::of(files)).iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
+        check(&SourceTree::of(files))
+            .iter()
+            .map(|finding| format!("{} {}", finding.place, finding.what))
+            .collect()
     }
 
     #[test]

@@ -1,34 +1,34 @@
-//! What was meant to be gone before the commit.
+//! Leftovers of development, such as `dbg!` and paths of one machine.
 
 use std::path::Path;
 
-use super::Finding;
+use super::TidyFinding;
 use super::rust_text::{RustText, numbered};
-use super::sources::Tree;
+use super::sources::SourceTree;
 
-/// This file has to name what it looks for.
+/// This file has to name the leftovers itself.
 const THIS_FILE: &str = "xtask/src/tidy/leftovers.rs";
 
-/// Looked for in code only; in a comment or a string they are harmless.
+/// Searched in code only; in a comment or a string they are harmless.
 const CODE: &[(&str, &str)] = &[
-    ("todo!(", "write it, or return an error that says it is not there yet"),
-    ("unimplemented!(", "write it, or return an error that says it is not there yet"),
+    ("todo!(", "implement it, or return an error that names what is missing"),
+    ("unimplemented!(", "implement it, or return an error that names what is missing"),
     ("dbg!(", "remove it, or make it a `tracing` event"),
     ("#[ignore", "make the test run, or remove it: a test that is skipped proves nothing"),
 ];
 
-/// Looked for everywhere, as is the folder of this checkout: a path of one machine is wrong in code, in a string and in a
+/// Searched everywhere, like the folder of this checkout: a path of one machine is wrong in code, in a string and in a
 /// comment.
 const HOMES: &[&str] = &["/root/", "/home/"];
 
-pub(super) fn check(tree: &Tree, checkout: &Path) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree, checkout: &Path) -> Vec<TidyFinding> {
     let checkout = format!("{}/", checkout.display());
     let paths: Vec<&str> = HOMES.iter().copied().chain([checkout.as_str()]).collect();
     let mut findings = Vec::new();
     for (path, source) in tree.rust().filter(|(path, _)| *path != THIS_FILE) {
         for (line, text) in numbered(&RustText::of(source).code) {
             for (leftover, fix) in CODE.iter().filter(|(leftover, _)| text.contains(leftover)) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     format!("{path}:{line}"),
                     format!("has a leftover `{leftover}`"),
                     *fix,
@@ -37,7 +37,7 @@ pub(super) fn check(tree: &Tree, checkout: &Path) -> Vec<Finding> {
         }
         for (line, text) in numbered(source) {
             for machine_path in paths.iter().filter(|machine_path| starts_a_path(text, machine_path)) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     format!("{path}:{line}"),
                     format!("names `{machine_path}…`, which exists on one machine only"),
                     "use a temporary folder, or a path from the root of the repository",
@@ -48,7 +48,7 @@ pub(super) fn check(tree: &Tree, checkout: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Whether the folder stands at the start of a path and goes on; `dir/home/x` and `/home/` alone do not count.
+/// Returns `true` if a path starts with the folder and continues; `dir/home/x` and `/home/` alone do not count.
 fn starts_a_path(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     fn found(source: &str) -> Vec<String> {
-        let findings = check(&Tree::of(&[("crates/a/src/lib.rs", source)]), Path::new("/src/ao"));
+        let findings = check(&SourceTree::of(&[("crates/a/src/lib.rs", source)]), Path::new("/src/ao"));
         findings.iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
     }
 

@@ -1,15 +1,15 @@
-//! Links between our own documents lead somewhere.
+//! Broken links between our own documents.
 
-use super::Finding;
+use super::TidyFinding;
 use super::rust_text::numbered;
-use super::sources::Tree;
+use super::sources::SourceTree;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (path, text) in tree.markdown() {
         for (line, target) in links(text) {
             if !resolve(path, &target).is_some_and(|file| tree.has(&file)) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     format!("{path}:{line}"),
                     format!("links to `{target}`, which does not exist"),
                     "correct the link, or remove it",
@@ -20,7 +20,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// All links to files, with their line. What stands in code is not a link.
+/// Returns all links to files, with their line, except those in code.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut links = Vec::new();
     let mut in_code = false;
@@ -32,7 +32,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
         if in_code {
             continue;
         }
-        // Every second part stands between backticks.
+        // Every second part is between backticks.
         let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
         let inline = prose.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
         let reference = prose
@@ -45,7 +45,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     links
 }
 
-/// The file that a link means, or `None` for the web and for places on the same page.
+/// Returns the file of a link, or `None` for the web and for anchors on the same page.
 fn file_part(target: &str) -> Option<String> {
     let target = target.trim_matches(['<', '>']);
     let file = target.split('#').next().unwrap_or_default();
@@ -53,7 +53,7 @@ fn file_part(target: &str) -> Option<String> {
     (!elsewhere && !file.is_empty()).then(|| file.to_owned())
 }
 
-/// The path from the root of the repository, or `None` if it leads out of it.
+/// Returns the path from the root of the repository, or `None` if it leads out of it.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     if !target.starts_with('/') {
@@ -77,7 +77,8 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        let tree = Tree::of(&[("docs/design/001-log.md", text), ("docs/errors/a.md", ""), ("README.md", "")]);
+        let tree =
+            SourceTree::of(&[("docs/design/001-log.md", text), ("docs/errors/a.md", ""), ("README.md", "")]);
         check(&tree).into_iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
     }
 

@@ -1,15 +1,15 @@
-//! The core decides and does nothing else: no clock, no disk, no network, no randomness, no runtime.
+//! Purity of the core: no clock, no disk, no network, no randomness, no async runtime.
 //!
-//! That is what makes replay exact and a simulated world possible, so it is held by a list of what may come in
-//! rather than of what may not: a crate nobody thought of is found too.
+//! That makes replay exact and a simulated world possible. The rule is a list of what is allowed instead of what is
+//! forbidden, so that it also finds a crate that was not thought of.
 
-use super::Finding;
+use super::TidyFinding;
 use super::rust_text::{RustText, has_word, numbered};
-use super::sources::{Packages, Tree};
+use super::sources::{PackageGraph, SourceTree};
 
-/// Everything `ao-core` may be built from, at any depth.
+/// All crates that `ao-core` may depend on, directly or not.
 const ALLOWED: &[&str] = &[
-    // Values to text and back.
+    // Serialization.
     "serde",
     "serde_core",
     "serde_json",
@@ -23,9 +23,9 @@ const ALLOWED: &[&str] = &[
     "equivalent",
     "rustc-hash",
     "foldhash",
-    // Traits of the allocator and nothing else; a tool of the tests turns it on in hashbrown.
+    // Only traits of the allocator; a test dependency enables it in hashbrown.
     "allocator-api2",
-    // The messages of reactions: text to text, without a loader, a clock or a file.
+    // Message templates of reactions: text to text, without a loader, a clock or a file.
     "minijinja",
     // Error types.
     "thiserror",
@@ -38,7 +38,7 @@ const ALLOWED: &[&str] = &[
     "unicode-ident",
 ];
 
-/// What the core's source may not name, and what to do instead.
+/// Paths that the core's source may not name, and their replacements.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("std::time::SystemTime", CLOCK),
     ("std::time::Instant", CLOCK),
@@ -62,11 +62,11 @@ const RANDOMNESS: &str = "take new ids and chances as data, with the input";
 const ORDER: &str =
     "use BTreeMap or BTreeSet: a hash map's order differs from run to run, and replay must not";
 
-pub(super) fn check_dependencies(packages: &Packages) -> Vec<Finding> {
+pub(super) fn check_dependencies(packages: &PackageGraph) -> Vec<TidyFinding> {
     let reachable = packages.reachable("ao-core");
     let strangers = reachable.into_iter().filter(|name| !ALLOWED.contains(name));
     let finding = |name| {
-        Finding::new(
+        TidyFinding::new(
             "crate ao-core",
             format!("is built from `{name}`, which is not on the core's list"),
             "do without it; or, if it has no clock, no I/O and no randomness, add it to ALLOWED in xtask/src/tidy/purity.rs",
@@ -75,7 +75,7 @@ pub(super) fn check_dependencies(packages: &Packages) -> Vec<Finding> {
     strangers.map(finding).collect()
 }
 
-pub(super) fn check_sources(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check_sources(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (path, source) in tree.rust() {
         let Some(inside) = path.strip_prefix("crates/ao-core/src/") else {
@@ -92,7 +92,7 @@ pub(super) fn check_sources(tree: &Tree) -> Vec<Finding> {
             let in_code = numbered(code).find(|(_, line)| has_word(line, name)).map(|(line, _)| line);
             let in_import = imports.iter().find(|(_, import)| has_word(import, name)).map(|(line, _)| *line);
             if let Some(line) = in_code.or(in_import) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     format!("{path}:{line}"),
                     format!("the core names `{name}`"),
                     *fix,
@@ -103,7 +103,8 @@ pub(super) fn check_sources(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// All imports with their line, written out: `use std::{fs, time::Instant};` is `std::fs` and `std::time::Instant`.
+/// Returns all imports with their line, expanded: `use std::{fs, time::Instant};` is `std::fs` and
+/// `std::time::Instant`.
 fn imports(code: &str) -> Vec<(usize, String)> {
     let mut imports = Vec::new();
     for (at, _) in code.match_indices("use ") {
@@ -140,13 +141,14 @@ mod tests {
     use super::*;
 
     fn found(path: &str, source: &str) -> Vec<String> {
-        let findings = check_sources(&Tree::of(&[(path, source)]));
+        let findings = check_sources(&SourceTree::of(&[(path, source)]));
         findings.iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
     }
 
     #[test]
     fn a_runtime_deep_below_the_core_is_found() {
-        let packages = Packages::of(&[("ao-core", &["serde", "nice"]), ("nice", &["tokio"]), ("serde", &[])]);
+        let packages =
+            PackageGraph::of(&[("ao-core", &["serde", "nice"]), ("nice", &["tokio"]), ("serde", &[])]);
         let findings = check_dependencies(&packages);
         let names: Vec<_> = findings.iter().map(|finding| finding.what.split('`').nth(1).unwrap()).collect();
         assert_eq!(names, ["nice", "tokio"]);

@@ -1,19 +1,19 @@
-//! Rust source taken apart into code and comments, so that a rule does not trip over a word in a string.
+//! Splits Rust source into code and comments, so that a rule does not find its pattern in a string.
 //!
-//! Not a parser: it knows comments, strings and characters, which is what the rules need. `syn` would know more
-//! and cost a heavier build of xtask for it.
+//! Not a parser: it knows comments, strings and characters, which is enough for the rules. `syn` would know more and
+//! make the build of xtask heavier.
 
-/// The same source twice, each with the other part blanked out; positions and lines stay where they were.
+/// The same source twice, each with the other part blanked out; positions and lines stay.
 #[derive(Debug)]
 pub(super) struct RustText {
-    /// Without comments and without what stands inside of strings.
+    /// Without comments and the content of strings.
     pub(super) code: String,
     /// Comments only.
     pub(super) comments: String,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum TextKind {
     Code,
     Comment,
     /// The inside of a string or character.
@@ -27,15 +27,15 @@ impl RustText {
         while let Some((part, length)) = next(rest, text.code.chars().last()) {
             for char in rest[..length].chars() {
                 let blank = if char == '\n' { '\n' } else { ' ' };
-                text.code.push(if part == Part::Code { char } else { blank });
-                text.comments.push(if part == Part::Comment { char } else { blank });
+                text.code.push(if part == TextKind::Code { char } else { blank });
+                text.comments.push(if part == TextKind::Comment { char } else { blank });
             }
             rest = &rest[length..];
         }
         text
     }
 
-    /// The code up to the unit tests at its end, which may do what the product may not.
+    /// Returns the code before the unit tests at its end, which may break rules of the product.
     pub(super) fn product_code(&self) -> &str {
         let mut at = 0;
         while let Some(found) = self.code[at..].find("#[cfg(test)]") {
@@ -51,39 +51,39 @@ impl RustText {
     }
 }
 
-/// What the text starts with, and how far that goes.
-fn next(rest: &str, before: Option<char>) -> Option<(Part, usize)> {
+/// Returns the kind and the length of the first part of the text.
+fn next(rest: &str, before: Option<char>) -> Option<(TextKind, usize)> {
     let first = rest.chars().next()?;
     let inside_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
     if rest.starts_with("//") {
-        return Some((Part::Comment, rest.find('\n').unwrap_or(rest.len())));
+        return Some((TextKind::Comment, rest.find('\n').unwrap_or(rest.len())));
     }
     if rest.starts_with("/*") {
-        return Some((Part::Comment, block_comment(rest)));
+        return Some((TextKind::Comment, block_comment(rest)));
     }
     if first == '"' {
-        return Some((Part::Literal, quoted(rest, '"')));
+        return Some((TextKind::Literal, quoted(rest, '"')));
     }
     if first == 'r'
         && !inside_word
         && let Some(length) = raw_string(rest)
     {
-        return Some((Part::Literal, length));
+        return Some((TextKind::Literal, length));
     }
     // `br"..."` and `cr"..."`: the letter before `r` is code, the rest a raw string.
     if matches!(first, 'b' | 'c')
         && !inside_word
         && let Some(length) = raw_string(&rest[1..])
     {
-        return Some((Part::Literal, 1 + length));
+        return Some((TextKind::Literal, 1 + length));
     }
     if first == '\'' && is_character(rest) {
-        return Some((Part::Literal, quoted(rest, '\'')));
+        return Some((TextKind::Literal, quoted(rest, '\'')));
     }
-    Some((Part::Code, first.len_utf8()))
+    Some((TextKind::Code, first.len_utf8()))
 }
 
-/// The length of a comment in stars, which may hold others.
+/// Returns the length of a block comment, which may contain others.
 fn block_comment(rest: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -104,7 +104,7 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// The length of a string or character with its quotes.
+/// Returns the length of a string or character with its quotes.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, char) in rest.char_indices().skip(1) {
@@ -118,7 +118,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The length of `r"…"` or `r#"…"#`, if this is one.
+/// Returns the length of `r"…"` or `r#"…"#`, if this is one.
 fn raw_string(rest: &str) -> Option<usize> {
     let hashes = rest.strip_prefix('r')?.chars().take_while(|&c| c == '#').count();
     let inside = rest[1 + hashes..].strip_prefix('"')?;
@@ -127,7 +127,7 @@ fn raw_string(rest: &str) -> Option<usize> {
     Some(1 + hashes + 1 + end)
 }
 
-/// Whether a `'` starts a character, and not a lifetime.
+/// Returns `true` if a `'` starts a character, not a lifetime.
 fn is_character(rest: &str) -> bool {
     let mut chars = rest.chars().skip(1);
     match chars.next() {
@@ -137,12 +137,12 @@ fn is_character(rest: &str) -> bool {
     }
 }
 
-/// The lines of a text, counted as people count.
+/// Numbers the lines of a text, from 1.
 pub(super) fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(at, line)| (at + 1, line))
 }
 
-/// Whether `word` stands somewhere and is not part of a longer one.
+/// Returns `true` if `word` occurs and is not part of a longer one.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! What the rules look at: the files of the repository and the crates that it is made of.
+//! The input of the rules: the files of the repository and its crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,14 +9,15 @@ use serde_json::Value;
 
 use crate::process::cargo;
 
-/// All files that are in git or about to be, by their path from the root. Only Rust and Markdown have a text here.
+/// All files that are tracked or about to be, by their path from the root. Only Rust and Markdown files have their
+/// text.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct SourceTree {
     files: BTreeMap<String, String>,
 }
 
-impl Tree {
-    pub(super) fn read(root: &Path) -> Result<Tree> {
+impl SourceTree {
+    pub(super) fn read(root: &Path) -> Result<SourceTree> {
         let output = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .current_dir(root)
@@ -42,20 +43,22 @@ impl Tree {
             };
             files.insert(path.to_owned(), text);
         }
-        Ok(Tree { files })
+        Ok(SourceTree { files })
     }
 
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Tree {
-        Tree { files: files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect() }
+    pub(super) fn of(files: &[(&str, &str)]) -> SourceTree {
+        SourceTree {
+            files: files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect(),
+        }
     }
 
-    /// Path and text of all Rust files.
+    /// Returns path and text of all Rust files.
     pub(super) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
         self.ending("rs")
     }
 
-    /// Path and text of all Markdown files.
+    /// Returns path and text of all Markdown files.
     pub(super) fn markdown(&self) -> impl Iterator<Item = (&str, &str)> {
         self.ending("md")
     }
@@ -64,7 +67,7 @@ impl Tree {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Whether there is such a file or folder. The root itself is the empty path.
+    /// Returns `true` if there is such a file or folder. The root itself is the empty path.
     pub(super) fn has(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         path.is_empty() || self.files.keys().any(|file| file == path || file.starts_with(&folder))
@@ -82,33 +85,33 @@ fn is(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|found| found == extension)
 }
 
-/// Every crate of the dependency graph, with the crates it is built from. What only tests use does not count.
+/// The dependency graph: every crate with the crates it is built from, without dev-dependencies.
 #[derive(Debug, Default)]
-pub(super) struct Packages {
+pub(super) struct PackageGraph {
     /// The crates of this repository.
     pub(super) ours: BTreeSet<String>,
-    /// Versions of one name are one entry here; the rules ask for names.
+    /// Dependencies by name; versions of one name are merged.
     pub(super) dependencies: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Packages {
-    pub(super) fn read() -> Result<Packages> {
+impl PackageGraph {
+    pub(super) fn read() -> Result<PackageGraph> {
         let output = cargo("metadata --format-version 1").output().context("failed to start cargo")?;
         ensure!(
             output.status.success(),
             "`cargo metadata` failed\n{}",
             String::from_utf8_lossy(&output.stderr)
         );
-        Packages::parse(&serde_json::from_slice(&output.stdout)?)
+        PackageGraph::parse(&serde_json::from_slice(&output.stdout)?)
             .context("`cargo metadata` has an unknown shape")
     }
 
-    fn parse(metadata: &Value) -> Option<Packages> {
+    fn parse(metadata: &Value) -> Option<PackageGraph> {
         let mut names = BTreeMap::new();
         for package in metadata["packages"].as_array()? {
             names.insert(package["id"].as_str()?, package["name"].as_str()?);
         }
-        let mut packages = Packages::default();
+        let mut packages = PackageGraph::default();
         for id in metadata["workspace_members"].as_array()? {
             packages.ours.insert((*names.get(id.as_str()?)?).to_owned());
         }
@@ -127,8 +130,8 @@ impl Packages {
     }
 
     #[cfg(test)]
-    pub(super) fn of(dependencies: &[(&str, &[&str])]) -> Packages {
-        let mut packages = Packages::default();
+    pub(super) fn of(dependencies: &[(&str, &[&str])]) -> PackageGraph {
+        let mut packages = PackageGraph::default();
         for (name, uses) in dependencies {
             if name.starts_with("ao") {
                 packages.ours.insert((*name).to_owned());
@@ -140,7 +143,7 @@ impl Packages {
         packages
     }
 
-    /// Everything `name` is built from, at any depth.
+    /// Returns all transitive dependencies of `name`.
     pub(super) fn reachable(&self, name: &str) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
         let mut open = vec![name];
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn dev_dependencies_do_not_count_and_build_dependencies_do() {
-        let packages = Packages::parse(&json!({
+        let packages = PackageGraph::parse(&json!({
             "packages": [
                 { "id": "a#1", "name": "ao-core" }, { "id": "b#1", "name": "serde" },
                 { "id": "c#1", "name": "cc" }, { "id": "d#1", "name": "insta" },
@@ -182,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_is_reached_through_others_is_found() {
-        let packages = Packages::of(&[("ao", &["a"]), ("a", &["b"]), ("b", &["a", "c"])]);
+        let packages = PackageGraph::of(&[("ao", &["a"]), ("a", &["b"]), ("b", &["a", "c"])]);
         assert_eq!(packages.reachable("ao").into_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
     }
 }

@@ -1,4 +1,4 @@
-//! xtask as people call it.
+//! xtask, called as a program.
 
 use std::io;
 use std::process::{Command, Output, Stdio};
@@ -20,7 +20,7 @@ fn a_reader_that_has_gone_ends_it_without_a_word() {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
         let output = xtask(args).stdout(writer).output().unwrap();
-        // As a program ends that the missing reader kills; 0 would say that all was done.
+        // The exit code of a program killed by SIGPIPE; 0 would mean success.
         assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(141), ""), "{args:?}");
     }
 }

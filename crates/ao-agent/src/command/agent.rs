@@ -14,7 +14,7 @@ use ao_core::session::AgentAbilities;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
     Agent, AgentError, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
-    Prepared, Reporter, Runtime,
+    Prepared, ProcessRef, Reporter, Runtime, Runtimes,
 };
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -34,7 +34,8 @@ const MOVES: Duration = Duration::from_secs(10);
 
 /// The dependencies of an agent adapter.
 pub struct Ground {
-    pub runtime: Arc<dyn Runtime>,
+    /// The runtimes that its processes may live in.
+    pub runtimes: Runtimes,
     pub clock: Arc<dyn Clock>,
     /// A private folder, outside of every repository.
     pub state: PathBuf,
@@ -42,7 +43,7 @@ pub struct Ground {
     /// agent gets its own token, whether it runs hooks or not: without one, a program that an agent runs would pass for
     /// the user.
     pub hooks: Option<Arc<Spool>>,
-    /// Variables for every agent, so that the programs it runs find the daemon.
+    /// Variables for every agent that shares the files of this machine, so that the programs it runs find the daemon.
     pub environment: BTreeMap<String, String>,
     pub places: AgentPlaces,
 }
@@ -70,7 +71,7 @@ pub enum OptionsError {
 pub struct CommandAgent {
     pub(super) options: Options,
     pub(super) patterns: ScreenPatterns,
-    pub(super) runtime: Arc<dyn Runtime>,
+    runtimes: Runtimes,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) history: Option<Arc<HookHistory>>,
     state: PathBuf,
@@ -105,7 +106,7 @@ impl CommandAgent {
             reader: Arc::new(options.reader()?),
             history: spool.as_ref().filter(|_| options.hooks).map(|spool| spool.history()),
             options,
-            runtime: ground.runtime,
+            runtimes: ground.runtimes,
             clock: ground.clock,
             state: ground.state,
             environment: ground.environment,
@@ -113,6 +114,11 @@ impl CommandAgent {
             spool,
             processes: Mutex::default(),
         })
+    }
+
+    /// Returns the runtime that a process lives in.
+    pub(super) fn runtime(&self, process: &ProcessRef) -> Result<&dyn Runtime, AgentError> {
+        self.runtimes.of(process).map_err(failed)
     }
 
     pub(super) fn agent_process(&self, session: SessionId, attempt: Attempt) -> Arc<AgentProcess> {
@@ -141,7 +147,6 @@ impl CommandAgent {
     fn clear(&self, session: SessionId, attempt: Attempt) {
         self.processes.lock().expect("no thread panics while looking one up").remove(&(session, attempt));
         memory::forget(&self.state, session, attempt);
-        launch::forget_prompt(&self.state, session, attempt);
     }
 }
 
@@ -215,15 +220,20 @@ impl Agent for CommandAgent {
         plan: &LaunchPlan,
     ) -> Result<Prepared, AgentError> {
         self.clear_before(session, attempt);
-        let mut prepared =
-            launch::prepare(&self.options, &self.places, &self.state, (session, attempt), plan)?;
-        if let Prepared::Run { command, .. } = &mut prepared {
+        let abilities = self.runtimes.get(&plan.runtime).map_err(failed)?.abilities();
+        // Where no file of this machine is seen, `ao` is found by the `PATH` there, and messages refer to no log.
+        let elsewhere = AgentPlaces { ao: "ao".to_owned(), check_logs: plan.path.clone() };
+        let places = if abilities.shares_files { &self.places } else { &elsewhere };
+        let mut prepared = launch::prepare(&self.options, places, abilities, plan)?;
+        if let Prepared::Run { command, .. } = &mut prepared
+            && abilities.shares_files
+        {
             for (name, value) in &self.environment {
                 command.env.entry(name.clone()).or_insert_with(|| value.clone());
             }
         }
         if let (Prepared::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
-            if !self.options.hooks {
+            if !self.options.hooks || !abilities.shares_files {
                 command.env.extend([spool.token(session, attempt)]);
                 return Ok(prepared);
             }
@@ -250,11 +260,15 @@ impl Agent for CommandAgent {
 
     async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>) {
         let (session, attempt) = (order.session, order.attempt);
+        let runtime = match self.runtime(&order.process) {
+            Ok(runtime) => runtime,
+            Err(err) => return tracing::warn!(%session, %err, "an agent is not read along with"),
+        };
         if self.options.io() == Io::Terminal && !self.patterns.are_none() {
-            self.watch_screen(order, &*reporter).await;
+            self.watch_screen(order, runtime, &*reporter).await;
         } else {
             let agent_process = self.agent_process(session, attempt);
-            agent_process.follower.run(order, &*self.runtime, &*reporter, &*self.clock).await;
+            agent_process.follower.run(order, runtime, &*reporter, &*self.clock).await;
         }
         self.clear(session, attempt);
     }
@@ -272,7 +286,8 @@ impl Agent for CommandAgent {
             return Ok(vec![]);
         };
         // Its last claim is not repeated by our looking at it: an old claim must not pass for a new one.
-        let reading = match self.runtime.look(process).await {
+        let runtime = self.runtime(process)?;
+        let reading = match runtime.look(process).await {
             Life::Alive { busy } => Reading::Alive { busy },
             Life::Gone { code } => Reading::Exited { code },
             Life::Unheld => Reading::Unheld,
@@ -284,7 +299,7 @@ impl Agent for CommandAgent {
         let mut signals =
             vec![Signal { attempt, source: Source::Process, at, confidence: Confidence::High, reading }];
         if alive && self.options.io() == Io::Terminal && !self.patterns.are_none() {
-            let seen = match self.runtime.screen(process).await {
+            let seen = match runtime.screen(process).await {
                 Ok(screen) => self.patterns.read(&screen, at),
                 Err(err) => Reading::Unreadable { why: err.to_string() },
             };

@@ -12,7 +12,8 @@ impl CommandAgent {
     pub(super) async fn press_answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
         let agent_process = self.agent_process(order.session, order.attempt);
         let mut memory = agent_process.memory().await.map_err(failed)?;
-        let screen = self.runtime.screen(&order.process).await.map_err(failed)?;
+        let runtime = self.runtime(&order.process)?;
+        let screen = runtime.screen(&order.process).await.map_err(failed)?;
         let open = match self.reads(&screen) {
             Reading::Asking { question } => Some(question),
             _ => None,
@@ -23,7 +24,7 @@ impl CommandAgent {
             // It was answered in an earlier call, and the dialog is gone.
             _ if before && !is_open => return Ok(Answered::Given),
             // It was answered, and is still open. A runtime without write numbers would press the keys again.
-            _ if before && !self.runtime.abilities().remembers_writes => return Ok(Answered::Given),
+            _ if before && !runtime.abilities().remembers_writes => return Ok(Answered::Given),
             Some(other) if !is_open => {
                 return Ok(Answered::NotAsked { why: format!("another question is open: {other}") });
             }

@@ -1,14 +1,10 @@
 //! Builds the command to run.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::text::sanitise;
-use ao_core::{Attempt, SessionId};
-use ao_ports::{AgentError, Command, Prepared};
+use ao_ports::{AgentError, Command, CommandFile, Prepared, RuntimeAbilities};
 
 use super::options::{Options, Prompt};
 use super::places::{AgentPlaces, PlaceValues};
@@ -16,18 +12,22 @@ use super::places::{AgentPlaces, PlaceValues};
 /// Passes a file to a program as its stdin, which therefore ends.
 const FROM_FILE: &str = r#"file=$1; shift; exec "$@" <"$file""#;
 
-/// Builds the command, and writes the prompt into a file if the program needs it there.
+/// The name of the file with the prompt.
+const PROMPT: &str = "prompt.md";
+
+/// Builds the command, with the prompt as a file if the program needs it there.
 pub(super) fn prepare(
     options: &Options,
     places: &AgentPlaces,
-    state: &Path,
-    (session, attempt): (SessionId, Attempt),
+    runtime: RuntimeAbilities,
     plan: &LaunchPlan,
 ) -> Result<Prepared, AgentError> {
     let mut args = match (&options.resume, plan.resume) {
         (_, false) => options.args.clone(),
         (None, true) => return Ok(Prepared::NothingToResume),
-        (Some(_), true) if is_gone(options, plan) => return Ok(Prepared::NothingToResume),
+        (Some(_), true) if runtime.shares_files && is_gone(options, plan) => {
+            return Ok(Prepared::NothingToResume);
+        }
         (Some(args), true) => args.clone(),
     };
     let values = PlaceValues::of(places, &plan.path);
@@ -41,18 +41,20 @@ pub(super) fn prepare(
     let conversation = args.iter().any(|arg| arg.contains("{conversation}"));
     place(&mut args, "{conversation}", plan.conversation.as_str());
     let mut program = options.program.clone();
+    let mut files = vec![];
     if let Some(prompt) = &plan.prompt {
         // Clean already. But an argument cannot contain NUL, and the launch must not depend on that.
         let prompt = &sanitise(prompt);
-        let wants_file = args.iter().any(|arg| arg.contains("{prompt_file}"));
-        let file = if wants_file || matches!(options.prompt, Prompt::File | Prompt::Stdin) {
-            keep_prompt(state, session, attempt, prompt).map_err(|err| {
-                AgentError::Failed(format!("the prompt cannot be written to `{}`: {err}", state.display()))
-            })?
-        } else {
-            String::new()
-        };
-        let placed = place(&mut args, "{prompt_file}", &file) | place(&mut args, "{prompt}", prompt);
+        let file = CommandFile { name: PROMPT.to_owned(), contents: prompt.clone() };
+        let in_file = file.placeholder();
+        if options.needs_files(&args) {
+            if !runtime.places_files {
+                let wish = "be given its task in a file by this runtime".into();
+                return Err(AgentError::Unable { agent: options.name.clone(), wish });
+            }
+            files.push(file);
+        }
+        let placed = place(&mut args, "{prompt_file}", &in_file) | place(&mut args, "{prompt}", prompt);
         match options.prompt {
             Prompt::Argument | Prompt::Typed if !placed => {
                 // Only once: a second one would be an argument itself.
@@ -60,9 +62,9 @@ pub(super) fn prepare(
                 args.extend(before);
                 args.push(prompt.clone());
             }
-            Prompt::File if !placed => args.push(file),
+            Prompt::File if !placed => args.push(in_file),
             Prompt::Stdin => {
-                let words = ["-c", FROM_FILE, "sh", &file, &program].map(str::to_owned);
+                let words = ["-c", FROM_FILE, "sh", &in_file, &program].map(str::to_owned);
                 args = words.into_iter().chain(args).collect();
                 program = "sh".into();
             }
@@ -81,8 +83,8 @@ pub(super) fn prepare(
         program = "sh".into();
     }
     let env = options.env.iter().map(|(name, value)| (name.clone(), values.fill(value))).collect();
-    let command =
-        Command { program, args, env, pass: options.pass.clone(), secrets: vec![], io: options.io() };
+    let (pass, io) = (options.pass.clone(), options.io());
+    let command = Command { program, args, env, pass, secrets: vec![], files, io };
     Ok(Prepared::Run { command, conversation: conversation.then(|| plan.conversation.clone()) })
 }
 
@@ -113,23 +115,4 @@ fn place(args: &mut [String], word: &str, value: &str) -> bool {
         placed = true;
     }
     placed
-}
-
-fn keep_prompt(state: &Path, session: SessionId, attempt: Attempt, prompt: &str) -> io::Result<String> {
-    let file = prompt_file(state, session, attempt);
-    if let Some(folder) = file.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    let mut open = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
-    open.write_all(prompt.as_bytes())?;
-    file.into_os_string().into_string().map_err(|_| io::Error::other("its path is no text"))
-}
-
-/// Deletes the prompt of a process that has ended.
-pub(super) fn forget_prompt(state: &Path, session: SessionId, attempt: Attempt) {
-    let _ = fs::remove_file(prompt_file(state, session, attempt));
-}
-
-fn prompt_file(state: &Path, session: SessionId, attempt: Attempt) -> PathBuf {
-    state.join("prompts").join(format!("{session}-{attempt}.md"))
 }

@@ -15,10 +15,11 @@ impl CommandAgent {
             return Err(AgentError::Failed("there is no process to write to".into()));
         };
         let agent_process = self.agent_process(order.session, order.attempt);
+        let runtime = self.runtime(process)?;
         // Always, not only on retries: after a crash the first try is repeated as the first.
         let taken = agent_process
             .follower
-            .taken(process, &*self.runtime, &*self.clock, order.delivery)
+            .taken(process, runtime, &*self.clock, order.delivery)
             .await
             .map_err(failed)?;
         if let Some(text) = taken {
@@ -42,19 +43,16 @@ impl CommandAgent {
         }
         let number = u64::from(order.delivery) << 20 | u64::from(order.tries);
         let write = WriteOrder { process: process.clone(), number, bytes: text.into_bytes() };
-        self.runtime.write(&write).await.map_err(failed)?;
+        runtime.write(&write).await.map_err(failed)?;
         Ok(Delivered::Written)
     }
 
     /// Answers the question that is open according to the last claim of the process.
     pub(super) async fn write_answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
         let agent_process = self.agent_process(order.session, order.attempt);
+        let runtime = self.runtime(&order.process)?;
         // To have read all output until now.
-        agent_process
-            .follower
-            .taken(&order.process, &*self.runtime, &*self.clock, 0)
-            .await
-            .map_err(failed)?;
+        agent_process.follower.taken(&order.process, runtime, &*self.clock, 0).await.map_err(failed)?;
         let mut memory = agent_process.memory().await.map_err(failed)?;
         match agent_process.follower.question() {
             Some(open) if open == order.question => {}
@@ -69,7 +67,7 @@ impl CommandAgent {
         let number = ANSWERS | u64::from(order.number);
         let bytes = line::answer(&order.text).into_bytes();
         let write = WriteOrder { process: order.process.clone(), number, bytes };
-        self.runtime.write(&write).await.map_err(failed)?;
+        runtime.write(&write).await.map_err(failed)?;
         Ok(Answered::Given)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ao_core::session::AgentChoice;
-use ao_ports::Io;
+use ao_ports::{Io, RuntimeAbilities};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -238,6 +238,28 @@ impl Options {
             Prompt::Argument | Prompt::Stdin | Prompt::File => true,
             Prompt::Typed => mentions("{prompt}") || mentions("{prompt_file}"),
         }
+    }
+
+    /// Returns true if a launch with these arguments needs a file with the prompt.
+    pub(super) fn needs_files(&self, args: &[String]) -> bool {
+        matches!(self.prompt, Prompt::File | Prompt::Stdin)
+            || args.iter().any(|arg| arg.contains("{prompt_file}"))
+    }
+
+    /// Returns the reason why a runtime with these abilities cannot hold the agent, if it cannot.
+    pub fn unfit_for(&self, runtime: RuntimeAbilities) -> Option<&'static str> {
+        let args = [&self.args[..], self.resume.as_deref().unwrap_or_default()].concat();
+        if !runtime.holds(self.io()) {
+            return Some(match self.io() {
+                Io::Terminal => "needs a terminal",
+                Io::Pipes => "needs pipes for stdin and stdout",
+                Io::Output => "runs without input",
+            });
+        }
+        if self.hooks && !runtime.shares_files {
+            return Some("reports by hooks through a folder of this machine");
+        }
+        (self.needs_files(&args) && !runtime.places_files).then_some("needs its task in a file")
     }
 
     /// Returns true if each message is a process of its own.

@@ -54,7 +54,8 @@ impl CommandAgent {
         if let Some(taken) = self.taken(order, &text, before) {
             return Ok(taken);
         }
-        let mut screen = self.runtime.screen(process).await.map_err(failed)?;
+        let runtime = self.runtime(process)?;
+        let mut screen = runtime.screen(process).await.map_err(failed)?;
         if let Some(held) = self.in_the_way(order, &screen) {
             return Ok(held);
         }
@@ -69,7 +70,7 @@ impl CommandAgent {
             }
             (None, None) if self.patterns.know_drafts() => return Ok(held("its input box cannot be seen")),
             // It was typed before, and is not there. Only a runtime that records writes can tell more.
-            (Some(_), _) if by_launch.is_some() || !self.runtime.abilities().remembers_writes => {
+            (Some(_), _) if by_launch.is_some() || !runtime.abilities().remembers_writes => {
                 return Ok(Delivered::Written);
             }
             _ => {
@@ -91,7 +92,7 @@ impl CommandAgent {
                     number: number(order, 0, PASTE),
                     bytes: self.pasted(&text, &screen),
                 };
-                if self.runtime.write(&paste).await.map_err(failed)? == WriteOutcome::AlreadyWritten {
+                if runtime.write(&paste).await.map_err(failed)? == WriteOutcome::AlreadyWritten {
                     return Ok(Delivered::Written);
                 }
                 if !self.shows(process).await? {
@@ -113,7 +114,7 @@ impl CommandAgent {
         begun: Option<Timestamp>,
     ) -> Result<Delivered, AgentError> {
         for press in 1..=ENTERS {
-            let screen = self.runtime.screen(process).await.map_err(failed)?;
+            let screen = self.runtime(process)?.screen(process).await.map_err(failed)?;
             // A dialog that has opened meanwhile would take Enter for a choice, and a person's key changes the draft.
             if matches!(self.reads(&screen), Reading::Asking { .. }) || screen.typed != begun {
                 return Ok(Delivered::Written);
@@ -215,12 +216,13 @@ impl CommandAgent {
     ) -> Result<(Screen, bool), AgentError> {
         let by = Instant::now() + bound;
         loop {
-            let screen = self.runtime.screen(process).await.map_err(failed)?;
+            let screen = self.runtime(process)?.screen(process).await.map_err(failed)?;
             if is(&screen) {
                 return Ok((screen, true));
             }
             let left = by.saturating_duration_since(Instant::now());
-            let piece = self.runtime.output(process, screen.offset, 1, left).await.map_err(failed)?;
+            let piece =
+                self.runtime(process)?.output(process, screen.offset, 1, left).await.map_err(failed)?;
             if piece.ended || left.is_zero() {
                 return Ok((screen, false));
             }
@@ -235,7 +237,7 @@ impl CommandAgent {
         keys: &str,
     ) -> Result<WriteOutcome, AgentError> {
         let order = WriteOrder { process: process.clone(), number, bytes: keys.as_bytes().to_vec() };
-        self.runtime.write(&order).await.map_err(failed)
+        self.runtime(process)?.write(&order).await.map_err(failed)
     }
 
     pub(super) fn reads(&self, screen: &Screen) -> Reading {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::{Attempt, Timestamp};
-use ao_ports::{FollowOrder, Report, Reporter, RuntimeError};
+use ao_ports::{FollowOrder, Report, Reporter, Runtime, RuntimeError};
 use tokio::time::Instant;
 
 use super::agent::CommandAgent;
@@ -32,7 +32,12 @@ const WORK_AGAIN: Duration = Duration::from_secs(20);
 
 impl CommandAgent {
     /// Reports the state that the screen shows, until the process has ended.
-    pub(super) async fn watch_screen(&self, order: &FollowOrder, reporter: &dyn Reporter) {
+    pub(super) async fn watch_screen(
+        &self,
+        order: &FollowOrder,
+        runtime: &dyn Runtime,
+        reporter: &dyn Reporter,
+    ) {
         let mut watched = ReportedScreen::default();
         let mut offset = 0;
         let mut moved = true;
@@ -41,7 +46,7 @@ impl CommandAgent {
         let mut with_launch = order.with_launch.clone();
         loop {
             let mut patience = LONG;
-            match self.runtime.screen(&order.process).await {
+            match runtime.screen(&order.process).await {
                 Ok(screen) => {
                     offset = screen.offset.max(offset);
                     let at = self.clock.now();
@@ -65,7 +70,7 @@ impl CommandAgent {
                     tracing::warn!(%err, session = %order.session, "the screen of an agent cannot be read");
                 }
             }
-            match self.more_output(order, &mut offset, watched.wait().min(patience)).await {
+            match self.more_output(order, runtime, &mut offset, watched.wait().min(patience)).await {
                 Ok(OutputProgress { ended: true, .. }) => return,
                 Ok(progress) => moved = progress.moved,
                 Err(err) => {
@@ -122,13 +127,14 @@ impl CommandAgent {
     async fn more_output(
         &self,
         order: &FollowOrder,
+        runtime: &dyn Runtime,
         offset: &mut u64,
         wait: Duration,
     ) -> Result<OutputProgress, RuntimeError> {
         let mut progress = OutputProgress::default();
         let (mut wait, mut until) = (wait, None);
         loop {
-            let piece = self.runtime.output(&order.process, *offset, PIECE, wait).await?;
+            let piece = runtime.output(&order.process, *offset, PIECE, wait).await?;
             progress.ended = piece.ended;
             if piece.bytes.is_empty() || piece.ended {
                 return Ok(progress);

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use ao_agent::hook::{Place, Spool, leave};
 use ao_core::{Attempt, SessionId};
 use ao_ports::{Report, Reporter};
-use ao_testkit::pty::WallClock;
+use ao_testkit::{ReportLog, WallClock};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
-use crate::support::{ATTEMPT, Notebook, SESSION};
+use crate::support::{ATTEMPT, SESSION};
 
 fn spool(data: &TempDir) -> Arc<Spool> {
-    Arc::new(Spool::open(data.path(), Arc::new(WallClock)).unwrap())
+    Arc::new(Spool::open(data.path(), Arc::new(WallClock::default())).unwrap())
 }
 
 fn place(spool: &Spool, session: SessionId, attempt: Attempt) -> Place {
@@ -30,7 +30,7 @@ fn hook(place: &Place, payload: &str) {
     leave(place, None, payload.as_bytes()).unwrap();
 }
 
-fn run(spool: &Arc<Spool>, notebook: &Arc<Notebook>) -> JoinHandle<()> {
+fn run(spool: &Arc<Spool>, notebook: &Arc<ReportLog>) -> JoinHandle<()> {
     let run = spool.clone().run(notebook.clone());
     tokio::spawn(async move { run.await.unwrap() })
 }
@@ -56,7 +56,7 @@ async fn reports_left_while_the_daemon_was_down_are_read_in_order() {
     hook(&place, r#"{"hook_event_name":"SessionStart"}"#);
     hook(&place, r#"{"hook_event_name":"UserPromptSubmit","prompt":"go"}"#);
 
-    let notebook = Arc::new(Notebook::default());
+    let notebook = Arc::new(ReportLog::default());
     // As after a restart: the key is read again, and the agent's token is still good.
     let running = run(&spool(&data), &notebook);
     assert_eq!(notebook.until(3).await, ["Started", "Working { doing: \"\" }", "Taken \"go\""]);
@@ -79,7 +79,7 @@ async fn an_event_may_come_as_the_argument_and_then_stdin_is_left_alone() {
     let spool = spool(&data);
     let payload = r#"{"type":"agent-turn-complete","turn-id":"1","input-messages":["go"]}"#;
     leave(&place(&spool, SESSION, ATTEMPT), Some(payload), Terminal).unwrap();
-    let notebook = Arc::new(Notebook::default());
+    let notebook = Arc::new(ReportLog::default());
     let running = run(&spool, &notebook);
     assert_eq!(notebook.until(1).await, ["Idle"]);
     running.abort();
@@ -103,7 +103,7 @@ async fn reports_without_a_valid_token_are_dropped() {
     hook(&place(&ours, SESSION, ATTEMPT), r#"{"hook_event_name":"PreToolUse","tool_name":"Bash"}"#);
     hook(&place(&ours, SESSION, ATTEMPT), "no JSON at all");
 
-    let notebook = Arc::new(Notebook::default());
+    let notebook = Arc::new(ReportLog::default());
     let running = run(&ours, &notebook);
     assert_eq!(notebook.until(1).await, ["Working { doing: \"Bash\" }"]);
     fs::remove_dir(new.join("0-folder")).unwrap();
@@ -122,11 +122,11 @@ async fn a_turn_keeps_its_name_when_reported_again() {
     let new = data.path().join("hooks/new");
     let file = fs::read_dir(&new).unwrap().next().unwrap().unwrap().path();
     let copy = fs::read(&file).unwrap();
-    let turns = |notebook: &Notebook| notebook.turns();
+    let turns = |notebook: &ReportLog| notebook.turns();
 
     let mut named = Vec::new();
     for _ in 0..2 {
-        let notebook = Arc::new(Notebook::default());
+        let notebook = Arc::new(ReportLog::default());
         let running = run(&spool(&data), &notebook);
         notebook.until(2).await;
         all_read(data.path()).await;
@@ -154,7 +154,7 @@ async fn a_folder_that_cannot_be_read_for_a_while_does_not_end_the_hearing() {
     let data = tempfile::tempdir().unwrap();
     let spool = spool(&data);
     let place = place(&spool, SESSION, ATTEMPT);
-    let notebook = Arc::new(Notebook::default());
+    let notebook = Arc::new(ReportLog::default());
     let running = run(&spool, &notebook);
     hook(&place, r#"{"hook_event_name":"SessionStart"}"#);
     assert_eq!(notebook.until(1).await, ["Started"]);
@@ -177,7 +177,7 @@ async fn a_folder_that_cannot_be_read_for_a_while_does_not_end_the_hearing() {
 }
 
 /// A file that cannot be removed once it is reported: a folder has taken its place.
-struct Hinders(Notebook, std::path::PathBuf);
+struct Hinders(ReportLog, std::path::PathBuf);
 
 #[async_trait]
 impl Reporter for Hinders {
@@ -197,7 +197,7 @@ async fn a_report_that_cannot_be_removed_is_reported_once_and_blocks_no_other() 
     let spool = spool(&data);
     let place = place(&spool, SESSION, ATTEMPT);
     hook(&place, r#"{"hook_event_name":"SessionStart"}"#);
-    let hinders = Arc::new(Hinders(Notebook::default(), data.path().join("hooks/new")));
+    let hinders = Arc::new(Hinders(ReportLog::default(), data.path().join("hooks/new")));
     let run = spool.clone().run(hinders.clone());
     let running = tokio::spawn(async move { run.await.unwrap() });
     hinders.0.until(1).await;
@@ -216,7 +216,7 @@ async fn a_session_whose_hooks_run_wild_loses_its_oldest_states_and_no_proof() {
     for _ in 0..2100 {
         hook(&wild, r#"{"hook_event_name":"PostToolUse"}"#);
     }
-    let notebook = Arc::new(Notebook::default());
+    let notebook = Arc::new(ReportLog::default());
     let running = run(&spool, &notebook);
     all_read(data.path()).await;
     let told = notebook.reports();

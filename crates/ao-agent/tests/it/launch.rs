@@ -1,18 +1,18 @@
 //! The command that is run.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::{fs, process};
 
 use ao_agent::hook::Spool;
-use ao_agent::{CommandAgent, Ground, Options, Prompt, ScreenOptions};
+use ao_agent::{AgentPlaces, CommandAgent, Ground, Options, Prompt, ScreenOptions};
 use ao_core::effect::LaunchPlan;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ConversationId, ProjectId};
-use ao_ports::{Agent, AgentError, Command, Io, Prepared};
+use ao_ports::{Agent, AgentError, Command, Io, Prepared, Runtime};
+use ao_testkit::WallClock;
 
-use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, agent_with, follow, following};
+use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, agent_with, runtimes};
 
 fn plan(prompt: Option<&str>) -> LaunchPlan {
     LaunchPlan {
@@ -95,17 +95,53 @@ async fn command(stage: &Stage, plan: &LaunchPlan) -> (Command, Option<Conversat
 }
 
 #[tokio::test]
-async fn a_prompt_file_is_for_us_alone_and_goes_when_the_process_has_ended() {
+async fn a_prompt_in_a_file_is_placed_by_the_runtime() {
     let buffers = Arc::new(Buffers::default());
     let stage = agent(&buffers, Prompt::File, &["--task", "{prompt_file}"]);
     let (command, _) = command(&stage, &plan(Some("fix\u{0} it"))).await;
-    let file = Path::new(&command.args[1]);
-    assert_eq!(fs::read_to_string(file).unwrap(), "fix it");
-    assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
-    buffers.ends();
-    let Stage { agent, notebook, .. } = &stage;
-    following(agent, follow(), notebook).await.unwrap();
-    assert!(!file.exists());
+    assert_eq!(command.files.len(), 1);
+    assert_eq!(command.files[0].contents, "fix it");
+    assert_eq!(command.args_with_files_in("/files"), ["--task", "/files/prompt.md"]);
+}
+
+/// Nothing of this machine is given to an agent that does not see its files.
+#[tokio::test]
+async fn an_agent_elsewhere_gets_no_path_of_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let buffers = Arc::new(Buffers::default());
+    buffers.is_elsewhere.store(true, Ordering::Relaxed);
+    let clock = Arc::new(WallClock::default());
+    let spool = Arc::new(Spool::open(folder.path(), clock.clone()).unwrap());
+    let ground = || Ground {
+        runtimes: runtimes(&buffers),
+        clock: clock.clone(),
+        state: folder.path().join("agents"),
+        hooks: Some(spool.clone()),
+        environment: [("PATH".to_owned(), "/here".to_owned())].into(),
+        places: AgentPlaces { ao: "/here/ao".into(), check_logs: "/here/logs".into() },
+    };
+    let options = Options {
+        name: "mine".into(),
+        program: "my-agent".into(),
+        hooks: true,
+        env: [("TOOL".to_owned(), "{ao} {check_logs}".to_owned())].into(),
+        ..Options::default()
+    };
+    let agent = CommandAgent::new(options.clone(), ground()).unwrap();
+    let prepared = agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap();
+    let Prepared::Run { command, .. } = prepared else { panic!("there is something to run") };
+    assert_eq!(command.env.keys().collect::<Vec<_>>(), ["AO_TOKEN", "TOOL"]);
+    assert!(!command.env["TOOL"].contains("/here"), "{:?}", command.env["TOOL"]);
+    assert_eq!(
+        options.unfit_for(buffers.abilities()),
+        Some("reports by hooks through a folder of this machine")
+    );
+
+    let in_file = Options { hooks: false, prompt: Prompt::File, io: Some(Io::Pipes), ..options };
+    assert_eq!(in_file.unfit_for(buffers.abilities()), Some("needs its task in a file"));
+    let agent = CommandAgent::new(in_file, ground()).unwrap();
+    let err = agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap_err().to_string();
+    assert_eq!(err, "the agent `mine` cannot be given its task in a file by this runtime");
 }
 
 /// acceptance: M8
@@ -115,9 +151,11 @@ async fn a_prompt_on_stdin_has_an_end() {
     let stage = agent_with(&Arc::new(Buffers::default()), options);
     let (command, _) = command(&stage, &plan(Some("-- fix `it`\nand $that"))).await;
     assert_eq!(&command.args[command.args.len() - 2..], ["my-agent", "-n"]);
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(&command.files[0].name), &command.files[0].contents).unwrap();
+    let args = command.args_with_files_in(&folder.path().to_string_lossy());
     // The same with `cat` for the agent, as a shell does it.
-    let args: Vec<&str> =
-        command.args.iter().map(|arg| if arg == "my-agent" { "cat" } else { arg }).collect();
+    let args: Vec<&str> = args.iter().map(|arg| if arg == "my-agent" { "cat" } else { arg }).collect();
     let output = process::Command::new(&command.program).args(&args).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.split_whitespace().collect::<Vec<_>>(), ["1", "--", "fix", "`it`", "2", "and", "$that"]);
@@ -172,8 +210,8 @@ fn impossible_options_are_rejected_at_once() {
     let buffers = Arc::new(Buffers::default());
     let refused = |options: Options| {
         let ground = Ground {
-            runtime: buffers.clone(),
-            clock: buffers.clone(),
+            runtimes: runtimes(&buffers),
+            clock: Arc::new(buffers.clock.clone()),
             state: "/nowhere".into(),
             hooks: None,
             environment: Default::default(),
@@ -194,13 +232,13 @@ fn impossible_options_are_rejected_at_once() {
 async fn every_agent_has_a_token_of_its_own_and_only_one_with_hooks_a_place_for_reports() {
     let folder = tempfile::tempdir().unwrap();
     let buffers = Arc::new(Buffers::default());
-    let spool = Arc::new(Spool::open(folder.path(), buffers.clone()).unwrap());
+    let spool = Arc::new(Spool::open(folder.path(), Arc::new(buffers.clock.clone())).unwrap());
     for hooks in [false, true] {
         let options =
             Options { name: "mine".into(), program: "my-agent".into(), hooks, ..Options::default() };
         let ground = Ground {
-            runtime: buffers.clone(),
-            clock: buffers.clone(),
+            runtimes: runtimes(&buffers),
+            clock: Arc::new(buffers.clock.clone()),
             state: folder.path().join("agents"),
             hooks: Some(spool.clone()),
             environment: [("AO_DATA_DIR".to_owned(), "/data".to_owned())].into(),

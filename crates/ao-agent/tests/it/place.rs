@@ -5,17 +5,15 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_ports::{Clock, ProcessRef, Runtime};
+use ao_ports::{Clock, ProcessRef, Runtime, ViewOptions};
 use ao_runtime::tmux::Tmux;
-use ao_runtime::{AttachOptions, Attachment, Processes, Shim};
-use ao_testkit::Person;
-use ao_testkit::pty::{PtyRuntime, WallClock};
+use ao_runtime::{Attachment, Processes, Shim};
+use ao_testkit::pty::PtyRuntime;
 use ao_testkit::scripted::program;
+use ao_testkit::{ReportLog, TerminalUser, WallClock};
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
-
-use crate::support::Notebook;
 
 /// There is nothing that an agent of a test has to end in peace.
 const GRACE: Duration = Duration::from_millis(300);
@@ -64,7 +62,7 @@ pub(crate) enum Place {
     Pty(Arc<PtyRuntime>),
     /// With the person who types, who stays.
     Shim(Arc<Processes>, Mutex<Option<Attachment>>),
-    Tmux(Arc<Tmux>, TempDir, Mutex<Option<Person>>),
+    Tmux(Arc<Tmux>, TempDir, Mutex<Option<TerminalUser>>),
 }
 
 impl Place {
@@ -78,7 +76,10 @@ impl Place {
                     grace: GRACE,
                     ..ao_runtime::Options::new(folder.join("processes"), shim)
                 };
-                Place::Shim(Arc::new(Processes::new(options, Arc::new(WallClock))), Mutex::default())
+                Place::Shim(
+                    Arc::new(Processes::new(options, Arc::new(WallClock::default()))),
+                    Mutex::default(),
+                )
             }
             On::Tmux => {
                 // A folder with a short path, as its socket needs one.
@@ -88,7 +89,11 @@ impl Place {
                     grace: GRACE,
                     ..ao_runtime::tmux::Options::new(state.path(), helper)
                 };
-                Place::Tmux(Arc::new(Tmux::new(options, Arc::new(WallClock))), state, Mutex::default())
+                Place::Tmux(
+                    Arc::new(Tmux::new(options, Arc::new(WallClock::default()))),
+                    state,
+                    Mutex::default(),
+                )
             }
         }
     }
@@ -104,7 +109,7 @@ impl Place {
     /// Lets the runtime notice typing, if it does not by itself. Its reports are tested in another crate.
     pub(crate) async fn watch(&self) {
         if let Place::Tmux(tmux, ..) = self {
-            tmux.watch(Arc::<Notebook>::default()).await.unwrap();
+            tmux.watch(Arc::<ReportLog>::default()).await.unwrap();
         }
     }
 
@@ -114,14 +119,14 @@ impl Place {
             Place::Shim(runtime, viewer) => {
                 let mut viewer = viewer.lock().await;
                 if viewer.is_none() {
-                    *viewer = runtime.attach(process, AttachOptions::default()).await.ok();
+                    *viewer = runtime.connect(process, ViewOptions::default()).await.ok();
                 }
                 viewer.as_mut().unwrap().type_bytes(keys.as_bytes()).await.unwrap();
             }
             Place::Tmux(tmux, _, person) => {
                 let mut person = person.lock().await;
                 if person.is_none() {
-                    *person = Some(Person::runs(&tmux.attach_command(process).unwrap()));
+                    *person = Some(TerminalUser::runs(&tmux.attach_command(process).unwrap()));
                     sits_down(tmux, process).await;
                 }
                 person.as_mut().unwrap().types(keys);
@@ -139,7 +144,7 @@ async fn sits_down(tmux: &Tmux, process: &ProcessRef) {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), there).await.expect("the person sits down");
-    let into_second = WallClock.now().0.rem_euclid(1000) as u64;
+    let into_second = WallClock::default().now().0.rem_euclid(1000) as u64;
     tokio::time::sleep(Duration::from_millis(1000 - into_second)).await;
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ao_core::Timestamp;
 use ao_core::evidence::{Reading, Signal, Source};
 use ao_ports::{Clock, Delivered};
-use ao_testkit::pty::WallClock;
+use ao_testkit::WallClock;
 
 use crate::stage::{Set, Stage};
 
@@ -105,7 +105,7 @@ async fn a_limit_is_reported_until_it_ends() {
     let Reading::Limited { until: Some(told) } = last(&stage, Source::Terminal).reading else {
         panic!("the time was read")
     };
-    let hour = told.since(WallClock.now());
+    let hour = told.since(WallClock::default().now());
     assert!(hour > Duration::from_secs(58 * 60) && hour <= Duration::from_secs(3600), "{hour:?}");
     assert!(told > Timestamp(now.timestamp().as_millisecond()));
 }

@@ -12,14 +12,15 @@ use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ConversationId, ProjectId, SessionId};
 use ao_ports::{
     Agent, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
-    ProcessRef, Runtime, StartSpec,
+    ProcessRef, Runtime, Runtimes, StartSpec,
 };
-use ao_testkit::scripted::{Home, MANIFEST, program};
+use ao_testkit::scripted::{AgentHome, MANIFEST, program};
+use ao_testkit::{ReportLog, WallClock};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use crate::place::{On, Place};
-use crate::support::{ATTEMPT, LateClock, Notebook};
+use crate::support::ATTEMPT;
 
 pub(crate) const CONVERSATION: &str = "talk";
 /// Nothing takes this long, and nothing is asserted about how long it takes.
@@ -58,18 +59,18 @@ pub(crate) struct Stage {
     place: Place,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) agent: Arc<CommandAgent>,
-    pub(crate) notebook: Arc<Notebook>,
+    pub(crate) notebook: Arc<ReportLog>,
     pub(crate) process: ProcessRef,
-    pub(crate) home: Home,
+    pub(crate) home: AgentHome,
     options: Options,
     folder: TempDir,
-    clock: Arc<LateClock>,
+    clock: Arc<WallClock>,
     /// The daemon's part: one that follows, one that hears hooks.
     tasks: JoinSet<()>,
 }
 
 /// The options of the scripted agent, as a manifest would have them.
-pub(crate) fn options(set: &Set<'_>, home: &Home, hook: Option<PathBuf>) -> Options {
+pub(crate) fn options(set: &Set<'_>, home: &AgentHome, hook: Option<PathBuf>) -> Options {
     let conversation = |flag: &str| vec![flag.to_owned(), "{conversation}".to_owned()];
     let mut options = Options {
         name: "scripted".into(),
@@ -107,7 +108,7 @@ pub(crate) fn options(set: &Set<'_>, home: &Home, hook: Option<PathBuf>) -> Opti
     options
 }
 
-pub(crate) fn plan(folder: &str, prompt: Option<&str>) -> LaunchPlan {
+pub(crate) fn plan(runtime: &str, folder: &str, prompt: Option<&str>) -> LaunchPlan {
     LaunchPlan {
         project: ProjectId::new("app"),
         name: "fix".into(),
@@ -117,7 +118,7 @@ pub(crate) fn plan(folder: &str, prompt: Option<&str>) -> LaunchPlan {
             abilities: AgentAbilities::default(),
             ..AgentChoice::default()
         },
-        runtime: "pty".into(),
+        runtime: runtime.to_owned(),
         path: folder.into(),
         conversation: ConversationId::new(CONVERSATION),
         resume: false,
@@ -131,18 +132,18 @@ impl Stage {
     /// Launches the agent as the engine would.
     pub(crate) async fn set(set: Set<'_>) -> Stage {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::new(folder.path().join("home"));
+        let home = AgentHome::new(folder.path().join("home"));
         let leaves = program().with_file_name("leave-hook");
         let options = options(&set, &home, set.hooks.then_some(leaves));
         let place = Place::new(set.on, folder.path());
         place.watch().await;
-        let clock = Arc::new(LateClock::behind(set.behind));
+        let clock = Arc::new(WallClock::behind(set.behind));
         let mut stage = Stage {
             // Unique on the host: tests run beside each other, and a runtime may find processes by it.
             session: SessionId(fastrand::u64(1..)),
             agent: agent(&options, &place.runtime(), &folder, &clock).0,
             notebook: Arc::default(),
-            process: ProcessRef(String::new()),
+            process: ProcessRef::new("", ""),
             runtime: place.runtime(),
             place,
             home,
@@ -152,7 +153,7 @@ impl Stage {
             tasks: JoinSet::new(),
         };
         let path = stage.folder.path().display().to_string();
-        let plan = plan(&path, set.prompt);
+        let plan = plan(stage.runtime.name(), &path, set.prompt);
         let Ok(Prepared::Run { command, conversation }) =
             stage.agent.prepare(stage.session, ATTEMPT, &plan).await
         else {
@@ -170,7 +171,7 @@ impl Stage {
 
     /// The time that the daemon's clock was behind passes at once.
     pub(crate) fn catches_up(&self) {
-        self.clock.catches_up();
+        self.clock.catch_up();
     }
 
     /// A new life of the daemon: nothing is left of the old one but its files.
@@ -358,13 +359,13 @@ fn agent(
     options: &Options,
     runtime: &Arc<dyn Runtime>,
     folder: &TempDir,
-    clock: &Arc<LateClock>,
+    clock: &Arc<WallClock>,
 ) -> (Arc<CommandAgent>, Arc<Spool>) {
     let clock: Arc<dyn Clock> = clock.clone();
     let spool = Arc::new(Spool::open(folder.path(), clock.clone()).unwrap());
     let state = folder.path().join("agents");
     let ground = Ground {
-        runtime: runtime.clone(),
+        runtimes: Runtimes::from_iter([runtime.clone()]),
         clock,
         state,
         hooks: Some(spool.clone()),

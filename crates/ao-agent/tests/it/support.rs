@@ -1,19 +1,18 @@
-//! A runtime whose one process is two buffers, and a notebook for reports.
+//! A runtime whose one process is two buffers.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_agent::{CommandAgent, Ground, Options, Prompt};
-use ao_core::evidence::Signal;
-use ao_core::input::{Counted, Life};
-use ao_core::{Attempt, SessionId, Timestamp};
+use ao_core::input::Life;
+use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Agent, Clock, DeliverOrder, EndOrder, FollowOrder, Output, ProcessRef, Report, Reporter, Runtime,
-    RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
+    Agent, CensusEntry, DeliverOrder, EndOrder, FollowOrder, Output, ProcessRef, Runtime, RuntimeAbilities,
+    RuntimeError, Runtimes, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
-use ao_testkit::pty::WallClock;
+use ao_testkit::{ManualClock, ReportLog};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -29,7 +28,9 @@ pub(crate) struct Buffers {
     told: Mutex<Vec<String>>,
     numbers: Mutex<BTreeSet<u64>>,
     pub(crate) life: Mutex<Option<Life>>,
-    fresh: AtomicU64,
+    /// It shares no files with this machine, and places none.
+    pub(crate) is_elsewhere: AtomicBool,
+    pub(crate) clock: ManualClock,
     /// The number of reads of output.
     asked: AtomicU64,
     /// Something was said, or the process has ended.
@@ -64,10 +65,28 @@ impl Buffers {
     }
 }
 
+pub(crate) fn runtimes(buffers: &Arc<Buffers>) -> Runtimes {
+    Runtimes::from_iter([buffers.clone() as Arc<dyn Runtime>])
+}
+
 #[async_trait]
 impl Runtime for Buffers {
+    fn name(&self) -> &str {
+        "process"
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
-        RuntimeAbilities { pipes: true, ..RuntimeAbilities::default() }
+        let shared = !self.is_elsewhere.load(Ordering::Relaxed);
+        RuntimeAbilities {
+            pipes: true,
+            shares_files: shared,
+            places_files: shared,
+            ..RuntimeAbilities::default()
+        }
+    }
+
+    async fn reference(&self, _: SessionId, _: Attempt) -> Result<Option<ProcessRef>, RuntimeError> {
+        Ok(Some(process()))
     }
 
     async fn start(&self, _: &StartSpec) -> Result<ProcessRef, RuntimeError> {
@@ -114,7 +133,7 @@ impl Runtime for Buffers {
         None
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
         Ok(vec![])
     }
 
@@ -123,131 +142,8 @@ impl Runtime for Buffers {
     }
 }
 
-/// tokio's clock, so that tests can stop it; and numbers in a row.
-impl Clock for Buffers {
-    fn now(&self) -> Timestamp {
-        Timestamp(0)
-    }
-
-    fn fresh(&self) -> u64 {
-        self.fresh.fetch_add(1, Ordering::Relaxed)
-    }
-}
-
-/// The clock of the machine, or one that is behind it.
-pub(crate) struct LateClock(AtomicU64);
-
-impl LateClock {
-    pub(crate) fn behind(by: Duration) -> LateClock {
-        LateClock(AtomicU64::new(u64::try_from(by.as_millis()).unwrap()))
-    }
-
-    pub(crate) fn catches_up(&self) {
-        self.0.store(0, Ordering::Relaxed);
-    }
-}
-
-impl Clock for LateClock {
-    fn now(&self) -> Timestamp {
-        let behind = i64::try_from(self.0.load(Ordering::Relaxed)).unwrap();
-        Timestamp(WallClock.now().0 - behind)
-    }
-
-    fn fresh(&self) -> u64 {
-        WallClock.fresh()
-    }
-}
-
-#[derive(Default)]
-pub(crate) struct Notebook {
-    reports: Mutex<Vec<Report>>,
-    reported: Notify,
-}
-
-#[async_trait]
-impl Reporter for Notebook {
-    async fn report(&self, report: Report) {
-        self.reports.lock().unwrap().push(report);
-        self.reported.notify_one();
-    }
-}
-
-impl Notebook {
-    /// Returns a short form of the reports.
-    pub(crate) fn reports(&self) -> Vec<String> {
-        let short = |report: &Report| match report {
-            Report::Signal { signal, .. } => format!("{:?}", signal.reading),
-            Report::Taken { text, .. } => format!("Taken {text:?}"),
-            Report::Flooding { .. } => "Flooding".to_owned(),
-            Report::Denied { call, tool, .. } => format!("Denied {tool} {call}"),
-            Report::Conversation { conversation, .. } => format!("Conversation {conversation}"),
-            Report::ConversationGone { .. } => "ConversationGone".into(),
-            Report::LastWords { text, .. } => format!("LastWords {text:?}"),
-            Report::Spent { spend, .. } => format!("Spent {:?}", spend.turns),
-        };
-        self.reports.lock().unwrap().iter().map(short).collect()
-    }
-
-    /// Returns the signals of the agent, each with its source.
-    pub(crate) fn with_source(&self) -> Vec<String> {
-        let seen = |report: &Report| match report {
-            Report::Signal { signal, .. } => Some(format!("{:?} {:?}", signal.source, signal.reading)),
-            _ => None,
-        };
-        self.reports.lock().unwrap().iter().filter_map(seen).collect()
-    }
-
-    pub(crate) fn signals(&self) -> Vec<Signal> {
-        let signal = |report: &Report| match report {
-            Report::Signal { signal, .. } => Some(signal.clone()),
-            _ => None,
-        };
-        self.reports.lock().unwrap().iter().filter_map(signal).collect()
-    }
-
-    /// Waits until the reports are as wished.
-    pub(crate) async fn when(&self, is: impl Fn(&[String]) -> bool) -> Vec<String> {
-        self.wait(|| self.reports(), is).await
-    }
-
-    pub(crate) async fn when_with_source(&self, is: impl Fn(&[String]) -> bool) -> Vec<String> {
-        self.wait(|| self.with_source(), is).await
-    }
-
-    async fn wait(&self, read: impl Fn() -> Vec<String>, is: impl Fn(&[String]) -> bool) -> Vec<String> {
-        loop {
-            let reported = self.reported.notified();
-            let reports = read();
-            if is(&reports) {
-                return reports;
-            }
-            reported.await;
-        }
-    }
-
-    /// Returns the names of the reported turns.
-    pub(crate) fn turns(&self) -> Vec<String> {
-        let turn = |report: &Report| match report {
-            Report::Taken { turn, .. } => Some(turn.clone()),
-            _ => None,
-        };
-        self.reports.lock().unwrap().iter().filter_map(turn).collect()
-    }
-
-    /// Waits until there are so many, and no longer. With a paused clock the bound costs no time.
-    pub(crate) async fn until(&self, count: usize) -> Vec<String> {
-        let enough = async {
-            while self.reports().len() < count {
-                self.reported.notified().await;
-            }
-        };
-        let _ = tokio::time::timeout(Duration::from_secs(60), enough).await;
-        self.reports()
-    }
-}
-
 pub(crate) fn process() -> ProcessRef {
-    ProcessRef("ses_4f/1".into())
+    ProcessRef::new("process", "ses_4f/1")
 }
 
 pub(crate) fn follow() -> FollowOrder {
@@ -264,7 +160,7 @@ pub(crate) fn follow() -> FollowOrder {
 pub(crate) fn following(
     agent: &Arc<CommandAgent>,
     order: FollowOrder,
-    notebook: &Arc<Notebook>,
+    notebook: &Arc<ReportLog>,
 ) -> JoinHandle<()> {
     let (agent, notebook) = (agent.clone(), notebook.clone());
     tokio::spawn(async move { agent.follow(&order, notebook).await })
@@ -273,7 +169,7 @@ pub(crate) fn following(
 /// An agent over buffers, and a folder of its own that goes with the test.
 pub(crate) struct Stage {
     pub(crate) agent: Arc<CommandAgent>,
-    pub(crate) notebook: Arc<Notebook>,
+    pub(crate) notebook: Arc<ReportLog>,
     _state: TempDir,
 }
 
@@ -287,8 +183,8 @@ pub(crate) fn agent_with(buffers: &Arc<Buffers>, options: Options) -> Stage {
     let options = Options { name: "mine".into(), program: "my-agent".into(), ..options };
     let path = state.path().to_owned();
     let ground = Ground {
-        runtime: buffers.clone(),
-        clock: buffers.clone(),
+        runtimes: runtimes(buffers),
+        clock: Arc::new(buffers.clock.clone()),
         state: path,
         hooks: None,
         environment: Default::default(),

@@ -1,14 +1,14 @@
 //! Calls about checks.
 
-use super::query::{Meant, Query};
-use super::{Client, ClientError};
-use crate::{CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Flakes, segment};
+use super::path::RequestPath;
+use super::{ApiCall, Client};
+use crate::{CheckLog, CheckRun, CheckRuns, CheckWish, segment};
 
 const CHECKS: &str = "/api/checks";
 
-/// Which runs are wanted. What is absent is not asked for.
+/// The check runs to list. Absent fields do not restrict the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunsWanted {
+pub struct CheckRunQuery {
     pub project: Option<String>,
     pub pull: Option<String>,
     /// The name of the check.
@@ -17,52 +17,32 @@ pub struct RunsWanted {
     pub limit: Option<usize>,
 }
 
-impl RunsWanted {
-    /// The address of the list, for those who want the answer as it comes.
-    pub fn path(&self) -> String {
-        let query = Query::new(CHECKS)
-            .with("project", self.project.as_ref())
-            .with("pull", self.pull.as_ref())
-            .with("check", self.check.as_ref())
-            .with("state", self.state.as_ref())
-            .with("limit", self.limit);
-        query.path().to_owned()
-    }
-}
-
 impl Client {
-    pub async fn check_runs(&self, wanted: &RunsWanted) -> Result<CheckRuns, ClientError> {
-        self.get(&wanted.path()).await
+    pub fn check_runs(&self, query: &CheckRunQuery) -> ApiCall<'_, CheckRuns> {
+        let path = RequestPath::new(CHECKS)
+            .with("project", query.project.as_ref())
+            .with("pull", query.pull.as_ref())
+            .with("check", query.check.as_ref())
+            .with("state", query.state.as_ref())
+            .with("limit", query.limit);
+        self.get(path)
     }
 
-    /// Has checks run. Most of the runs that are returned are not over yet.
-    pub async fn run_checks(&self, wish: &CheckWish) -> Result<CheckRuns, ClientError> {
-        self.post(CHECKS, wish).await
+    /// Starts checks. Most of the returned runs are still pending.
+    pub fn run_checks(&self, wish: &CheckWish) -> ApiCall<'_, CheckRuns> {
+        self.post(CHECKS, wish)
     }
 
-    pub async fn check_run(&self, run: impl Into<Meant<'_>>) -> Result<CheckRun, ClientError> {
-        self.get(run.into().at(CHECKS, "").path()).await
+    pub fn check_run(&self, run: &str) -> ApiCall<'_, CheckRun> {
+        self.get(format!("{CHECKS}/{}", segment(run)))
     }
 
-    /// A part of the output of a run. With `wait`, an answer without text comes after a while if there is none.
-    pub async fn check_log(
-        &self,
-        run: impl Into<Meant<'_>>,
-        from: u64,
-        limit: Option<u32>,
-        wait: bool,
-    ) -> Result<CheckLog, ClientError> {
-        let query = run.into().at(CHECKS, "/log").with("from", Some(from)).with("limit", limit);
-        self.get(query.with("wait", wait.then_some(true)).path()).await
-    }
-
-    /// The failures of a project's checks that were chance.
-    pub async fn flakes(&self, project: &str) -> Result<Flakes, ClientError> {
-        self.get(&format!("/api/projects/{}/flakes", segment(project))).await
-    }
-
-    /// The checks of a project, configured or proposed.
-    pub async fn project_checks(&self, project: &str) -> Result<Checks, ClientError> {
-        self.get(&format!("/api/projects/{}/checks", segment(project))).await
+    /// Returns up to 1 MiB of a run's output from an offset on. With `wait`, returns once there is more output, the run has
+    /// ended, or a time limit of the daemon has passed.
+    pub fn check_log(&self, run: &str, from: u64, wait: bool) -> ApiCall<'_, CheckLog> {
+        let path = RequestPath::new(format!("{CHECKS}/{}/log", segment(run)));
+        self.get(
+            path.with("from", Some(from)).with("limit", Some(super::OUTPUT_LIMIT)).with("wait", Some(wait)),
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! Why a call came to nothing.
+//! Errors of a call.
 
 use std::io;
 use std::time::Duration;
@@ -7,30 +7,30 @@ use crate::Problem;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens there, or we may not talk to who does.
-    #[error("no daemon answers at {place}")]
+    /// No process listens there, or this user may not connect to it.
+    #[error("no daemon answers at {address}")]
     Unreachable {
-        place: String,
+        address: String,
         #[source]
         err: io::Error,
     },
-    /// The daemon said no, and why.
+    /// The daemon refused the call.
     #[error(transparent)]
     Refused(Box<Problem>),
-    /// Somebody listens there, and has not answered the simplest question either.
-    #[error("the daemon at {place} has not answered for {} s", .waited.as_secs())]
+    /// A process listens there and does not answer `/healthz` either.
+    #[error("the daemon at {address} has not answered for {} s", .waited.as_secs())]
     Hung {
-        place: String,
-        /// The process that listens there, where the system tells.
+        address: String,
+        /// The process that listens there, if the system reports it.
         pid: Option<u32>,
         waited: Duration,
     },
     #[error("the connection to the daemon broke")]
     Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("the daemon's answer makes no sense; is it of another version?")]
-    Strange(#[source] serde_json::Error),
+    #[error("the daemon sent an unexpected response; it may be another version")]
+    Unexpected(#[source] serde_json::Error),
     #[error("`{path}` cannot be called")]
-    BadCall {
+    BadRequest {
         path: String,
         #[source]
         err: hyper::http::Error,
@@ -38,7 +38,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether this only means that no daemon runs. One who may not be called is there all the same.
+    /// Returns true if no daemon runs. A daemon that may not be called does run.
     pub fn is_absence(&self) -> bool {
         let ClientError::Unreachable { err, .. } = self else { return false };
         matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)

@@ -1,69 +1,58 @@
 //! Calls about issues.
 
-use super::query::{Meant, Query};
-use super::{Client, ClientError};
+use super::path::{ItemName, RequestPath};
+use super::{ApiCall, Client};
 use crate::{ImportOrder, Imported, Issue, IssueEdit, Issues, NewIssue, NewIssueComment};
 
 const ISSUES: &str = "/api/issues";
 
-/// Which issues are wanted. What is absent is not asked for.
+/// The issues to list. Absent fields do not restrict the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IssuesWanted {
+pub struct IssueQuery {
     pub project: Option<String>,
-    /// `open`, if absent, `closed` or `all`.
+    /// `open` (the default), `closed` or `all`.
     pub state: Option<String>,
-    /// All of these, separated by commas.
+    /// Labels separated by commas; an issue must have all of them.
     pub label: Option<String>,
     pub assignee: Option<String>,
-    /// Words of the title or the body.
+    /// Text to search for in titles and bodies.
     pub text: Option<String>,
     pub limit: Option<usize>,
 }
 
-impl IssuesWanted {
-    /// The address of the list, for those who want the answer as it comes.
-    pub fn path(&self) -> String {
-        let query = Query::new(ISSUES)
-            .with("project", self.project.as_ref())
-            .with("state", self.state.as_ref())
-            .with("label", self.label.as_ref())
-            .with("assignee", self.assignee.as_ref())
-            .with("text", self.text.as_ref())
-            .with("limit", self.limit);
-        query.path().to_owned()
-    }
-}
-
 impl Client {
-    pub async fn issues(&self, wanted: &IssuesWanted) -> Result<Issues, ClientError> {
-        self.get(&wanted.path()).await
+    pub fn issues(&self, query: &IssueQuery) -> ApiCall<'_, Issues> {
+        let path = RequestPath::new(ISSUES)
+            .with("project", query.project.as_ref())
+            .with("state", query.state.as_ref())
+            .with("label", query.label.as_ref())
+            .with("assignee", query.assignee.as_ref())
+            .with("text", query.text.as_ref())
+            .with("limit", query.limit);
+        self.get(path)
     }
 
-    pub async fn add_issue(&self, new: &NewIssue) -> Result<Issue, ClientError> {
-        self.post(ISSUES, new).await
+    pub fn add_issue(&self, new: &NewIssue) -> ApiCall<'_, Issue> {
+        self.post(ISSUES, new)
     }
 
-    pub async fn issue(&self, issue: impl Into<Meant<'_>>) -> Result<Issue, ClientError> {
-        self.get(issue.into().at(ISSUES, "").path()).await
+    pub fn issue<'a>(&self, issue: impl Into<ItemName<'a>>) -> ApiCall<'_, Issue> {
+        self.get(issue.into().path(ISSUES, ""))
     }
 
-    pub async fn edit_issue(
+    pub fn edit_issue<'a>(&self, issue: impl Into<ItemName<'a>>, edit: &IssueEdit) -> ApiCall<'_, Issue> {
+        self.patch(issue.into().path(ISSUES, ""), edit)
+    }
+
+    pub fn comment_on_issue<'a>(
         &self,
-        issue: impl Into<Meant<'_>>,
-        edit: &IssueEdit,
-    ) -> Result<Issue, ClientError> {
-        self.patch(issue.into().at(ISSUES, "").path(), edit).await
-    }
-
-    pub async fn comment_on_issue(
-        &self,
-        issue: impl Into<Meant<'_>>,
+        issue: impl Into<ItemName<'a>>,
         comment: &NewIssueComment,
-    ) -> Result<Issue, ClientError> {
-        self.post(issue.into().at(ISSUES, "/comments").path(), comment).await
+    ) -> ApiCall<'_, Issue> {
+        self.post(issue.into().path(ISSUES, "/comments"), comment)
     }
 
-    pub async fn import_issues(&self, order: &ImportOrder) -> Result<Imported, ClientError> {
-        self.post(&format!("{ISSUES}/import"), order).await
+    pub fn import_issues(&self, order: &ImportOrder) -> ApiCall<'_, Imported> {
+        self.post(format!("{ISSUES}/import"), order)
     }
 }

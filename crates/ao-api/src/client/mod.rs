@@ -1,20 +1,24 @@
 //! A client of the daemon: over its socket on the same machine, or over TCP with a token.
 //!
-//! One connection for each call. The calls are few and the socket is near, and so nothing has to be kept alive or found dead.
+//! Each call has its own connection. Calls are few and the socket is local, so no connection has to be kept alive or found
+//! dead.
 
-mod body;
+mod call;
 mod checks;
-mod conflicts;
+mod connection;
+mod daemon;
 mod error;
 mod events;
 mod issues;
-mod policies;
+mod liveness;
+mod path;
+mod projects;
 mod pulls;
-mod query;
+mod queue;
 mod reactions;
-mod stream;
+mod sessions;
+mod streaming;
 mod terminal;
-mod watch;
 
 use std::fmt;
 use std::io;
@@ -34,105 +38,98 @@ use tokio::time::{sleep, timeout};
 pub use hyper::Method;
 pub use hyper::body::Bytes;
 
-pub use self::body::Begun;
-pub use self::checks::RunsWanted;
+pub use self::call::{ApiCall, ApiReply};
+pub use self::checks::CheckRunQuery;
+use self::connection::ClientConnection;
 pub use self::error::ClientError;
-pub use self::events::Events;
-pub use self::issues::IssuesWanted;
-pub use self::pulls::PullsWanted;
-pub use self::query::Meant;
-use self::stream::Stream;
-pub use self::terminal::{Hear, Said, Talk, Terminal};
+pub use self::events::EventStream;
+pub use self::issues::IssueQuery;
+pub use self::path::ItemName;
+pub use self::pulls::PullQuery;
+pub use self::streaming::StreamingResponse;
+pub use self::terminal::{TerminalFrame, TerminalReader, TerminalSocket, TerminalWriter};
 use crate::Problem;
 
-/// The most of an answer that is read. The largest are lists of sessions and pieces of output.
-const ANSWER: usize = 64 * 1024 * 1024;
-/// The pause between two tries to connect to a daemon whose queue is full.
+/// Largest body that is read. The largest that are sent are lists of sessions and pieces of output.
+const BODY_LIMIT: usize = 64 * 1024 * 1024;
+/// Most output that one call asks for.
+const OUTPUT_LIMIT: u32 = 1024 * 1024;
+/// Pause between two attempts to connect to a daemon whose queue is full.
 const CONNECT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A way to one daemon.
+/// The address of one daemon, and the token to call it with.
 #[derive(Clone)]
 pub struct Client {
-    place: Place,
+    endpoint: Endpoint,
     token: Option<String>,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum Endpoint {
     Socket(PathBuf),
     /// `host:port`.
     Tcp(String),
 }
 
-/// An answer as it came.
+/// A response with its whole body, successful or not.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct RawResponse {
     pub status: u16,
     pub content_type: Option<String>,
     pub body: Bytes,
 }
 
 impl Client {
-    /// By the daemon's socket.
+    /// Connects to the daemon's socket.
     pub fn socket(path: impl AsRef<Path>) -> Client {
-        Client { place: Place::Socket(path.as_ref().to_owned()), token: None }
+        Client { endpoint: Endpoint::Socket(path.as_ref().to_owned()), token: None }
     }
 
-    /// By TCP, as `host:port`.
+    /// Connects over TCP to `host:port`.
     pub fn tcp(address: impl Into<String>) -> Client {
-        Client { place: Place::Tcp(address.into()), token: None }
+        Client { endpoint: Endpoint::Tcp(address.into()), token: None }
     }
 
-    /// Speaks for whoever this token was given to, whatever the connection would allow.
+    /// Calls with the rights of this token, even if the connection itself would grant more.
     #[must_use]
     pub fn with_token(self, token: Option<String>) -> Client {
         Client { token, ..self }
     }
 
-    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        self.call(Method::GET, path, None).await?.json()
+    pub fn get<T>(&self, path: impl Into<String>) -> ApiCall<'_, T> {
+        ApiCall::new(self, Method::GET, path)
     }
 
-    pub async fn post<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, ClientError> {
-        let body = serde_json::to_vec(body).map_err(ClientError::Strange)?;
-        self.call(Method::POST, path, Some(body)).await?.json()
+    pub fn post<T>(&self, path: impl Into<String>, body: &impl Serialize) -> ApiCall<'_, T> {
+        ApiCall::new(self, Method::POST, path).body(body)
     }
 
-    pub async fn patch<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, ClientError> {
-        let body = serde_json::to_vec(body).map_err(ClientError::Strange)?;
-        self.call(Method::PATCH, path, Some(body)).await?.json()
+    pub fn patch<T>(&self, path: impl Into<String>, body: &impl Serialize) -> ApiCall<'_, T> {
+        ApiCall::new(self, Method::PATCH, path).body(body)
     }
 
-    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        self.call(Method::DELETE, path, None).await?.json()
+    pub fn delete<T>(&self, path: impl Into<String>) -> ApiCall<'_, T> {
+        ApiCall::new(self, Method::DELETE, path)
     }
 
-    /// Any call. The answer may be a refusal; see [`Answer::json`].
+    /// Makes any call. The response may be a refusal; see [`RawResponse::json`].
     pub async fn call(
         &self,
         method: Method,
         path: &str,
         body: Option<Vec<u8>>,
-    ) -> Result<Answer, ClientError> {
+    ) -> Result<RawResponse, ClientError> {
         let (response, driving) = self.open(method, path, body).await?;
         let (parts, body) = response.into_parts();
-        let limited = http_body_util::Limited::new(body, ANSWER);
+        let limited = http_body_util::Limited::new(body, BODY_LIMIT);
         let body = self.watched(limited.collect()).await?.map_err(ClientError::Broken)?.to_bytes();
         driving.abort();
         let content_type =
             parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Ok(Answer { status: parts.status.as_u16(), content_type, body })
+        Ok(RawResponse { status: parts.status.as_u16(), content_type, body })
     }
 
-    /// Sends a request and returns the beginning of its answer. The connection lives as long as its task.
+    /// Sends a request and returns its response before the body is read. The connection lives as long as its task.
     async fn open(
         &self,
         method: Method,
@@ -140,15 +137,15 @@ impl Client {
         body: Option<Vec<u8>>,
     ) -> Result<(Response<Incoming>, JoinHandle<()>), ClientError> {
         if method != Method::GET {
-            // A daemon that hangs now would do it when it goes on, long after it was told to have failed.
-            self.sign_of_life(2 * watch::PATIENCE).await?;
+            // A hung daemon would do the work once it resumes, long after this call was reported as failed.
+            self.health_check(2 * liveness::PATIENCE).await?;
         }
         let stream = self.connect().await?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|err| ClientError::Broken(err.into()))?;
         let driving = tokio::spawn(async move {
-            // What goes wrong is told to whoever waits for the answer.
+            // The pending request reports the error.
             let _ = connection.await;
         });
         let mut request = Request::builder()
@@ -164,59 +161,61 @@ impl Client {
         }
         let request = request
             .body(Full::new(Bytes::from(body.unwrap_or_default())))
-            .map_err(|err| ClientError::BadCall { path: path.to_owned(), err })?;
+            .map_err(|err| ClientError::BadRequest { path: path.to_owned(), err })?;
         let answer = self.watched(sender.send_request(request)).await?;
         Ok((answer.map_err(|err| ClientError::Broken(err.into()))?, driving))
     }
 
-    async fn connect(&self) -> Result<Stream, ClientError> {
+    async fn connect(&self) -> Result<ClientConnection, ClientError> {
         let connecting = async {
             loop {
-                let stream = match &self.place {
-                    Place::Socket(path) => Stream::unix(path).await,
-                    Place::Tcp(address) => Stream::tcp(address).await,
+                let stream = match &self.endpoint {
+                    Endpoint::Socket(path) => ClientConnection::unix(path).await,
+                    Endpoint::Tcp(address) => ClientConnection::tcp(address).await,
                 };
                 match stream {
-                    // The queue of those who wait to be accepted is full.
+                    // The daemon's queue of pending connections is full.
                     Err(err) if err.kind() == io::ErrorKind::WouldBlock => sleep(CONNECT_PAUSE).await,
                     stream => break stream,
                 }
             }
         };
-        match timeout(watch::PATIENCE, connecting).await {
-            Ok(stream) => stream.map_err(|err| ClientError::Unreachable { place: self.place(), err }),
-            Err(_) => Err(ClientError::Hung { place: self.place(), pid: None, waited: watch::PATIENCE }),
+        match timeout(liveness::PATIENCE, connecting).await {
+            Ok(stream) => stream.map_err(|err| ClientError::Unreachable { address: self.address(), err }),
+            Err(_) => {
+                Err(ClientError::Hung { address: self.address(), pid: None, waited: liveness::PATIENCE })
+            }
         }
     }
 
     fn host(&self) -> &str {
-        match &self.place {
-            Place::Socket(_) => "localhost",
-            Place::Tcp(address) => address,
+        match &self.endpoint {
+            Endpoint::Socket(_) => "localhost",
+            Endpoint::Tcp(address) => address,
         }
     }
 
-    /// Where it calls, in words.
-    fn place(&self) -> String {
-        match &self.place {
-            Place::Socket(path) => path.display().to_string(),
-            Place::Tcp(address) => address.clone(),
+    /// Returns the address for messages.
+    fn address(&self) -> String {
+        match &self.endpoint {
+            Endpoint::Socket(path) => path.display().to_string(),
+            Endpoint::Tcp(address) => address.clone(),
         }
     }
 }
 
-impl Answer {
-    /// What was asked for, or the problem that was answered instead.
+impl RawResponse {
+    /// Reads the value, or returns the problem that the daemon sent instead.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
         if !(200..300).contains(&self.status) {
             return Err(ClientError::Refused(Box::new(self.problem())));
         }
-        // A call that has nothing to say answers with nothing.
+        // A response without a value has an empty body.
         let body: &[u8] = if self.body.is_empty() { b"null" } else { &self.body };
-        serde_json::from_slice(body).map_err(ClientError::Strange)
+        serde_json::from_slice(body).map_err(ClientError::Unexpected)
     }
 
-    /// The problem of a refusal, made up from the status if the answer has none.
+    /// Returns the problem of a refusal, made from the status if the body has none.
     pub fn problem(&self) -> Problem {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| {
             let text = String::from_utf8_lossy(&self.body);
@@ -228,6 +227,6 @@ impl Answer {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("Client").field("endpoint", &self.endpoint).finish_non_exhaustive()
     }
 }

@@ -1,140 +1,130 @@
 //! Calls about pull requests.
 
-use super::query::{Meant, Query};
-use super::{Client, ClientError};
+use super::path::{ItemName, RequestPath};
+use super::{ApiCall, Client};
 use crate::{
-    Claim, CommentEdit, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull, NewReview, PullDetail,
-    PullEdit, Pulls, Resolve, Reviewed, ReviewerWish, Spawned, segment,
+    Claim, CommentEdit, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull, NewReview, PolicyShown,
+    PolicyVerdict, PullDetail, PullEdit, Pulls, Resolve, Reviewed, ReviewerWish, Spawned, segment,
 };
 
 const PULLS: &str = "/api/pulls";
 
-/// Which pull requests are wanted. What is absent is not asked for.
+/// The pull requests to list. Absent fields do not restrict the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PullsWanted {
+pub struct PullQuery {
     pub project: Option<String>,
-    /// `open`, if absent, `merged`, `closed` or `all`.
+    /// `open` (the default), `merged`, `closed` or `all`.
     pub state: Option<String>,
     pub session: Option<String>,
     pub head: Option<String>,
     pub base: Option<String>,
     pub author: Option<String>,
-    /// All of these, separated by commas.
+    /// Labels separated by commas; a pull request must have all of them.
     pub label: Option<String>,
     pub limit: Option<usize>,
 }
 
-impl PullsWanted {
-    /// The address of the list, for those who want the answer as it comes.
-    pub fn path(&self) -> String {
-        let query = Query::new(PULLS)
-            .with("project", self.project.as_ref())
-            .with("state", self.state.as_ref())
-            .with("session", self.session.as_ref())
-            .with("head", self.head.as_ref())
-            .with("base", self.base.as_ref())
-            .with("author", self.author.as_ref())
-            .with("label", self.label.as_ref())
-            .with("limit", self.limit);
-        query.path().to_owned()
-    }
-}
-
 impl Client {
-    pub async fn pulls(&self, wanted: &PullsWanted) -> Result<Pulls, ClientError> {
-        self.get(&wanted.path()).await
+    pub fn pulls(&self, query: &PullQuery) -> ApiCall<'_, Pulls> {
+        let path = RequestPath::new(PULLS)
+            .with("project", query.project.as_ref())
+            .with("state", query.state.as_ref())
+            .with("session", query.session.as_ref())
+            .with("head", query.head.as_ref())
+            .with("base", query.base.as_ref())
+            .with("author", query.author.as_ref())
+            .with("label", query.label.as_ref())
+            .with("limit", query.limit);
+        self.get(path)
     }
 
-    /// Opens a pull request, or finds the one that is open for the same branches.
-    pub async fn open_pull(&self, new: &NewPull) -> Result<PullDetail, ClientError> {
-        self.post(PULLS, new).await
+    /// Opens a pull request, or returns the one that is open for the same branches.
+    pub fn open_pull(&self, new: &NewPull) -> ApiCall<'_, PullDetail> {
+        self.post(PULLS, new)
     }
 
-    pub async fn pull(&self, pull: impl Into<Meant<'_>>) -> Result<PullDetail, ClientError> {
-        self.get(pull.into().at(PULLS, "").path()).await
+    pub fn pull<'a>(&self, pull: impl Into<ItemName<'a>>) -> ApiCall<'_, PullDetail> {
+        self.get(pull.into().path(PULLS, ""))
     }
 
-    pub async fn edit_pull(
+    pub fn edit_pull<'a>(&self, pull: impl Into<ItemName<'a>>, edit: &PullEdit) -> ApiCall<'_, PullDetail> {
+        self.patch(pull.into().path(PULLS, ""), edit)
+    }
+
+    /// Returns the diff, up to `limit` bytes.
+    pub fn pull_diff<'a>(&self, pull: impl Into<ItemName<'a>>, limit: Option<usize>) -> ApiCall<'_, Diff> {
+        self.get(pull.into().path(PULLS, "/diff").with("limit", limit))
+    }
+
+    pub fn comment_on_pull<'a>(
         &self,
-        pull: impl Into<Meant<'_>>,
-        edit: &PullEdit,
-    ) -> Result<PullDetail, ClientError> {
-        self.patch(pull.into().at(PULLS, "").path(), edit).await
-    }
-
-    /// What it changes, at most so many bytes.
-    pub async fn pull_diff(
-        &self,
-        pull: impl Into<Meant<'_>>,
-        limit: Option<usize>,
-    ) -> Result<Diff, ClientError> {
-        self.get(pull.into().at(PULLS, "/diff").with("limit", limit).path()).await
-    }
-
-    pub async fn comment_on_pull(
-        &self,
-        pull: impl Into<Meant<'_>>,
+        pull: impl Into<ItemName<'a>>,
         comment: &NewComment,
-    ) -> Result<Commented, ClientError> {
-        self.post(pull.into().at(PULLS, "/comments").path(), comment).await
+    ) -> ApiCall<'_, Commented> {
+        self.post(pull.into().path(PULLS, "/comments"), comment)
     }
 
-    /// Has a comment, or a review, say something else; it is named by its id.
-    pub async fn edit_comment(
+    /// Replaces the text of a comment or a review.
+    pub fn edit_comment<'a>(
         &self,
-        pull: impl Into<Meant<'_>>,
+        pull: impl Into<ItemName<'a>>,
         comment: &str,
         body: &str,
-    ) -> Result<PullDetail, ClientError> {
+    ) -> ApiCall<'_, PullDetail> {
         let rest = format!("/comments/{}", segment(comment));
-        let edit = CommentEdit { body: body.to_owned() };
-        self.patch(pull.into().at(PULLS, &rest).path(), &edit).await
+        self.patch(pull.into().path(PULLS, &rest), &CommentEdit { body: body.to_owned() })
     }
 
-    pub async fn review_pull(
+    pub fn review_pull<'a>(
         &self,
-        pull: impl Into<Meant<'_>>,
+        pull: impl Into<ItemName<'a>>,
         review: &NewReview,
-    ) -> Result<Reviewed, ClientError> {
-        self.post(pull.into().at(PULLS, "/reviews").path(), review).await
+    ) -> ApiCall<'_, Reviewed> {
+        self.post(pull.into().path(PULLS, "/reviews"), review)
     }
 
-    /// Marks a thread as done with, or as open again.
-    pub async fn resolve_thread(
+    /// Resolves a review thread, or reopens it.
+    pub fn resolve_thread<'a>(
         &self,
-        pull: impl Into<Meant<'_>>,
+        pull: impl Into<ItemName<'a>>,
         thread: &str,
         resolved: bool,
-    ) -> Result<PullDetail, ClientError> {
+    ) -> ApiCall<'_, PullDetail> {
         let rest = format!("/threads/{}/resolve", segment(thread));
-        self.post(pull.into().at(PULLS, &rest).path(), &Resolve { resolved }).await
+        self.post(pull.into().path(PULLS, &rest), &Resolve { resolved })
     }
 
     /// Merges it. This can take as long as its checks do.
-    pub async fn merge_pull(
-        &self,
-        pull: impl Into<Meant<'_>>,
-        wish: &MergeWish,
-    ) -> Result<MergeDone, ClientError> {
-        self.post(pull.into().at(PULLS, "/merge").path(), wish).await
+    pub fn merge_pull<'a>(&self, pull: impl Into<ItemName<'a>>, wish: &MergeWish) -> ApiCall<'_, MergeDone> {
+        self.post(pull.into().path(PULLS, "/merge"), wish)
     }
 
-    /// Says which session answers for it; none, if none is named.
-    pub async fn claim_pull(
+    /// Makes a session the owner of a pull request; removes the owner if `session` is absent.
+    pub fn claim_pull<'a>(
         &self,
-        pull: impl Into<Meant<'_>>,
+        pull: impl Into<ItemName<'a>>,
         session: Option<&str>,
-    ) -> Result<PullDetail, ClientError> {
+    ) -> ApiCall<'_, PullDetail> {
         let claim = Claim { session: session.map(str::to_owned) };
-        self.post(pull.into().at(PULLS, "/claim").path(), &claim).await
+        self.post(pull.into().path(PULLS, "/claim"), &claim)
     }
 
     /// Starts a session that reviews it.
-    pub async fn start_reviewer(
+    pub fn start_reviewer<'a>(
         &self,
-        pull: impl Into<Meant<'_>>,
+        pull: impl Into<ItemName<'a>>,
         wish: &ReviewerWish,
-    ) -> Result<Spawned, ClientError> {
-        self.post(pull.into().at(PULLS, "/reviewer").path(), wish).await
+    ) -> ApiCall<'_, Spawned> {
+        self.post(pull.into().path(PULLS, "/reviewer"), wish)
+    }
+
+    /// Returns the verdict of its project's policy.
+    pub fn policy_verdict<'a>(&self, pull: impl Into<ItemName<'a>>) -> ApiCall<'_, PolicyVerdict> {
+        self.get(pull.into().path(PULLS, "/policy"))
+    }
+
+    /// Returns the policy of a project; of the only one if `project` is absent.
+    pub fn policy(&self, project: Option<&str>) -> ApiCall<'_, PolicyShown> {
+        self.get(RequestPath::new("/api/policy").with("project", project))
     }
 }

@@ -1,28 +1,45 @@
-//! Calls about reactions and events of one's own.
+//! Calls about reactions, custom events and hooks.
 
-use super::query::Query;
-use super::{Client, ClientError};
-use crate::{EventTaken, NewEvent, ReactionTest, ReactionTested, Reactions};
+use super::path::RequestPath;
+use super::{ApiCall, Client};
+use crate::{
+    EventTaken, HookLog, HookLogs, HookTest, HookTested, Hooks, NewEvent, ReactionTest, ReactionTested,
+    Reactions, segment,
+};
 
 const REACTIONS: &str = "/api/reactions";
+const HOOKS: &str = "/api/hooks";
 
 impl Client {
-    /// What is done about each kind of thing that happens, for a project and an agent if they are named.
-    pub async fn reactions(
-        &self,
-        project: Option<&str>,
-        agent: Option<&str>,
-    ) -> Result<Reactions, ClientError> {
-        self.get(Query::new(REACTIONS).with("project", project).with("agent", agent).path()).await
+    /// Lists the reactions in force, for a project and an agent if they are named.
+    pub fn reactions(&self, project: Option<&str>, agent: Option<&str>) -> ApiCall<'_, Reactions> {
+        self.get(RequestPath::new(REACTIONS).with("project", project).with("agent", agent))
     }
 
-    /// What would be done. Nothing is.
-    pub async fn test_reaction(&self, test: &ReactionTest) -> Result<ReactionTested, ClientError> {
-        self.post(&format!("{REACTIONS}/test"), test).await
+    /// Returns what a reaction would do, without doing it.
+    pub fn test_reaction(&self, test: &ReactionTest) -> ApiCall<'_, ReactionTested> {
+        self.post(format!("{REACTIONS}/test"), test)
     }
 
-    /// Tells of an event of one's own.
-    pub async fn emit(&self, event: &NewEvent) -> Result<EventTaken, ClientError> {
-        self.post("/api/events", event).await
+    /// Reports a custom event.
+    pub fn emit(&self, event: &NewEvent) -> ApiCall<'_, EventTaken> {
+        self.post("/api/events", event)
+    }
+
+    pub fn hooks(&self, project: Option<&str>) -> ApiCall<'_, Hooks> {
+        self.get(RequestPath::new(HOOKS).with("project", project))
+    }
+
+    pub fn hook_logs(&self) -> ApiCall<'_, HookLogs> {
+        self.get(format!("{HOOKS}/logs"))
+    }
+
+    pub fn hook_log(&self, id: &str) -> ApiCall<'_, HookLog> {
+        self.get(format!("{HOOKS}/logs/{}", segment(id)))
+    }
+
+    /// Runs the hooks of a hook point with a sample input.
+    pub fn test_hook(&self, point: &str, test: &HookTest) -> ApiCall<'_, HookTested> {
+        self.post(format!("{HOOKS}/{}/test", segment(point)), test)
     }
 }

@@ -1,4 +1,4 @@
-//! A terminal over the wire.
+//! A terminal over a WebSocket.
 
 use std::fmt;
 
@@ -10,29 +10,29 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::stream::Stream;
-use super::{Answer, Client, ClientError};
+use super::connection::ClientConnection;
+use super::{Client, ClientError, RawResponse};
 use crate::segment;
 use crate::terminal::{FromServer, FromViewer};
 
 /// A view of one terminal.
 #[derive(Debug)]
-pub struct Terminal {
-    hear: Hear,
-    talk: Talk,
+pub struct TerminalSocket {
+    reader: TerminalReader,
+    writer: TerminalWriter,
 }
 
-/// The half of a view by which it is heard. Whoever only talks is not heard by a daemon that waits for them to listen, so
-/// the halves can be used at once.
-pub struct Hear(SplitStream<WebSocketStream<Stream>>);
+/// The reading half of a view. A daemon that waits for the viewer to read does not read itself, so both halves can be used
+/// at once.
+pub struct TerminalReader(SplitStream<WebSocketStream<ClientConnection>>);
 
-/// The half of a view by which it is told.
-pub struct Talk(SplitSink<WebSocketStream<Stream>, Message>);
+/// The writing half of a view.
+pub struct TerminalWriter(SplitSink<WebSocketStream<ClientConnection>, Message>);
 
-/// What came.
+/// A message from the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
-    Word(FromServer),
+pub enum TerminalFrame {
+    Control(FromServer),
     /// Output from this offset on.
     Output {
         from: u64,
@@ -41,8 +41,8 @@ pub enum Said {
 }
 
 impl Client {
-    /// Looks at the terminal of a session. `query` is what stands behind the `?`: see the API's documentation.
-    pub async fn terminal(&self, session: &str, query: &str) -> Result<Terminal, ClientError> {
+    /// Opens a view of a session's terminal. `query` is the part behind the `?`; see the API's documentation.
+    pub async fn terminal(&self, session: &str, query: &str) -> Result<TerminalSocket, ClientError> {
         let url = format!("ws://{}/api/sessions/{}/terminal?{query}", self.host(), segment(session));
         let mut request = url.into_client_request().map_err(broken)?;
         if let Some(token) = &self.token {
@@ -53,50 +53,50 @@ impl Client {
         let stream = self.connect().await?;
         match tokio_tungstenite::client_async(request, stream).await {
             Ok((socket, _)) => {
-                let (talk, hear) = socket.split();
-                Ok(Terminal { hear: Hear(hear), talk: Talk(talk) })
+                let (writer, reader) = socket.split();
+                Ok(TerminalSocket { reader: TerminalReader(reader), writer: TerminalWriter(writer) })
             }
-            Err(Error::Http(response)) => {
-                let (parts, body) = response.into_parts();
+            Err(Error::Http(refusal)) => {
+                let (parts, body) = refusal.into_parts();
                 let body = body.unwrap_or_default().into();
-                let answer = Answer { status: parts.status.as_u16(), content_type: None, body };
-                Err(ClientError::Refused(Box::new(answer.problem())))
+                let response = RawResponse { status: parts.status.as_u16(), content_type: None, body };
+                Err(ClientError::Refused(Box::new(response.problem())))
             }
             Err(err) => Err(broken(err)),
         }
     }
 }
 
-impl Terminal {
-    /// What comes next; nothing at the end. Can be dropped and called again.
-    pub async fn next(&mut self) -> Result<Option<Said>, ClientError> {
-        self.hear.next().await
+impl TerminalSocket {
+    /// Returns the next message; nothing at the end. Cancel-safe.
+    pub async fn next(&mut self) -> Result<Option<TerminalFrame>, ClientError> {
+        self.reader.next().await
     }
 
-    pub async fn say(&mut self, word: &FromViewer) -> Result<(), ClientError> {
-        self.talk.say(word).await
+    pub async fn send(&mut self, message: &FromViewer) -> Result<(), ClientError> {
+        self.writer.send(message).await
     }
 
-    /// Types bytes as they are.
+    /// Sends typed bytes unchanged.
     pub async fn type_bytes(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
-        self.talk.type_bytes(bytes).await
+        self.writer.type_bytes(bytes).await
     }
 
     pub async fn close(self) {
-        self.talk.close().await;
+        self.writer.close().await;
     }
 
-    /// Both halves, to be used at once.
-    pub fn split(self) -> (Hear, Talk) {
-        (self.hear, self.talk)
+    /// Splits the view into halves that can be used at once.
+    pub fn split(self) -> (TerminalReader, TerminalWriter) {
+        (self.reader, self.writer)
     }
 }
 
-impl Hear {
-    /// What comes next; nothing if the view is over. A daemon that goes away is an error. Can be dropped and called again.
-    pub async fn next(&mut self) -> Result<Option<Said>, ClientError> {
+impl TerminalReader {
+    /// Returns the next message; nothing if the view has ended. A daemon that goes away is an error. Cancel-safe.
+    pub async fn next(&mut self) -> Result<Option<TerminalFrame>, ClientError> {
         loop {
-            let said = match self.0.next().await {
+            let message = match self.0.next().await {
                 Some(Ok(Message::Close(Some(frame)))) if frame.code != CloseCode::Normal => {
                     return Err(ClientError::Broken(format!("closed: {}", frame.reason).into()));
                 }
@@ -105,19 +105,19 @@ impl Hear {
                     return Err(broken(Error::ConnectionClosed));
                 }
                 Some(Err(err)) => return Err(broken(err)),
-                Some(Ok(said)) => said,
+                Some(Ok(message)) => message,
             };
-            match said {
-                Message::Text(word) => {
-                    // A word that is new to us is none of our business.
-                    if let Ok(word) = serde_json::from_str(&word) {
-                        return Ok(Some(Said::Word(word)));
+            match message {
+                Message::Text(text) => {
+                    // Messages that a newer daemon has added are ignored.
+                    if let Ok(message) = serde_json::from_str(&text) {
+                        return Ok(Some(TerminalFrame::Control(message)));
                     }
                 }
                 Message::Binary(bytes) if bytes.len() >= 8 => {
                     let (from, output) = bytes.split_at(8);
                     let from = u64::from_be_bytes(from.try_into().expect("8 bytes were split off"));
-                    return Ok(Some(Said::Output { from, bytes: output.to_vec() }));
+                    return Ok(Some(TerminalFrame::Output { from, bytes: output.to_vec() }));
                 }
                 _ => {}
             }
@@ -125,19 +125,19 @@ impl Hear {
     }
 }
 
-impl Talk {
-    pub async fn say(&mut self, word: &FromViewer) -> Result<(), ClientError> {
-        let json = serde_json::to_string(word).map_err(ClientError::Strange)?;
+impl TerminalWriter {
+    pub async fn send(&mut self, message: &FromViewer) -> Result<(), ClientError> {
+        let json = serde_json::to_string(message).map_err(ClientError::Unexpected)?;
         self.0.send(Message::text(json)).await.map_err(broken)
     }
 
-    /// Types bytes as they are.
+    /// Sends typed bytes unchanged.
     pub async fn type_bytes(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
         self.0.send(Message::binary(bytes)).await.map_err(broken)
     }
 
     pub async fn close(mut self) {
-        // Whoever is gone need not be told.
+        // A connection that is gone need not be closed.
         let _ = self.0.close().await;
     }
 }
@@ -146,14 +146,14 @@ fn broken(err: Error) -> ClientError {
     ClientError::Broken(err.into())
 }
 
-impl fmt::Debug for Hear {
+impl fmt::Debug for TerminalReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hear").finish_non_exhaustive()
+        f.debug_struct("TerminalReader").finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Talk {
+impl fmt::Debug for TerminalWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Talk").finish_non_exhaustive()
+        f.debug_struct("TerminalWriter").finish_non_exhaustive()
     }
 }

@@ -1,12 +1,12 @@
-//! Puts a text in the place of a file, whole or not at all.
+//! Replaces a file atomically.
 
 use std::io::{self, Write};
 
 use camino::Utf8Path;
 
-/// Writes a file so that whoever reads it sees the old text or the new one, and never half of either.
+/// Writes a file atomically: a reader sees the old text or the new one, never a part of either.
 ///
-/// Its permissions stay, and so does a link that leads to it.
+/// Permissions are preserved, and so is a symbolic link to the file.
 pub fn write(path: &Utf8Path, text: &str) -> io::Result<()> {
     let target = path.canonicalize_utf8().unwrap_or_else(|_| path.to_path_buf());
     let folder = match target.parent() {
@@ -26,7 +26,7 @@ pub fn write(path: &Utf8Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A temporary file is for its owner only. A new configuration is for whoever can read the repository.
+/// Makes a new configuration readable for all, because a temporary file is readable for its owner only.
 #[cfg(unix)]
 fn readable(file: &std::fs::File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

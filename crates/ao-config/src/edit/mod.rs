@@ -1,8 +1,8 @@
-//! Changes a configuration file the way a careful person would: one place, and nothing else of what stands there.
+//! Edits a configuration file with the smallest change, so that comments and order stay.
 //!
-//! The text is changed where the parser says that things are, comments and order stay. What comes out is read again and
-//! compared with what went in, so that an edit that would change anything else is refused instead of made. Whether a name
-//! is known can depend on other layers: [`crate::load_edited`] says what the new text comes to before it is written.
+//! The text is changed at the positions that the parser reports. The result is read again and compared with the
+//! expected content, and an edit that would change anything else is refused. Names can depend on other layers:
+//! [`crate::load_edited`] checks the new text together with those before it is written.
 
 mod file;
 mod outline;
@@ -12,25 +12,25 @@ use camino::Utf8Path;
 use serde_json::{Map, Value};
 
 pub use self::file::write;
-use self::outline::{Node, Shape};
+use self::outline::{NodeShape, OutlineNode};
 pub(crate) use self::splice::quoted;
 use crate::names::{folded, nearest};
-use crate::rule::Rule;
-use crate::tree::Tree;
-use crate::{dialect, fit};
+use crate::rule::SchemaRule;
+use crate::tree::ConfigTree;
+use crate::{dialect, normalize};
 
-/// Why a file was not changed.
+/// Reasons for which a file was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    #[error("`{0}` is no key: write one such as `defaults.runtime`")]
+    #[error("`{0}` is not a valid key: write one such as `defaults.runtime`")]
     BadPath(String),
     #[error("there is no key `{key}` in `{inside}`{}", did_you_mean(.near))]
     UnknownKey { key: String, inside: String, near: Option<String> },
     #[error("`{0}` is not in the file")]
     Absent(String),
-    #[error("`{0}` is there already")]
+    #[error("`{0}` already exists")]
     Present(String),
-    #[error("`{0}` has keys of its own: set one of those, such as `{0}.{1}`")]
+    #[error("`{0}` is a mapping: set one of its keys, such as `{0}.{1}`")]
     Mapping(String, String),
     #[error("{what}{}", .hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default())]
     Invalid { what: String, hint: Option<String> },
@@ -40,14 +40,14 @@ pub enum EditError {
     Unsafe(String, usize),
 }
 
-/// Sets a key, such as `defaults.runtime`, to a value as it would stand in the file. Missing parents are made.
+/// Sets a key, such as `defaults.runtime`, to a value as it is written in the file. Missing parents are created.
 ///
-/// A part of the key that has a dot in it can be quoted: `projects."my.app".agent`.
+/// A part of the key that contains a dot can be quoted: `projects."my.app".agent`.
 pub fn set(text: &str, key: &str, value: &str) -> Result<String, EditError> {
     set_path(text, &parse_key(key)?, value)
 }
 
-/// Takes a key out, with all that is behind it. Comments around it stay.
+/// Removes a key with its value. Comments around it stay.
 pub fn unset(text: &str, key: &str) -> Result<String, EditError> {
     unset_path(text, &parse_key(key)?)
 }
@@ -65,7 +65,7 @@ pub fn add_project(text: &str, name: &str, fields: &[(&str, &str)]) -> Result<St
     Ok(text)
 }
 
-/// Takes a project out.
+/// Removes a project.
 pub fn remove_project(text: &str, name: &str) -> Result<String, EditError> {
     unset_path(text, &["projects".to_owned(), name.to_owned()])
 }
@@ -74,7 +74,7 @@ fn set_path(text: &str, path: &[String], value: &str) -> Result<String, EditErro
     let before = read(text)?;
     let rule = rule_of(path);
     let path = names_of(text, path)?;
-    let outline = Node::read(text)?;
+    let outline = OutlineNode::read(text)?;
     let wanted = splice::scalar(value, &rule);
     let unsafe_edit = |line| EditError::Unsafe(path.join("."), line);
 
@@ -82,7 +82,7 @@ fn set_path(text: &str, path: &[String], value: &str) -> Result<String, EditErro
     let line = line_of(text, node.start);
     let edited = if depth == path.len() {
         match &node.shape {
-            Shape::Mapping { entries, .. } if !wanted.starts_with('{') && !entries.is_empty() => {
+            NodeShape::Mapping { entries, .. } if !wanted.starts_with('{') && !entries.is_empty() => {
                 return Err(EditError::Mapping(path.join("."), entries[0].key.clone()));
             }
             _ => splice::replace(text, node, &wanted),
@@ -96,19 +96,19 @@ fn set_path(text: &str, path: &[String], value: &str) -> Result<String, EditErro
     let value = read(&format!("v: {wanted}\n"))?["v"].clone();
     put(&mut expected, &path, value);
     let edited = confirm(edited, &expected).ok_or_else(|| unsafe_edit(line))?;
-    // A file that was wrong before may be mended step by step.
-    match misfit(&edited) {
-        Some(misfit) if self::misfit(text).is_none() => Err(misfit),
+    // A file that was invalid before may be repaired step by step.
+    match mistake(&edited) {
+        Some(mistake) if self::mistake(text).is_none() => Err(mistake),
         _ => Ok(edited),
     }
 }
 
-/// The first thing in a text that cannot be so, whatever other layers say.
-fn misfit(text: &str) -> Option<EditError> {
-    let mut tree = Tree::read(0, text).ok()?;
+/// Returns the first mistake in a text that no other layer can correct.
+fn mistake(text: &str) -> Option<EditError> {
+    let mut tree = ConfigTree::read(0, text).ok()?;
     let found = match dialect::to_main(&mut tree, Utf8Path::new("/")) {
-        Ok(()) => fit::fit_layer(&mut tree).misfits.into_iter().next()?,
-        Err(misfit) => misfit,
+        Ok(()) => normalize::normalize_layer(&mut tree).mistakes.into_iter().next()?,
+        Err(mistake) => mistake,
     };
     Some(EditError::Invalid { what: found.what, hint: found.hint })
 }
@@ -116,7 +116,7 @@ fn misfit(text: &str) -> Option<EditError> {
 fn unset_path(text: &str, path: &[String]) -> Result<String, EditError> {
     let before = read(text)?;
     let path = names_of(text, path)?;
-    let outline = Node::read(text)?;
+    let outline = OutlineNode::read(text)?;
     if lookup(&before, &path).is_none() {
         return Err(EditError::Absent(path.join(".")));
     }
@@ -133,13 +133,13 @@ fn unset_path(text: &str, path: &[String]) -> Result<String, EditError> {
     confirm(edited, &expected).ok_or_else(unsafe_edit)
 }
 
-/// The text, if it says what it should and nothing else.
+/// Returns the text if it has the expected content and nothing else.
 fn confirm(edited: String, expected: &Value) -> Option<String> {
     let after = read(&edited).ok()?;
     (without_nothing(after) == without_nothing(expected.clone())).then_some(edited)
 }
 
-/// `a:` and `a: {}` are the same to whoever reads a configuration.
+/// Removes empty values, because `a:` and `a: {}` mean the same.
 fn without_nothing(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -156,15 +156,15 @@ fn without_nothing(value: Value) -> Value {
 }
 
 fn read(text: &str) -> Result<Value, EditError> {
-    let tree = Tree::read(0, text)
+    let tree = ConfigTree::read(0, text)
         .map_err(|malformed| EditError::Malformed { line: malformed.at.line, what: malformed.what })?;
     Ok(tree.to_json())
 }
 
-/// The names that the file itself uses for a path: what stands there in snake case stays in snake case.
+/// Returns the names that the file itself uses for a path, so that snake case stays snake case.
 fn names_of(text: &str, path: &[String]) -> Result<Vec<String>, EditError> {
     let mut here = &read(text)?;
-    let mut rule = Rule::root();
+    let mut rule = SchemaRule::root();
     let mut names = Vec::new();
     let nothing = Value::Null;
     let path = match moved(here, path) {
@@ -178,7 +178,7 @@ fn names_of(text: &str, path: &[String]) -> Result<Vec<String>, EditError> {
         });
         let (name, inner) = match (rule.property(part), rule.others()) {
             (Some((right, inner)), _) => (right.to_owned(), inner),
-            (None, Some(inner)) => (part.clone(), inner.unwrap_or_else(Rule::anything)),
+            (None, Some(inner)) => (part.clone(), inner.unwrap_or_else(SchemaRule::anything)),
             (None, None) => {
                 let all = rule.properties().into_iter().flatten().map(|(name, _)| name.as_str());
                 let inside = if names.is_empty() { "the configuration".into() } else { names.join(".") };
@@ -193,7 +193,7 @@ fn names_of(text: &str, path: &[String]) -> Result<Vec<String>, EditError> {
     Ok(names)
 }
 
-/// Where a file in another dialect keeps what the main one has at this path.
+/// Returns the path at which a file in another dialect has what the main dialect has at `path`.
 fn moved(top: &Value, path: &[String]) -> Option<Vec<String>> {
     let find = |holder: &Value, key: &str| {
         holder.as_object()?.keys().find(|known| folded(known) == folded(key)).cloned()
@@ -214,7 +214,7 @@ fn moved(top: &Value, path: &[String]) -> Option<Vec<String>> {
         [reactions, kind, rest @ ..] if reactions == "reactions" => {
             let orchestrator = find(top, "orchestrator")?;
             let handlers = find(&top[&orchestrator], "reactionHandlers")?;
-            let (_, rule) = Rule::root().property("reactions")?;
+            let (_, rule) = SchemaRule::root().property("reactions")?;
             let (right, reaction) = rule.property(kind)?;
             let same = |key: &&String| rule.property(key).is_some_and(|(known, _)| known == right);
             let handler = top[&orchestrator][&handlers].as_object()?.keys().find(same)?.clone();
@@ -231,15 +231,15 @@ fn moved(top: &Value, path: &[String]) -> Option<Vec<String>> {
     }
 }
 
-fn rule_of(path: &[String]) -> Rule {
-    path.iter().fold(Rule::root(), |rule, part| match (rule.property(part), rule.others().flatten()) {
+fn rule_of(path: &[String]) -> SchemaRule {
+    path.iter().fold(SchemaRule::root(), |rule, part| match (rule.property(part), rule.others().flatten()) {
         (Some((_, inner)), _) | (None, Some(inner)) => inner,
-        _ => Rule::anything(),
+        _ => SchemaRule::anything(),
     })
 }
 
-/// The last node on the way that exists, and how many parts of the path lead to it.
-fn descend<'a>(outline: &'a Node, path: &[String]) -> (&'a Node, usize) {
+/// Returns the last existing node on the path, and the number of parts that lead to it.
+fn descend<'a>(outline: &'a OutlineNode, path: &[String]) -> (&'a OutlineNode, usize) {
     let mut here = outline;
     for (depth, part) in path.iter().enumerate() {
         match here.entry(part) {

@@ -1,45 +1,45 @@
-//! Where the parts of a text stand, by byte. What they mean is not its business.
+//! Byte positions of the parts of a YAML text, without their meaning.
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 
 use super::EditError;
 
-/// A value and the bytes it takes up. Behind a block collection nothing but its last part counts as its end.
+/// A value and its bytes. A block collection ends with its last part, without the blank lines after it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
+pub(super) struct OutlineNode {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) shape: Shape,
-    /// Somebody may refer to it.
+    pub(super) shape: NodeShape,
+    /// An alias may refer to it.
     pub(super) anchored: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Shape {
-    /// A text, a number or nothing at all.
+pub(super) enum NodeShape {
+    /// A string, a number or nothing at all.
     Scalar,
     Alias,
     Sequence {
         flow: bool,
-        items: Vec<Node>,
+        items: Vec<OutlineNode>,
     },
     Mapping {
         flow: bool,
-        entries: Vec<Entry>,
+        entries: Vec<OutlineEntry>,
     },
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct OutlineEntry {
     pub(super) key: String,
     pub(super) start: usize,
     pub(super) key_end: usize,
-    pub(super) value: Node,
+    pub(super) value: OutlineNode,
 }
 
-impl Node {
-    /// The outline of a document that was read before; an empty one is an empty mapping at its end.
-    pub(super) fn read(text: &str) -> Result<Node, EditError> {
+impl OutlineNode {
+    /// Reads the outline of a valid document. An empty document is an empty mapping at its end.
+    pub(super) fn read(text: &str) -> Result<OutlineNode, EditError> {
         let options = granit_parser::options! { emit_comments: false };
         let mut events = Vec::new();
         for event in Parser::new_from_str_with_options(text, options) {
@@ -50,10 +50,10 @@ impl Node {
             }
         }
         let mut events = events.into_iter().peekable();
-        let empty = Node {
+        let empty = OutlineNode {
             start: text.len(),
             end: text.len(),
-            shape: Shape::Mapping { flow: false, entries: vec![] },
+            shape: NodeShape::Mapping { flow: false, entries: vec![] },
             anchored: false,
         };
         match events.peek() {
@@ -63,9 +63,9 @@ impl Node {
         }
     }
 
-    pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(super) fn entry(&self, key: &str) -> Option<&OutlineEntry> {
         match &self.shape {
-            Shape::Mapping { entries, .. } => entries.iter().find(|entry| entry.key == key),
+            NodeShape::Mapping { entries, .. } => entries.iter().find(|entry| entry.key == key),
             _ => None,
         }
     }
@@ -73,14 +73,14 @@ impl Node {
 
 type Events<'a> = std::iter::Peekable<std::vec::IntoIter<(Event<'a>, Span)>>;
 
-/// How deep it goes was bounded when the text was read.
-fn node(text: &str, events: &mut Events<'_>) -> Node {
-    let nothing = Node { start: 0, end: 0, shape: Shape::Scalar, anchored: false };
+/// Reads one node. The depth of recursion is bounded, because the text was parsed with a limit before.
+fn node(text: &str, events: &mut Events<'_>) -> OutlineNode {
+    let nothing = OutlineNode { start: 0, end: 0, shape: NodeShape::Scalar, anchored: false };
     let Some((event, span)) = events.next() else { return nothing };
     let (start, end) = bytes(&span);
     match event {
         Event::Scalar(_, _, anchor, tag) => {
-            Node { start, end, shape: Shape::Scalar, anchored: anchor > 0 || tag.is_some() }
+            OutlineNode { start, end, shape: NodeShape::Scalar, anchored: anchor > 0 || tag.is_some() }
         }
         Event::SequenceStart(style, anchor, _) => {
             let flow = style == StructureStyle::Flow;
@@ -93,7 +93,7 @@ fn node(text: &str, events: &mut Events<'_>) -> Node {
             }
             let close = events.next().map_or(last, |(_, span)| bytes(&span).1);
             let end = if flow { close } else { last };
-            Node { start, end, shape: Shape::Sequence { flow, items }, anchored: anchor > 0 }
+            OutlineNode { start, end, shape: NodeShape::Sequence { flow, items }, anchored: anchor > 0 }
         }
         Event::MappingStart(style, anchor, _) => {
             let flow = style == StructureStyle::Flow;
@@ -113,18 +113,18 @@ fn node(text: &str, events: &mut Events<'_>) -> Node {
                 if value.start < key.end {
                     (value.start, value.end) = (key.end, key.end);
                 }
-                // The parser tells where the text of a block begins, and a value begins with its `|` or `>`.
+                // For a block scalar the parser reports the start of its text, but the value starts at its `|` or `>`.
                 if block && let Some(mark) = text[key.end..].find(['|', '>']) {
                     value.start = value.start.min(key.end + mark);
                 }
                 last = last.max(value.end).max(key.end);
-                entries.push(Entry { key: name, start: key.start, key_end: key.end, value });
+                entries.push(OutlineEntry { key: name, start: key.start, key_end: key.end, value });
             }
             let close = events.next().map_or(last, |(_, span)| bytes(&span).1);
             let end = if flow { close } else { last };
-            Node { start, end, shape: Shape::Mapping { flow, entries }, anchored: anchor > 0 }
+            OutlineNode { start, end, shape: NodeShape::Mapping { flow, entries }, anchored: anchor > 0 }
         }
-        _ => Node { start, end, shape: Shape::Alias, anchored: false },
+        _ => OutlineNode { start, end, shape: NodeShape::Alias, anchored: false },
     }
 }
 

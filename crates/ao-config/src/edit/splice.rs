@@ -1,58 +1,60 @@
-//! The cuts: each returns a new text, or nothing if it sees no clean way. None of them is trusted: see `confirm`.
+//! Single changes to a text. Each returns the new text, or `None` if it sees no safe way; `confirm` checks every
+//! result.
 
-use super::outline::{Entry, Node, Shape};
-use crate::rule::Rule;
-use crate::tree::{Tree, Value};
+use super::outline::{NodeShape, OutlineEntry, OutlineNode};
+use crate::rule::SchemaRule;
+use crate::tree::{ConfigTree, TreeValue};
 
-/// A value as it can stand in a file: as it was given if it is a list, a mapping or a word that is safe; else in quotes.
-pub(super) fn scalar(value: &str, rule: &Rule) -> String {
+/// Formats a value for a file: unchanged if it is a list, a mapping or a safe plain scalar, otherwise in quotes.
+pub(super) fn scalar(value: &str, rule: &SchemaRule) -> String {
     let value = value.trim();
-    let parsed =
-        |text: &str| Tree::read(0, &format!("v: [{text}]\n")).ok().and_then(|tree| sole(tree.follow(["v"])));
+    let parsed = |text: &str| {
+        ConfigTree::read(0, &format!("v: [{text}]\n")).ok().and_then(|tree| sole(tree.follow(["v"])))
+    };
     let collection = value.starts_with(['[', '{']) && !value.contains('\n');
     match parsed(value) {
-        Some(Value::List(_) | Value::Map(_)) if collection => value.to_owned(),
-        Some(Value::Text(text)) if text == value && !value.contains(" #") && is_plain(value) => {
+        Some(TreeValue::List(_) | TreeValue::Map(_)) if collection => value.to_owned(),
+        Some(TreeValue::Text(text)) if text == value && !value.contains(" #") && is_plain(value) => {
             value.to_owned()
         }
-        Some(Value::Bool(_) | Value::Number(_)) if wants_no_text(rule) => value.to_owned(),
-        Some(Value::Null) if value == "null" || value == "~" => value.to_owned(),
+        Some(TreeValue::Bool(_) | TreeValue::Number(_)) if wants_no_text(rule) => value.to_owned(),
+        Some(TreeValue::Null) if value == "null" || value == "~" => value.to_owned(),
         _ => serde_json::to_string(value).expect("a text can be quoted"),
     }
 }
 
-/// Whether a text means itself behind a key. A lone `?` does so in a list only.
+/// Returns `true` if a text needs no quotes as the value of a key. A lone `?` needs them there, but not in a list.
 fn is_plain(text: &str) -> bool {
-    Tree::read(0, &format!("v: {text}\n")).is_ok_and(|tree| tree.follow(["v"]).as_text() == Some(text))
+    ConfigTree::read(0, &format!("v: {text}\n")).is_ok_and(|tree| tree.follow(["v"]).as_text() == Some(text))
 }
 
-/// A text as it can stand behind a key, whatever it looks like.
+/// Formats any text as the value of a key.
 pub(crate) fn quoted(text: &str) -> String {
-    let wanted = scalar(text, &Rule::text());
-    let same =
-        Tree::read(0, &format!("v: {wanted}\n")).is_ok_and(|tree| tree.follow(["v"]).as_text() == Some(text));
+    let wanted = scalar(text, &SchemaRule::text());
+    let same = ConfigTree::read(0, &format!("v: {wanted}\n"))
+        .is_ok_and(|tree| tree.follow(["v"]).as_text() == Some(text));
     if same { wanted } else { serde_json::to_string(text).expect("a text can be quoted") }
 }
 
-fn wants_no_text(rule: &Rule) -> bool {
+fn wants_no_text(rule: &SchemaRule) -> bool {
     let types = rule.types();
     types.is_empty() || types.iter().any(|kind| matches!(*kind, "integer" | "number" | "boolean"))
 }
 
-fn sole(tree: &Tree) -> Option<Value> {
+fn sole(tree: &ConfigTree) -> Option<TreeValue> {
     match &tree.value {
-        Value::List(list) if list.len() == 1 => Some(list[0].value.clone()),
+        TreeValue::List(list) if list.len() == 1 => Some(list[0].value.clone()),
         _ => None,
     }
 }
 
-/// Puts a value in the place of another.
-pub(super) fn replace(text: &str, node: &Node, wanted: &str) -> Option<String> {
+/// Replaces a value.
+pub(super) fn replace(text: &str, node: &OutlineNode, wanted: &str) -> Option<String> {
     if node.anchored {
         return None;
     }
     if node.start == node.end {
-        // There is nothing yet. The value goes behind the colon, ahead of a comment.
+        // The value is empty. The new one goes after the colon and before a comment.
         let rest = &text[node.start..];
         let colon = rest.find(':').filter(|colon| rest[..*colon].trim().is_empty());
         let at = match colon {
@@ -63,8 +65,8 @@ pub(super) fn replace(text: &str, node: &Node, wanted: &str) -> Option<String> {
     }
     let mut start = node.start;
     let end = node.start + text[node.start..node.end].trim_end().len();
-    // A block sequence begins on a line of its own, and what takes its place on the key's.
-    if let Shape::Sequence { flow: false, .. } | Shape::Mapping { flow: false, .. } = node.shape {
+    // A block collection starts on a line of its own; the new value goes on the line of the key.
+    if let NodeShape::Sequence { flow: false, .. } | NodeShape::Mapping { flow: false, .. } = node.shape {
         let before = text[..start].trim_end();
         if !before.ends_with(':') {
             return None;
@@ -75,19 +77,19 @@ pub(super) fn replace(text: &str, node: &Node, wanted: &str) -> Option<String> {
     Some(format!("{}{wanted}{}", &text[..start], &text[end..]))
 }
 
-/// Puts a new entry into a mapping, with the mappings that lead to it.
-pub(super) fn insert(text: &str, holder: &Node, path: &[String], wanted: &str) -> Option<String> {
+/// Inserts an entry into a mapping, with the mappings that lead to it.
+pub(super) fn insert(text: &str, holder: &OutlineNode, path: &[String], wanted: &str) -> Option<String> {
     if holder.anchored {
         return None;
     }
     match &holder.shape {
-        Shape::Mapping { flow: true, entries } => {
+        NodeShape::Mapping { flow: true, entries } => {
             let close = holder.end.checked_sub(1).filter(|close| text[*close..].starts_with('}'))?;
             let inside = text[..close].trim_end();
             let gap = if entries.is_empty() { " " } else { ", " };
             Some(format!("{inside}{gap}{} {}", flow_entry(path, wanted), &text[close..]))
         }
-        Shape::Mapping { flow: false, entries } => {
+        NodeShape::Mapping { flow: false, entries } => {
             let Some(last) = entries.last() else {
                 return Some(insert_lines(text, text.len(), &block_entry(path, wanted, 0)));
             };
@@ -99,8 +101,8 @@ pub(super) fn insert(text: &str, holder: &Node, path: &[String], wanted: &str) -
             let at = end_of_entry(text, last);
             Some(insert_lines(text, at, &block_entry(path, wanted, indent)))
         }
-        // A key with nothing behind it becomes a mapping.
-        Shape::Scalar if holder.start == holder.end => {
+        // A key without a value becomes a mapping.
+        NodeShape::Scalar if holder.start == holder.end => {
             let line_start = text[..holder.start].rfind('\n').map_or(0, |at| at + 1);
             let indent = text[line_start..].chars().take_while(|c| *c == ' ').count();
             let at = line_end(text, holder.start);
@@ -110,9 +112,9 @@ pub(super) fn insert(text: &str, holder: &Node, path: &[String], wanted: &str) -
     }
 }
 
-/// Takes an entry out of a mapping.
-pub(super) fn remove(text: &str, holder: &Node, key: &str) -> Option<String> {
-    let Shape::Mapping { flow, entries } = &holder.shape else { return None };
+/// Removes an entry from a mapping.
+pub(super) fn remove(text: &str, holder: &OutlineNode, key: &str) -> Option<String> {
+    let NodeShape::Mapping { flow, entries } = &holder.shape else { return None };
     let n = entries.iter().position(|entry| entry.key == key)?;
     let entry = &entries[n];
     if entry.value.anchored {
@@ -136,10 +138,10 @@ pub(super) fn remove(text: &str, holder: &Node, key: &str) -> Option<String> {
     Some(format!("{}{}", &text[..line_start], &text[end..]))
 }
 
-/// Behind the line end of the last line that belongs to an entry.
-fn end_of_entry(text: &str, entry: &Entry) -> usize {
+/// Returns the position after the last line of an entry.
+fn end_of_entry(text: &str, entry: &OutlineEntry) -> usize {
     let end = entry.value.end.max(entry.key_end);
-    // The bytes of a block text may reach into the blank lines behind it.
+    // A block scalar may include the blank lines that follow it.
     let written = text[..end].trim_end().len().max(entry.key_end);
     line_end(text, written)
 }
@@ -173,7 +175,7 @@ fn flow_entry(path: &[String], wanted: &str) -> String {
     }
 }
 
-/// A key that could be taken for something else is quoted.
+/// Quotes a key that could be read as another type.
 fn key_text(key: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '$');
     let starts_well = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '$');

@@ -1,26 +1,30 @@
-//! Whether a policy makes sense: expressions that can be read, times that are some, levels that exist.
+//! Checks of a policy: valid expressions, non-empty time windows, existing trust levels.
 
 use ao_core::Timestamp;
 use ao_core::policy::Trust;
 
-use super::when::{at, window};
-use crate::fit::Misfit;
+use super::times::{at, window};
 use crate::names::nearest;
+use crate::normalize::ConfigMistake;
 use crate::shape::{PolicyCases, PolicyConfig};
-use crate::tree::Tree;
+use crate::tree::ConfigTree;
 
-/// How large an expression may become when it is made ready: enough for any that a person writes.
+/// Size limit of a compiled expression: enough for any that is written by hand.
 const EXPRESSION: usize = 1 << 20;
 
-/// What is wrong with a policy whose tree this is.
-pub(crate) fn check(policy: &PolicyConfig, tree: &Tree) -> Vec<Misfit> {
-    let mut checking = Checking { tree, misfits: vec![] };
+/// Returns the mistakes in a policy that was read from this tree.
+pub(crate) fn check(policy: &PolicyConfig, tree: &ConfigTree) -> Vec<ConfigMistake> {
+    let mut checking = PolicyChecker { tree, mistakes: vec![] };
     for (n, pattern) in policy.forbidden.iter().enumerate() {
         let n = n.to_string();
         if let Err(err) = regex::RegexBuilder::new(&pattern.regex).size_limit(EXPRESSION).build() {
             let why =
                 err.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            checking.at(&["forbidden", &n, "regex"], format!("this is no regular expression: {why}"), None);
+            checking.at(
+                &["forbidden", &n, "regex"],
+                format!("this is not a valid regular expression: {why}"),
+                None,
+            );
         }
         checking.paths(&["forbidden", &n, "paths"], &pattern.paths);
         checking.paths(&["forbidden", &n, "except"], &pattern.except);
@@ -48,21 +52,17 @@ pub(crate) fn check(policy: &PolicyConfig, tree: &Tree) -> Vec<Misfit> {
         if !levels.contains(&level.as_str()) {
             let hint = match nearest(level, levels.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known are: {}", levels.join(", ")),
+                None => format!("known names: {}", levels.join(", ")),
             };
-            checking.at(
-                &["trust", agent],
-                format!("there is no level of trust called `{level}`"),
-                Some(hint),
-            );
+            checking.at(&["trust", agent], format!("there is no trust level called `{level}`"), Some(hint));
         }
     }
-    checking.misfits
+    checking.mistakes
 }
 
-/// What is wrong with the cases of a policy.
-pub(super) fn cases(cases: &PolicyCases, tree: &Tree) -> Vec<Misfit> {
-    let mut checking = Checking { tree, misfits: vec![] };
+/// Returns the mistakes in the cases of a policy.
+pub(super) fn cases(cases: &PolicyCases, tree: &ConfigTree) -> Vec<ConfigMistake> {
+    let mut checking = PolicyChecker { tree, mistakes: vec![] };
     const STANDINGS: [&str; 6] = ["owner", "member", "collaborator", "bot", "agent", "outsider"];
     for (n, case) in cases.cases.iter().enumerate() {
         let n = n.to_string();
@@ -71,39 +71,39 @@ pub(super) fn cases(cases: &PolicyCases, tree: &Tree) -> Vec<Misfit> {
         }
         for (login, standing) in &case.given.approvals {
             if !STANDINGS.contains(&standing.as_str()) {
-                let what = format!("`{standing}` is no standing");
-                let hint = format!("known are: {}", STANDINGS.join(", "));
+                let what = format!("`{standing}` is not a standing");
+                let hint = format!("known names: {}", STANDINGS.join(", "));
                 checking.at(&["cases", &n, "given", "approvals", login], what, Some(hint));
             }
         }
         if case.expect.verdict.is_none() && case.expect.against.is_none() {
             let hint = "write `expect: allowed`, or `expect: { against: [size] }`".to_owned();
-            checking.at(&["cases", &n, "expect"], "nothing is expected".into(), Some(hint));
+            checking.at(&["cases", &n, "expect"], "the case expects nothing".into(), Some(hint));
         }
     }
-    checking.misfits
+    checking.mistakes
 }
 
-struct Checking<'a> {
-    tree: &'a Tree,
-    misfits: Vec<Misfit>,
+struct PolicyChecker<'a> {
+    tree: &'a ConfigTree,
+    mistakes: Vec<ConfigMistake>,
 }
 
-impl Checking<'_> {
+impl PolicyChecker<'_> {
     fn at(&mut self, path: &[&str], what: String, hint: Option<String>) {
-        self.misfits.push(Misfit { at: self.tree.follow(path.iter().copied()).at, what, hint });
+        self.mistakes.push(ConfigMistake { at: self.tree.follow(path.iter().copied()).at, what, hint });
     }
 
-    /// A pattern that fits nothing protects nothing.
+    /// Checks path patterns. One that matches nothing would protect nothing.
     fn paths(&mut self, path: &[&str], paths: &[String]) {
         for (n, pattern) in paths.iter().enumerate() {
             let what = match pattern.as_str() {
-                text if text.trim().is_empty() => "an empty pattern fits no path",
+                text if text.trim().is_empty() => "an empty pattern matches no path",
                 text if text.starts_with("./") || text.split('/').any(|part| part == "..") => {
-                    "paths are seen from the root of the repository: leave out `./` and `..`"
+                    "paths start at the root of the repository: remove `./` and `..`"
                 }
                 text if text.contains('{') || text.starts_with('!') => {
-                    "a pattern has `*`, `?`, `**` and a `/` at the end; other signs stand for themselves, so this fits nothing"
+                    "a pattern may use `*`, `?`, `**` and a `/` at the end; other characters are literal, so this matches nothing"
                 }
                 _ => continue,
             };

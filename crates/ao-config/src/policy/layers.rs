@@ -1,4 +1,4 @@
-//! Two layers of a policy put together: of what both say, the stricter one; of what one says, that.
+//! Merges the layers of a policy: the stricter value where several set a key, otherwise the one that is set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,51 +7,51 @@ use ao_core::policy::{Approvers, HumanNeed, Level, Pattern, Policy, ProtectedPat
 use ao_core::pull::Standing;
 use serde_json::Value;
 
-use super::when::{Window, window};
+use super::times::{FreezeWindow, window};
 use crate::shape::{ApproversConfig, NeedsHuman, PolicyConfig, ProtectedConfig, StandingName};
 
-/// A policy that somebody has written, and where.
+/// One layer of a policy, and its origin.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'a> {
+pub struct PolicyLayer<'a> {
     pub from: &'a str,
     pub policy: &'a PolicyConfig,
 }
 
-/// A policy as it counts.
+/// The merged policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InForce {
+pub struct MergedPolicy {
     pub policy: Policy,
-    /// Each key, what it comes to, and who has said so.
-    pub fields: Vec<Field>,
+    /// Each key with its merged value and the layers that set it.
+    pub fields: Vec<PolicySetting>,
 }
 
 /// One key of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
+pub struct PolicySetting {
     pub key: &'static str,
     pub value: Value,
-    /// Nobody, if it is the default.
+    /// Empty if the value is the default.
     pub from: Vec<String>,
 }
 
-/// What layers come to together.
-pub fn in_force(layers: &[Said<'_>], now: Timestamp) -> InForce {
+/// Merges layers.
+pub fn in_force(layers: &[PolicyLayer<'_>], now: Timestamp) -> MergedPolicy {
     let default = Policy::default();
     let all = |read: fn(&PolicyConfig) -> &Vec<String>| -> BTreeSet<String> {
         layers.iter().flat_map(|said| read(said.policy)).cloned().collect()
     };
     let policies = || layers.iter().map(|said| said.policy);
     let least = |read: fn(&PolicyConfig) -> Option<u64>| policies().filter_map(read).min();
-    let windows: Vec<Window> = policies()
+    let windows: Vec<FreezeWindow> = policies()
         .flat_map(|policy| &policy.freeze)
-        // What makes no sense was refused where it was read.
+        // Invalid windows were refused when the layer was read.
         .filter_map(|freeze| window(freeze, now).ok())
         .collect();
     let (mut freeze, mut weekly) = (vec![], vec![]);
     for window in windows {
         match window {
-            Window::Once(once) => freeze.push(once),
-            Window::Weekly(all) => weekly.extend(all),
+            FreezeWindow::Once(once) => freeze.push(once),
+            FreezeWindow::Weekly(all) => weekly.extend(all),
         }
     }
     let auto: Vec<bool> = policies().filter_map(|policy| policy.auto_merge).collect();
@@ -77,7 +77,7 @@ pub fn in_force(layers: &[Said<'_>], now: Timestamp) -> InForce {
         } else {
             resolved.contains(&true)
         },
-        // Off counts more than on.
+        // `false` wins over `true`.
         auto_merge: match (auto.contains(&false), auto.contains(&true)) {
             (true, _) => Some(false),
             (false, true) => Some(true),
@@ -85,11 +85,11 @@ pub fn in_force(layers: &[Said<'_>], now: Timestamp) -> InForce {
         },
     };
     let fields = fields(layers, &policy);
-    InForce { policy, fields }
+    MergedPolicy { policy, fields }
 }
 
-/// Those who count for every layer. A login that one layer names and another knows by its standing only does not: nobody
-/// here knows what somebody is to the repository.
+/// Returns the approvers that count for every layer. A login that one layer names and another covers only by its
+/// standing is dropped, because the standing of a login is not known here.
 fn approvers<'a>(said: impl Iterator<Item = &'a ApproversConfig>) -> Approvers {
     let one = |config: &ApproversConfig| match (&config.standings, &config.logins) {
         (None, None) => Approvers::default(),
@@ -142,7 +142,7 @@ fn need(config: &NeedsHuman) -> HumanNeed {
     }
 }
 
-/// The trust that a layer says something of. Who is not named and has no default has none.
+/// Returns the trust levels that a layer configures. An agent that is not named has the default level, or else none.
 fn trust(policy: &PolicyConfig) -> Option<Trust> {
     if policy.trust.is_empty() {
         return None;
@@ -164,7 +164,7 @@ fn trust(policy: &PolicyConfig) -> Option<Trust> {
     Some(Trust { agents, default, levels })
 }
 
-fn fields(layers: &[Said<'_>], policy: &Policy) -> Vec<Field> {
+fn fields(layers: &[PolicyLayer<'_>], policy: &Policy) -> Vec<PolicySetting> {
     let said: Vec<(&str, Value)> = layers
         .iter()
         .map(|said| (said.from, serde_json::to_value(said.policy).unwrap_or_default()))
@@ -172,7 +172,7 @@ fn fields(layers: &[Said<'_>], policy: &Policy) -> Vec<Field> {
     let value = |key: &'static str, value: Value| {
         let from =
             said.iter().filter(|(_, said)| said.get(key).is_some()).map(|(from, _)| (*from).to_owned());
-        Field { key, value, from: from.collect() }
+        PolicySetting { key, value, from: from.collect() }
     };
     vec![
         value("approvals", policy.approvals.into()),
@@ -195,8 +195,8 @@ fn fields(layers: &[Said<'_>], policy: &Policy) -> Vec<Field> {
     ]
 }
 
-/// What each layer says of a key that counts for each by itself.
-fn merged(layers: &[Said<'_>], read: impl Fn(&PolicyConfig) -> Value) -> Value {
+/// Collects the values of a key that applies once per layer.
+fn merged(layers: &[PolicyLayer<'_>], read: impl Fn(&PolicyConfig) -> Value) -> Value {
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(list) => list.is_empty(),

@@ -1,32 +1,32 @@
-//! Policies: read with a place for every mistake, and two layers of one put together.
+//! Policies: reads them with a position for every mistake, and merges their layers.
 //!
-//! The file on the base branch and the project's own `policy` say the same things. Where both say something, the stricter
-//! of the two counts, key by key: whoever may merge into the base branch can tighten what the user of this machine has
-//! asked for and cannot loosen it, and the other way round. Nothing here reads a repository; whoever does brings the text.
+//! A policy comes from two places: the file on the base branch and the project's own `policy`. Where both set a key,
+//! the stricter value counts. So people who may merge into the base branch can tighten what the user of this machine
+//! configured but not loosen it, and the other way round. Nothing here reads a repository; the caller passes the text.
 
 mod check;
 mod layers;
-mod when;
+mod times;
 
 use ao_core::policy::POLICY_FILE;
 use camino::Utf8Path;
 use serde::de::DeserializeOwned;
 
-use crate::error::{ConfigError, Problem, Source};
-use crate::fit::{self, Around, Misfit};
+use crate::error::{ConfigError, Problem, SourceText};
+use crate::normalize::{self, ConfigMistake, NormalizeContext};
 use crate::refs::Env;
-use crate::rule::Rule;
+use crate::rule::SchemaRule;
 use crate::shape::{PolicyCases, PolicyConfig};
-use crate::tree::{MAX_BYTES, Tree};
+use crate::tree::{ConfigTree, MAX_BYTES};
 
 pub(crate) use check::check;
-pub use layers::{Field, InForce, Said, in_force};
-pub use when::at;
+pub use layers::{MergedPolicy, PolicyLayer, PolicySetting, in_force};
+pub use times::at;
 
-/// Where a repository keeps the cases of its policy.
+/// The path of the policy's test cases in a repository.
 pub const CASES_FILE: &str = ".ao/policy.test.yaml";
 
-/// Reads a policy, or says everything that is wrong with it.
+/// Reads a policy, or returns everything that is wrong with it.
 pub fn read_policy(path: &Utf8Path, text: &str) -> Result<PolicyConfig, ConfigError> {
     read(path, text, "PolicyConfig", "the policy", check)
 }
@@ -36,7 +36,7 @@ pub fn read_cases(path: &Utf8Path, text: &str) -> Result<PolicyCases, ConfigErro
     read(path, text, "PolicyCases", "the cases", check::cases)
 }
 
-/// What is wrong with a policy in as few words as possible, for a notice: each thing at its place, with what was meant.
+/// Formats the mistakes in a policy for a notice: one line each, with position and hint.
 pub fn in_short(err: &ConfigError) -> String {
     let told = err.problems.iter().map(|problem| {
         let place = problem.place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn in_short(err: &ConfigError) -> String {
     told.collect::<Vec<_>>().join("\n")
 }
 
-/// The path that the policy of a base branch is told under.
+/// Returns the path that mistakes in the policy of a base branch are reported for.
 pub fn policy_path() -> &'static Utf8Path {
     Utf8Path::new(POLICY_FILE)
 }
@@ -56,32 +56,32 @@ fn read<T: DeserializeOwned>(
     text: &str,
     kind: &'static str,
     name: &str,
-    check: impl FnOnce(&T, &Tree) -> Vec<Misfit>,
+    check: impl FnOnce(&T, &ConfigTree) -> Vec<ConfigMistake>,
 ) -> Result<T, ConfigError> {
     if text.len() > MAX_BYTES {
-        let what = format!("is longer than it may be ({} KB)", MAX_BYTES / 1024);
+        let what = format!("is larger than it may be ({} KB)", MAX_BYTES / 1024);
         return Err(ConfigError::about(path, what, None));
     }
-    let sources = [Source { path: path.to_owned(), text: text.to_owned() }];
-    let refuse = |misfits: &[Misfit]| ConfigError {
-        problems: misfits
+    let sources = [SourceText { path: path.to_owned(), text: text.to_owned() }];
+    let refuse = |mistakes: &[ConfigMistake]| ConfigError {
+        problems: mistakes
             .iter()
-            .map(|misfit| Problem::at(&sources, misfit.at, misfit.what.clone(), misfit.hint.clone()))
+            .map(|mistake| Problem::at(&sources, mistake.at, mistake.what.clone(), mistake.hint.clone()))
             .collect(),
     };
-    let mut tree =
-        Tree::read(0, text).map_err(|bad| refuse(&[Misfit { at: bad.at, what: bad.what, hint: None }]))?;
+    let mut tree = ConfigTree::read(0, text)
+        .map_err(|bad| refuse(&[ConfigMistake { at: bad.at, what: bad.what, hint: None }]))?;
     let env = Env::new([]);
-    let around = Around { env: &env, home: None, folders: vec![] };
-    let found = fit::fit_as(&mut tree, &Rule::named(kind), name, &around);
-    if !found.misfits.is_empty() {
-        return Err(refuse(&found.misfits));
+    let context = NormalizeContext { env: &env, home: None, folders: vec![] };
+    let found = normalize::normalize_as(&mut tree, &SchemaRule::named(kind), name, &context);
+    if !found.mistakes.is_empty() {
+        return Err(refuse(&found.mistakes));
     }
     let read: T = serde_path_to_error::deserialize(tree.to_json()).map_err(|err| {
         let parts: Vec<String> = err.path().iter().map(|part| part.to_string()).collect();
         let parts = parts.iter().map(|part| part.trim_matches(['[', ']']));
-        refuse(&[Misfit { at: tree.follow(parts).at, what: err.inner().to_string(), hint: None }])
+        refuse(&[ConfigMistake { at: tree.follow(parts).at, what: err.inner().to_string(), hint: None }])
     })?;
-    let misfits = check(&read, &tree);
-    if misfits.is_empty() { Ok(read) } else { Err(refuse(&misfits)) }
+    let mistakes = check(&read, &tree);
+    if mistakes.is_empty() { Ok(read) } else { Err(refuse(&mistakes)) }
 }

@@ -1,25 +1,25 @@
-//! Who does the work: how agents are set up, specialists, and the orchestrator.
+//! Settings of agents, specialists and the orchestrator.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Reactions;
-use super::units::Time;
+use super::units::TimeSpan;
 
-/// How an agent is started.
+/// The settings with which an agent is started.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct AgentConfig {
-    /// What it may do without asking.
+    /// The actions that need no approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
-    /// Which model it uses, in the agent's own words.
+    /// The model, by the agent's own name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How hard it thinks, in the agent's own words.
+    /// The reasoning effort, by the agent's own name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// Which of several logins it uses.
+    /// The login to use, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// Further arguments for its program.
@@ -27,70 +27,70 @@ pub struct AgentConfig {
     pub args: Vec<String>,
 }
 
-/// What an agent may do without asking.
+/// The actions of an agent that need no approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(extend("x-also" = { "skip": "permissionless", "bypass": "permissionless", "ask": "default" }))]
 pub enum Permissions {
-    /// Everything.
+    /// All.
     Permissionless,
-    /// What the agent itself thinks right.
+    /// Those of the agent's own default.
     Default,
-    /// Change files, but ask before it runs commands.
+    /// Changing files, but not running commands.
     AutoEdit,
-    /// Read, and say what it would do.
+    /// Reading only; the agent suggests what it would do.
     Suggest,
 }
 
-/// An agent for certain work.
+/// An agent for certain kinds of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Specialist {
-    /// Its name, which can stand wherever an agent is named.
+    /// Its name, which can be used wherever an agent is named.
     pub id: String,
-    /// Which agent it is: a known one, or a name from `tools`.
+    /// The agent it is based on: a known one, or a name from `tools`.
     #[schemars(extend("x-also" = ["agent"]))]
     pub tool: String,
-    /// Where it runs, if not as by default.
+    /// Its runtime, if not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<super::Plugin>,
-    /// How many of it may run at a time, in all projects together.
+    /// The maximum number that run at a time, in all projects together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("x-also" = ["maxParallelAgents", "maxAgents"]))]
     pub max_parallel: Option<u32>,
-    /// What it is good at, and what it is given.
+    /// Its skills, the issues it takes and its instructions.
     #[serde(default)]
     pub config: SpecialistConfig,
 }
 
-/// What a specialist is good at, and what it is given.
+/// Skills, filters and instructions of a specialist.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct SpecialistConfig {
-    /// What it is told that it is good at.
+    /// Its skills, which are part of its prompt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
-    /// Which issues are for it.
-    pub filters: Filters,
-    /// What it is told besides the task.
+    /// The issues that it takes.
+    pub filters: IssueFilters,
+    /// Further instructions besides the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never"))]
     pub prompt: Option<String>,
-    /// How it is started.
+    /// The settings with which it is started.
     pub agent_config: AgentConfig,
-    /// What is done when something happens to its work, over what its project says.
+    /// Reactions to incidents of its sessions, merged over those of the project.
     #[serde(skip_serializing_if = "Reactions::is_empty")]
     pub reactions: Reactions,
 }
 
-/// Which issues are for a specialist.
+/// The issues that a specialist takes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Filters {
-    /// An issue with one of these labels; any issue if there are none.
+pub struct IssueFilters {
+    /// Issues with one of these labels; any issue if the list is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// But not one with any of these.
+    /// No issue with one of these labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude_labels: Vec<String>,
     /// Issues of these projects only.
@@ -98,23 +98,23 @@ pub struct Filters {
     pub projects: Vec<String>,
 }
 
-/// Which issues of a project are given to agents without a person's word: `true` for all, or a mapping that says which.
+/// The issues that are given to agents without a person's request: `true` for all, or a mapping that selects some.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(extend("x-short" = "enabled", "x-truth" = true))]
 pub struct AutoAssignConfig {
-    /// Whether any are.
+    /// If `false`, none.
     pub enabled: bool,
-    /// Only those with one of these labels; any, if there are none.
+    /// Only issues with one of these labels; any issue if the list is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// But none with any of these.
+    /// No issue with one of these labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude_labels: Vec<String>,
-    /// By this label a person answers for an issue of somebody who may not set agents to work. Agents cannot put it on.
+    /// The label by which a person approves an issue whose author may not start agents. Agents cannot add it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_label: Option<String>,
-    /// Whether what no specialist is for is left alone, instead of being done by the project's own agent.
+    /// Leaves issues that fit no specialist alone, instead of giving them to the project's own agent.
     pub specialists_only: bool,
 }
 
@@ -134,29 +134,29 @@ impl Default for AutoAssignConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct OrchestratorConfig {
-    /// Starts one with `ao start`. If absent, only if its agent stays at its prompt: one that ends its process with each turn
-    /// would spend a turn on every start.
+    /// Starts one with `ao start`. By default it is started only if its agent stays at its prompt: an agent whose
+    /// process ends with each turn would spend a turn on every start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Whether new issues are given to agents without a person's word: to the specialist whose filters fit, or else to the
-    /// project's own agent. A project can say otherwise for itself.
+    /// Gives new issues to agents without a person's request: to the specialist whose filters match, or else to the
+    /// project's own agent. A project can override this.
     pub auto_assign: bool,
-    /// Which agent it is, if not the default one.
+    /// Its agent, if not the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// How it is started.
+    /// The settings with which it is started.
     pub agent_config: AgentConfig,
-    /// What it is told besides its own instructions.
+    /// Further instructions besides its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never"))]
     pub prompt: Option<String>,
-    /// How often it looks around by itself; never, if absent.
+    /// The interval at which it looks at all sessions without being asked; never if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub every: Option<Time>,
+    pub every: Option<TimeSpan>,
 }
 
-impl Filters {
-    /// Whether an issue with these labels is for the specialist.
+impl IssueFilters {
+    /// Returns `true` if an issue with these labels is for the specialist.
     pub fn admit<'a>(&self, project: &str, labels: impl IntoIterator<Item = &'a str>) -> bool {
         let labels: Vec<&str> = labels.into_iter().collect();
         let has = |wanted: &String| labels.iter().any(|label| label.eq_ignore_ascii_case(wanted));

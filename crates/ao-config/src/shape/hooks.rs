@@ -1,4 +1,4 @@
-//! Commands of the user's own on the way from a task to a merge.
+//! Hooks: the user's commands on the way from a task to a merge.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,29 +8,29 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::units::Time;
+use super::units::TimeSpan;
 
-/// Which commands are run at each point.
+/// The commands to run at each hook point.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Hooks(pub BTreeMap<HookPoint, Vec<HookConfig>>);
+pub struct HooksConfig(pub BTreeMap<HookPoint, Vec<HookConfig>>);
 
 /// A hook: a command, or `{ run: ./gate.sh, timeout: 30s }`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-short" = "run"))]
 pub struct HookConfig {
-    /// Run by your shell in the project's `path`, with a JSON document on its standard input.
+    /// The command, run by your shell in the project's `path`, with a JSON document on its standard input.
     #[schemars(extend("x-also" = ["command"], "x-env" = "never"))]
     pub run: String,
-    /// How long it may take. After that it is ended, with everything that it has started.
+    /// The time after which it is ended, with all processes that it has started.
     #[serde(default = "a_minute")]
-    pub timeout: Time,
+    pub timeout: TimeSpan,
 }
 
-/// Every point, in the order in which a change comes by.
+/// All hook points, in the order in which a change passes them.
 const POINTS: [(HookPoint, &str); 9] = [
     (HookPoint::BeforeAssign, "A session is about to start. If the command fails, it does not."),
-    (HookPoint::WorkspaceCreated, "A session has got its workspace."),
+    (HookPoint::WorkspaceCreated, "The workspace of a session was created."),
     (HookPoint::SessionStarted, "The agent of a session was started for the first time."),
     (HookPoint::PrCreated, "A pull request was opened."),
     (HookPoint::ChecksCompleted, "All checks of a pull request have ended."),
@@ -40,12 +40,12 @@ const POINTS: [(HookPoint, &str); 9] = [
     (HookPoint::SessionEnded, "A session has ended."),
 ];
 
-impl Hooks {
+impl HooksConfig {
     pub fn is_empty(&self) -> bool {
         self.0.values().all(Vec::is_empty)
     }
 
-    /// As the core has them: in the order of the points, and within one as they are written.
+    /// Converts them for the core: ordered by hook point, and within one as they are written.
     pub fn core(&self) -> Vec<ao_core::hook::Hook> {
         let of = |(point, hooks): (&HookPoint, &Vec<HookConfig>)| {
             let point = *point;
@@ -60,10 +60,10 @@ impl Hooks {
     }
 }
 
-/// One property for each point, so that editors and errors know them all by name.
-impl JsonSchema for Hooks {
+/// Generates one property for each hook point, so that editors and errors know all of them by name.
+impl JsonSchema for HooksConfig {
     fn schema_name() -> Cow<'static, str> {
-        "Hooks".into()
+        "HooksConfig".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
@@ -74,7 +74,7 @@ impl JsonSchema for Hooks {
             points.insert(point.to_string(), list);
         }
         json_schema!({
-            "description": "Commands that are run at points on the way from a task to a merge.",
+            "description": "Commands that run at points on the way from a task to a merge.",
             "type": "object",
             "properties": points,
             "additionalProperties": false,
@@ -82,6 +82,6 @@ impl JsonSchema for Hooks {
     }
 }
 
-fn a_minute() -> Time {
-    Time(ao_core::hook::TIMEOUT)
+fn a_minute() -> TimeSpan {
+    TimeSpan(ao_core::hook::TIMEOUT)
 }

@@ -1,18 +1,18 @@
-//! The one shape that every dialect is read into: what a configuration can say.
+//! The types of a configuration, into which all dialects are read.
 //!
-//! These types make the JSON Schema and the reference, so their comments are written for users. They say what is
-//! configured and nothing of how it is read: keys are known here by their one right name.
+//! The JSON Schema and the reference are generated from these types, so their comments are written for users. They
+//! describe the settings and not the way they are read: each key has only its main name here.
 
 mod agents;
 mod checks;
 mod hooks;
+mod plugins;
 mod policy;
 mod policy_cases;
 mod project;
 mod quiet;
 mod reaction;
 mod settings;
-mod tell;
 mod tools;
 pub mod units;
 
@@ -21,10 +21,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::agents::{
-    AgentConfig, AutoAssignConfig, Filters, OrchestratorConfig, Permissions, Specialist, SpecialistConfig,
+    AgentConfig, AutoAssignConfig, IssueFilters, OrchestratorConfig, Permissions, Specialist,
+    SpecialistConfig,
 };
 pub use self::checks::CheckConfig;
-pub use self::hooks::{HookConfig, Hooks};
+pub use self::hooks::{HookConfig, HooksConfig};
+pub use self::plugins::{Channel, Plugin, PluginEntry, Priority, RoutingConfig};
 pub use self::policy::{
     ApproversConfig, FreezeConfig, NeedsHuman, PatternConfig, PolicyConfig, ProtectedConfig, StandingName,
     TrustLevel,
@@ -32,90 +34,88 @@ pub use self::policy::{
 pub use self::policy_cases::{CaseCheck, CaseExpected, CaseGiven, CaseVerdict, PolicyCase, PolicyCases};
 pub use self::project::{
     BudgetConfig, ConflictForecastConfig, EnvConfig, IncludeConfig, IncludeMode, MergeQueueConfig,
-    PortsConfig, Project, Role, SecretConfig, UpdateName,
+    PortsConfig, Project, RoleConfig, SecretConfig, UpdateName,
 };
-pub use self::quiet::{BadHours, Day, DigestConfig, OfChannel, QuietHours};
+pub use self::quiet::{BadHours, DigestConfig, OfChannel, QuietHours, WeekDay};
 pub(crate) use self::reaction::kind_order;
 pub use self::reaction::{ActionName, EscalateAfter, MergeStrategy, ReactionConfig, Reactions};
-pub use self::settings::{Dashboard, Lifecycle, Power, Server};
-pub use self::tell::{Channel, Plugin, PluginEntry, Priority, Routing};
+pub use self::settings::{DashboardConfig, LifecycleConfig, PowerConfig, ServerConfig};
 
-/// Everything that can be configured.
+/// The whole configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(title = "ao configuration")]
 pub struct Config {
-    /// Where editors find the schema of this file.
+    /// The address at which editors find the schema of this file.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// The port of the dashboard and the HTTP interface.
+    /// The port of the dashboard and the HTTP API.
     #[schemars(range(min = 1))]
     pub port: u16,
-    /// What holds for every project that does not say otherwise.
+    /// Settings of all projects, unless a project overrides them.
     pub defaults: Defaults,
-    /// The repositories that are looked after, by name. A name has letters, digits, `-`, `_` and `.` only.
+    /// The repositories to work on, by name. A name consists of letters, digits, `-`, `_` and `.`.
     pub projects: IndexMap<String, Project>,
-    /// What is done when something happens.
+    /// The reactions to incidents.
     pub reactions: Reactions,
-    /// The same for agents, by name, over what the project says: `agentReactions: { codex: { ci-failed: … } }`.
+    /// Reactions of agents, by name, merged over those of the project: `agentReactions: { codex: { ci-failed: … } }`.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub agent_reactions: IndexMap<String, Reactions>,
-    /// Commands that are run on the way from a task to a merge, for every project. They run before a project's own.
-    #[serde(skip_serializing_if = "Hooks::is_empty")]
-    pub hooks: Hooks,
-    /// Channels by which people are told things, by name. `${NAME}` stands for a variable of the environment. A channel has a
-    /// `plugin` and its settings: `slack` and `discord` take `webhookUrl`; `telegram` takes `botToken`, `chatId` and `apiUrl`;
-    /// `webhook` takes `url`, `secret` and `headers`; `composio` takes `apiKey`, `apiUrl`, `tool`, `toolVersion`, `userId`,
+    /// Commands on the way from a task to a merge, for every project. They run before a project's own.
+    #[serde(skip_serializing_if = "HooksConfig::is_empty")]
+    pub hooks: HooksConfig,
+    /// Channels for notices, by name. `${NAME}` stands for an environment variable. A channel has a `plugin` and its
+    /// settings: `slack` and `discord` take `webhookUrl`; `telegram` takes `botToken`, `chatId` and `apiUrl`; `webhook`
+    /// takes `url`, `secret` and `headers`; `composio` takes `apiKey`, `apiUrl`, `tool`, `toolVersion`, `userId`,
     /// `connectedAccountId`, `channel` and `arguments`; `openclaw` takes `url`, `token`, `mode`, `name`, `agentId`,
     /// `sessionKey`, `channel`, `to` and `deliver`; `desktop` takes `opener`.
     pub notifiers: IndexMap<String, Channel>,
-    /// Which channels news goes to, by how urgent it is.
-    pub notification_routing: Routing,
-    /// Hours in which nobody is told what can wait.
+    /// The channels of notices, by priority.
+    pub notification_routing: RoutingConfig,
+    /// Hours in which notices that can wait are held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet_hours: Option<QuietHours>,
-    /// What is gathered and told as one notice.
+    /// Notices that are collected and sent as one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<DigestConfig>,
     /// Plugins from outside.
     pub plugins: Vec<PluginEntry>,
-    /// Limits and patience: how many agents, how often, how long.
-    pub lifecycle: Lifecycle,
-    /// What all sessions of all projects may use up in a day, together.
+    /// Limits and timeouts of sessions.
+    pub lifecycle: LifecycleConfig,
+    /// The budget of all sessions of all projects together, per day.
     pub daily_budget: BudgetConfig,
-    /// The page in the browser.
-    pub dashboard: Dashboard,
-    /// Who can reach the daemon.
-    pub server: Server,
-    /// What happens to the computer while agents work.
-    pub power: Power,
-    /// Specialists: agents for certain work, chosen by the labels of an issue.
+    /// The dashboard in the browser.
+    pub dashboard: DashboardConfig,
+    /// Network access to the daemon.
+    pub server: ServerConfig,
+    /// Sleep of the computer while agents work.
+    pub power: PowerConfig,
+    /// Specialists: agents for certain kinds of tasks, chosen by the labels of an issue.
     pub agents: Vec<Specialist>,
-    /// Agents of your own, by name: how a program is started, read and spoken to.
+    /// Your own agents, by name: commands to start a program, and rules to read its output and send it messages.
     #[schemars(with = "IndexMap<String, tools::ToolConfig>", extend("x-env" = "never", "x-kind" = "tools"))]
     pub tools: IndexMap<String, serde_json::Map<String, serde_json::Value>>,
     /// The agent that looks after the others.
     pub orchestrator: OrchestratorConfig,
 }
 
-/// What holds for every project that does not say otherwise.
+/// Settings of all projects, unless a project overrides them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Defaults {
-    /// Where agents run: `tmux` or `process`.
+    /// The runtime of agents: `tmux` or `process`.
     pub runtime: Plugin,
-    /// Which agent does the work: `claude-code`, `codex`, `aider` and others, or a name from `tools` or `agents`.
+    /// The agent: `claude-code`, `codex`, `aider` and others, or a name from `tools` or `agents`.
     pub agent: String,
-    /// How each session gets a checkout of its own: `worktree` or `clone`.
+    /// The kind of workspace that each session gets: `worktree` or `clone`.
     pub workspace: Plugin,
-    /// Where issues live: `local`. `github`, `linear`, `gitlab` and `jira` can be written and are not available in this version
-    /// yet.
+    /// The tracker: `local`. `github`, `linear`, `gitlab` and `jira` are accepted but not available in this version.
     pub tracker: Plugin,
-    /// Where pull requests live: `local`. `github`, `gitlab` and `gitea` can be written and are not available in this version
-    /// yet. As the tracker, if it is one of those.
+    /// The forge: `local`. `github`, `gitlab` and `gitea` are accepted but not available in this version. By default
+    /// the same as the tracker, if that is a forge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scm: Option<Plugin>,
-    /// How people are told things: `desktop`, `slack`, `discord`, `composio`, `webhook`, `openclaw`, `telegram`, or the
+    /// The channels of notices: `desktop`, `slack`, `discord`, `composio`, `webhook`, `openclaw`, `telegram`, or the
     /// name of a channel from `notifiers`.
     pub notifiers: Vec<String>,
 }
@@ -129,17 +129,17 @@ impl Default for Config {
             projects: IndexMap::new(),
             reactions: Reactions::default(),
             agent_reactions: IndexMap::new(),
-            hooks: Hooks::default(),
+            hooks: HooksConfig::default(),
             notifiers: IndexMap::new(),
-            notification_routing: Routing::default(),
+            notification_routing: RoutingConfig::default(),
             quiet_hours: None,
             digest: None,
             plugins: vec![],
-            lifecycle: Lifecycle::default(),
+            lifecycle: LifecycleConfig::default(),
             daily_budget: BudgetConfig::default(),
-            dashboard: Dashboard::default(),
-            server: Server::default(),
-            power: Power::default(),
+            dashboard: DashboardConfig::default(),
+            server: ServerConfig::default(),
+            power: PowerConfig::default(),
             agents: vec![],
             tools: IndexMap::new(),
             orchestrator: OrchestratorConfig::default(),

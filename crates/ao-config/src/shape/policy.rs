@@ -1,38 +1,37 @@
-//! What must hold before a pull request is merged: `.ao/policy.yaml` of a repository, and `policy` of a project.
+//! Policies for merging pull requests: `.ao/policy.yaml` of a repository, and `policy` of a project.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Day;
+use super::WeekDay;
 
-/// What must hold before a pull request is merged. The file `.ao/policy.yaml` on the base branch and `policy` of a project
-/// say it alike; where both do, the stricter one counts, key by key.
+/// The conditions for merging a pull request. The file `.ao/policy.yaml` on the base branch and `policy` of a project
+/// have the same keys; if both set one, the stricter value counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(title = "ao policy", extend("x-env" = "never"))]
 pub struct PolicyConfig {
-    /// Where editors find the schema of this file.
+    /// The address at which editors find the schema of this file.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// How many approvals of the current head are needed; one, if nobody says so.
+    /// The number of approvals that the current head needs; 1 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals: Option<u32>,
-    /// Whose approval counts; that of owners, members and collaborators, if nobody says so. The author and programs never
-    /// count.
+    /// The people whose approval counts; owners, members and collaborators by default. The author and bots never count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvers: Option<ApproversConfig>,
-    /// Files that only some may let through.
+    /// Files that only certain people may approve.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true, "x-also" = ["protectedPaths"]))]
     pub protected: Vec<ProtectedConfig>,
-    /// At most so many files are changed.
+    /// The maximum number of changed files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_files: Option<u64>,
-    /// At most so many lines are added and removed, together.
+    /// The maximum number of lines, added and removed together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_lines: Option<u64>,
-    /// Checks that must have run and passed on the current head, whatever the forge requires.
+    /// Checks that must have passed on the current head, in addition to those that the forge requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
     pub required_checks: Vec<String>,
@@ -44,40 +43,40 @@ pub struct PolicyConfig {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
     pub forbidden_labels: Vec<String>,
-    /// What no added line may match.
+    /// Patterns that no added line may match.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true, "x-also" = ["forbiddenPatterns"]))]
     pub forbidden: Vec<PatternConfig>,
-    /// Whether added lines are looked through for secrets, by the rule set that comes with `ao`.
+    /// Scans added lines for secrets, by the rule set that comes with `ao`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secrets: Option<bool>,
     /// Times in which nothing is merged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
     pub freeze: Vec<FreezeConfig>,
-    /// Whether a person must have approved, even where `approvals` is 0.
+    /// Requires the approval of a person, even if `approvals` is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub human_always: Option<bool>,
-    /// The same for some pull requests only.
+    /// Requires the approval of a person for some pull requests only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_human: Option<NeedsHuman>,
-    /// How far each agent is trusted, by its name or that of a specialist, and `default` for all others: `none`, `low`,
-    /// `medium`, `high`, or a level of `trustLevels`. It counts where no person has approved.
+    /// The trust level of each agent, by its name or that of a specialist, and `default` for all others: `none`, `low`,
+    /// `medium`, `high`, or a level of `trustLevels`. It counts for pull requests that no person has approved.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub trust: IndexMap<String, String>,
-    /// What agents of a level may have merged that no person has approved. A name of ours changes what it means.
+    /// The changes that agents of a level may merge without a person's approval. A built-in name redefines that level.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub trust_levels: IndexMap<String, TrustLevel>,
-    /// Whether threads about files in which a person wrote must be resolved; they must, if nobody says so.
+    /// Requires that review threads in which a person wrote are resolved; `true` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads_resolved: Option<bool>,
-    /// Whether what is allowed is merged with nobody asking. If nobody says so, the reaction to `approved-and-green` does,
-    /// and that is off by default.
+    /// Merges automatically what the policy allows. By default the reaction to `approved-and-green` decides, which is off
+    /// unless configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_merge: Option<bool>,
 }
 
-/// Whose approval counts. Logins alone are only these people; standings alone are all people of that standing.
+/// The people whose approval counts. Only `logins`: these people; only `standings`: all people of that standing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ApproversConfig {
@@ -89,7 +88,7 @@ pub struct ApproversConfig {
     pub logins: Option<Vec<String>>,
 }
 
-/// What somebody is to a repository.
+/// The standing of a person in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StandingName {
@@ -98,71 +97,71 @@ pub enum StandingName {
     Collaborator,
 }
 
-/// Files that only some may let through.
+/// Files that only certain people may approve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProtectedConfig {
-    /// Patterns of paths from the root of the repository: `infra/**`, `*.lock`, `ci/` for all below it.
+    /// Path patterns from the root of the repository: `infra/**`, `*.lock`, `ci/` for everything below it.
     #[schemars(extend("x-one" = true, "x-also" = ["path", "glob"]))]
     pub paths: Vec<String>,
-    /// Logins who may approve them. With neither these nor `standings`, nothing that touches them is allowed.
+    /// Logins that may approve them. Without these and `standings`, no change to them is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true, "x-also" = ["owners"]))]
     pub approvers: Vec<String>,
-    /// Whoever is this to the repository may approve them, too.
+    /// Standings that may approve them as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
     pub standings: Vec<StandingName>,
-    /// How many of those must have approved.
+    /// The number of their approvals that is needed.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub approvals: u32,
 }
 
-/// What no added line may match: a regular expression, or `{ name: …, regex: …, paths: … }`.
+/// A pattern that no added line may match: a regular expression, or `{ name: …, regex: …, paths: … }`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-short" = "regex"))]
 pub struct PatternConfig {
-    /// What it is called where it is found; the expression itself, if absent.
+    /// The name under which matches are reported; by default the expression itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A regular expression.
     #[schemars(extend("x-also" = ["pattern"]))]
     pub regex: String,
-    /// Only in these files.
+    /// Applies only to these files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
     pub paths: Vec<String>,
-    /// Not in these files.
+    /// Does not apply to these files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
     pub except: Vec<String>,
 }
 
-/// A time in which nothing is merged: once (`2026-12-20`, `2026-12-20 18:00`), every week (`fri 16:00` to `mon 08:00`), or
-/// every day (`22:00` to `06:00`).
+/// A time in which nothing is merged: once (`2026-12-20`, `2026-12-20 18:00`), every week (`fri 16:00` to `mon 08:00`),
+/// or every day (`22:00` to `06:00`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FreezeConfig {
-    /// When it begins.
+    /// Its start.
     pub from: String,
     /// The first moment after it.
     #[schemars(extend("x-also" = ["to"]))]
     pub until: String,
-    /// The days on which it begins, if it has times of the day only. Every day, if none is named.
+    /// The days on which it starts, if it has only times of the day. By default every day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
-    pub days: Vec<Day>,
-    /// The time zone, such as `Europe/Berlin`; UTC, if none is named.
+    pub days: Vec<WeekDay>,
+    /// The time zone, such as `Europe/Berlin`; UTC by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
-    /// What people are told.
+    /// The reason that people are shown.
     #[serde(default = "frozen")]
     pub why: String,
 }
 
-/// Pull requests that a person must have approved. One of these is enough.
+/// Pull requests that need the approval of a person. One match is enough.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NeedsHuman {
@@ -180,26 +179,26 @@ pub struct NeedsHuman {
     /// It adds and removes more lines than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_lines_than: Option<u64>,
-    /// It is by one of these: logins, and names of agents and specialists.
+    /// Its author is one of these: logins, and names of agents and specialists.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
     pub authors: Vec<String>,
 }
 
-/// What agents of a level may have merged that no person has approved.
+/// The changes that agents of a level may merge without a person's approval.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct TrustLevel {
-    /// Nothing.
+    /// If `true`, none.
     pub human: bool,
-    /// Changes to these files only; to any, if none is named.
+    /// Changes to these files only; to any file if the list is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
     pub paths: Vec<String>,
-    /// At most so many files.
+    /// The maximum number of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_files: Option<u64>,
-    /// At most so many lines, added and removed together.
+    /// The maximum number of lines, added and removed together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_lines: Option<u64>,
 }

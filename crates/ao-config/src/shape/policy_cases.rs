@@ -1,18 +1,18 @@
-//! Cases for a policy, beside it in `.ao/policy.test.yaml`: what is given, and what is expected.
+//! Test cases of a policy, in `.ao/policy.test.yaml`: a pull request and the expected verdict.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Cases for a policy, which `ao policy test` tries.
+/// Test cases of a policy, run by `ao policy test`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(title = "ao policy cases", extend("x-env" = "never"))]
 pub struct PolicyCases {
-    /// Where editors find the schema of this file.
+    /// The address at which editors find the schema of this file.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// Each with a name.
+    /// The cases.
     pub cases: Vec<PolicyCase>,
 }
 
@@ -20,61 +20,62 @@ pub struct PolicyCases {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PolicyCase {
-    /// A sentence that says what is tried.
+    /// A sentence that describes the case.
     pub name: String,
     /// The pull request.
     #[serde(default)]
     pub given: CaseGiven,
-    /// What the policy is to say of it.
+    /// The expected verdict.
     pub expect: CaseExpected,
 }
 
-/// A pull request in few words. What is left out is as if nothing stood in the way.
+/// A pull request in short. All that is left out satisfies every rule.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct CaseGiven {
-    /// The files that it changes; `src/lib.rs`, if none is named.
+    /// The files that it changes; `src/lib.rs` by default.
     #[schemars(extend("x-one" = true))]
     pub files: Vec<String>,
-    /// How many lines it adds and removes, together; 10, if absent.
+    /// The number of lines that it adds and removes, together; 10 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
-    /// The agent that made it. A person did, if neither this nor `author` is said to be one.
+    /// The agent that made it. Without this, and unless `author` is an agent, its author is a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The specialist that the agent is.
+    /// The specialist that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specialist: Option<String>,
-    /// The login of who opened it.
+    /// The login of its author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// Who has approved this head, and what they are to the repository: `{ ann: owner, bob: member, eve: outsider }`.
+    /// The approvals of this head, by login, with the standing of each person: `{ ann: owner, bob: member, eve:
+    /// outsider }`.
     #[schemars(extend("x-text" = true))]
     pub approvals: IndexMap<String, String>,
-    /// Who has asked for changes: logins of members.
+    /// The logins of members who requested changes.
     #[schemars(extend("x-one" = true))]
     pub changes_requested: Vec<String>,
-    /// Files with a thread of a person that is not resolved.
+    /// Files with an unresolved review thread of a person.
     #[schemars(extend("x-one" = true))]
     pub open_threads: Vec<String>,
-    /// Checks by name: `passed`, `failed`, `pending` or `skipped`. If none is named, all that the policy requires have passed.
+    /// Checks by name: `passed`, `failed`, `pending` or `skipped`. By default all that the policy requires have passed.
     pub checks: IndexMap<String, CaseCheck>,
     /// Its labels.
     #[schemars(extend("x-one" = true))]
     pub labels: Vec<String>,
-    /// Whether it is a draft.
+    /// If `true`, it is a draft.
     pub draft: bool,
     /// Files that conflict with the base.
     #[schemars(extend("x-one" = true))]
     pub conflicts: Vec<String>,
-    /// Lines that it adds, by file. They are looked through as those of a pull request are.
+    /// Lines that it adds, by file. They are scanned like those of a real pull request.
     pub added: IndexMap<String, String>,
-    /// When it is judged, such as `2026-12-24 10:00` in UTC; outside of every freeze, if absent.
+    /// The time of the verdict, such as `2026-12-24 10:00` in UTC; by default outside of every freeze.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }
 
-/// How a check stands.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaseCheck {
@@ -84,7 +85,7 @@ pub enum CaseCheck {
     Skipped,
 }
 
-/// What is expected: `allowed`, `refused`, or `{ against: [size, …] }` for exactly the rules that do not hold.
+/// The expectation: `allowed`, `refused`, or `{ against: [size, …] }` for exactly the rules that are violated.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(extend("x-short" = "verdict"))]
@@ -92,16 +93,16 @@ pub struct CaseExpected {
     /// `allowed` or `refused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<CaseVerdict>,
-    /// The rules that do not hold, and no others.
+    /// The violated rules, and no others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-one" = true))]
     pub against: Option<Vec<String>>,
-    /// Whether it is merged with nobody asking, by what the policy says.
+    /// `true` if the policy lets it merge without a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_merge: Option<bool>,
 }
 
-/// Whether it may be merged.
+/// The verdict of the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaseVerdict {

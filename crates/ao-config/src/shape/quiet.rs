@@ -1,4 +1,4 @@
-//! When people are told things.
+//! Quiet hours and digests of notices.
 
 use jiff::civil::Time as ClockTime;
 use jiff::tz::TimeZone;
@@ -6,42 +6,43 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::tell::{Plugin, Priority};
-use super::units::Time;
+use super::plugins::{Plugin, Priority};
+use super::units::TimeSpan;
 
-/// Hours in which nobody is told what can wait. It comes when they end; as one notice, if it is more than three.
+/// Hours in which notices that can wait are held back. They are sent at the end; as one notice if there are more than
+/// three.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QuietHours {
-    /// When they begin, such as `"22:00"`.
+    /// The time at which they start, such as `"22:00"`.
     pub from: String,
-    /// When they end, such as `"07:00"`; on the next day, if that is not after `from`.
+    /// The time at which they end, such as `"07:00"`; on the next day if that is not after `from`.
     pub to: String,
-    /// The days on which they begin: `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`. Every day, if none is named.
+    /// The days on which they start: `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`. By default every day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub days: Vec<Day>,
-    /// The time zone, such as `Europe/Berlin`. That of the computer, if none is named.
+    pub days: Vec<WeekDay>,
+    /// The time zone, such as `Europe/Berlin`. By default that of the computer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
-    /// What is told all the same: `urgent`, `action`, `warning`, `info`.
+    /// Priorities that are sent all the same: `urgent`, `action`, `warning`, `info`.
     #[serde(default = "urgent")]
     pub except: Vec<Priority>,
 }
 
-/// What is gathered and told as one notice.
+/// Notices that are collected and sent as one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DigestConfig {
-    /// What is gathered: `info`, `warning`, `action`, `urgent`.
+    /// The priorities that are collected: `info`, `warning`, `action`, `urgent`.
     #[serde(default = "info")]
     pub levels: Vec<Priority>,
-    /// How often it is told: at the full hours, for `1h`. That is how it is if neither this nor `at` is said.
+    /// The interval at which it is sent: on the hour for `1h`, which is also the default without `at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Time>,
-    /// The time of the day at which it is told instead, such as `"09:00"`.
+    pub every: Option<TimeSpan>,
+    /// The time of the day at which it is sent instead, such as `"09:00"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The time zone of `at`. That of the computer, if none is named.
+    /// The time zone of `at`. By default that of the computer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
 }
@@ -49,7 +50,7 @@ pub struct DigestConfig {
 /// A day of the week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Day {
+pub enum WeekDay {
     Mon,
     Tue,
     Wed,
@@ -59,7 +60,7 @@ pub enum Day {
     Sun,
 }
 
-/// What is wrong with one of them, and where in it.
+/// A mistake in quiet hours or a digest, and its key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct BadHours {
@@ -67,18 +68,18 @@ pub struct BadHours {
     pub what: String,
 }
 
-/// What a channel says of its own hours.
+/// The setting of a single channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OfChannel<T> {
-    /// Nothing: what is said for all holds.
+    /// Absent: the setting for all channels holds.
     AsAll,
-    /// That it has none.
+    /// Explicitly none.
     None,
     Own(T),
 }
 
 impl QuietHours {
-    /// When they begin and end.
+    /// Returns the times at which they start and end.
     pub fn times(&self) -> Result<(ClockTime, ClockTime), BadHours> {
         let (from, to) = (clock("from", &self.from)?, clock("to", &self.to)?);
         if from == to && (self.days.is_empty() || self.days.len() >= 7) {
@@ -100,18 +101,18 @@ impl QuietHours {
 }
 
 impl DigestConfig {
-    /// The time of the day, if it is one.
+    /// Returns the time of the day, if one is set.
     pub fn time(&self) -> Result<Option<ClockTime>, BadHours> {
         if self.every.is_some() && self.at.is_some() {
-            let what = "`every` and `at` cannot both be said; leave one of them out".to_owned();
+            let what = "`every` and `at` cannot both be set: remove one".to_owned();
             return Err(BadHours { key: "at", what });
         }
         self.at.as_deref().map(|at| clock("at", at)).transpose()
     }
 
-    /// Every hour, if nothing is said.
-    pub fn period(&self) -> Time {
-        self.every.unwrap_or(Time::from_secs(3600))
+    /// Returns the interval; an hour by default.
+    pub fn period(&self) -> TimeSpan {
+        self.every.unwrap_or(TimeSpan::from_secs(3600))
     }
 
     pub fn zone(&self) -> Result<TimeZone, BadHours> {
@@ -120,7 +121,7 @@ impl DigestConfig {
 
     pub(crate) fn check(&self) -> Result<(), BadHours> {
         self.time()?;
-        if self.every.is_some_and(|every| every < Time::from_secs(1)) {
+        if self.every.is_some_and(|every| every < TimeSpan::from_secs(1)) {
             return Err(BadHours {
                 key: "every",
                 what: "it cannot be more often than every second".to_owned(),
@@ -131,7 +132,7 @@ impl DigestConfig {
 }
 
 impl Plugin {
-    /// The quiet hours of a channel. An error is told with the path inside of it.
+    /// Returns the quiet hours of a channel. An error has the path inside of them.
     pub fn quiet_hours(&self) -> Result<OfChannel<QuietHours>, BadHours> {
         let own = self.own("quietHours")?;
         if let OfChannel::Own(hours) = &own {
@@ -140,7 +141,7 @@ impl Plugin {
         Ok(own)
     }
 
-    /// What a channel gathers.
+    /// Returns the digest of a channel.
     pub fn digest(&self) -> Result<OfChannel<DigestConfig>, BadHours> {
         let own = self.own("digest")?;
         if let OfChannel::Own(digest) = &own {
@@ -155,7 +156,7 @@ impl Plugin {
             Some(Value::Bool(false)) => Ok(OfChannel::None),
             Some(said) => serde_json::from_value(said.clone()).map(OfChannel::Own).map_err(|err| BadHours {
                 key,
-                what: format!("`{key}` makes no sense: {err}; write it as at the top, or `false` for none"),
+                what: format!("`{key}` is invalid: {err}; write it as at the top, or `false` for none"),
             }),
         }
     }
@@ -172,7 +173,7 @@ fn clock(key: &'static str, text: &str) -> Result<ClockTime, BadHours> {
     });
     parsed.ok_or_else(|| BadHours {
         key,
-        what: format!("`{text}` is no time of the day: write hours and minutes, such as `\"22:00\"`"),
+        what: format!("`{text}` is not a time of the day: write hours and minutes, such as `\"22:00\"`"),
     })
 }
 
@@ -181,7 +182,7 @@ fn zone(name: Option<&str>) -> Result<TimeZone, BadHours> {
     TimeZone::get(name).map_err(|_| BadHours {
         key: "timezone",
         what: format!(
-            "`{name}` is no time zone that this computer knows; one is `Europe/Berlin`, and one `UTC`"
+            "`{name}` is not a time zone known to this computer; write one such as `Europe/Berlin` or `UTC`"
         ),
     })
 }

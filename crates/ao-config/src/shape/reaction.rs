@@ -1,4 +1,4 @@
-//! What is done when something happens.
+//! Reactions to incidents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,105 +9,105 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
 use super::Priority;
-use super::units::Time;
+use super::units::TimeSpan;
 
-/// What is done about each kind of thing that happens. What is absent has its default.
+/// The reaction to each kind of incident. Absent ones have their default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reactions(pub BTreeMap<IncidentKind, ReactionConfig>);
 
-/// What is done about one kind of thing that happens. What is absent is as by default for that kind.
+/// The reaction to one kind of incident. Absent fields have the default of that kind.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ReactionConfig {
-    /// Whether it is done without a person's word. If not, a person is told.
+    /// Acts without a person's request. If `false`, a notice is sent instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["autoRespond"]))]
     pub auto: Option<bool>,
-    /// What is done.
+    /// The action to take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<ActionName>,
-    /// How often it is done for one problem before somebody else is asked.
+    /// The number of times it is done for one incident before it is escalated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["maxRetries"]))]
     pub retries: Option<u32>,
-    /// When somebody else is asked: after a time, such as `30m`, or after a number of attempts.
+    /// The limit after which it is escalated: a time, such as `30m`, or a number of attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["requireApprovalAfter"]))]
     pub escalate_after: Option<EscalateAfter>,
-    /// What the agent or the person is told: a template such as `CI failed: {{errors}}`. If it uses none of `errors`,
-    /// `comments`, `conflicts` and `detail`, the details follow it.
+    /// The message to the agent or the person: a template such as `CI failed: {{errors}}`. If it uses none of `errors`,
+    /// `comments`, `conflicts` and `detail`, the details are appended.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["prompt"], "x-env" = "never", "x-kind" = "template"))]
     pub message: Option<String>,
-    /// When it applies: an expression such as `label == 'needs-tests'` over the same names as the message. If it does not
-    /// hold, what happened is only written down.
+    /// The condition for the reaction: an expression such as `label == 'needs-tests'` over the same variables as the
+    /// message. If it is false, the incident is only recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never", "x-kind" = "condition"))]
     pub condition: Option<String>,
-    /// How urgent the news is for a person.
+    /// The priority of the notice to a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// The one channel that people are told by, instead of those for the priority.
+    /// The one channel of its notices, instead of those of the priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// How long a state has to last before it counts, for what is about time: `agent-stuck`, `agent-idle`.
+    /// The time that a state has to last before it counts, for `agent-stuck` and `agent-idle`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<Time>,
-    /// How long after one act the next one is not taken, whatever is new.
+    pub threshold: Option<TimeSpan>,
+    /// The minimum time between two actions, even if there is new information.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cooldown: Option<Time>,
-    /// How often a failed check is run again before anybody is woken.
+    pub cooldown: Option<TimeSpan>,
+    /// The number of times that a failed check is run again before anyone is informed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10))]
     pub rerun: Option<u32>,
-    /// Whether a review's thread is resolved once its answer is given.
+    /// Resolves a review thread once it is answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["resolveThreads"]))]
     pub resolve: Option<bool>,
-    /// How a pull request is merged, for `merge`.
+    /// The merge strategy, for `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<MergeStrategy>,
-    /// Whether the branch is deleted after a merge.
+    /// Deletes the branch after a merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_after: Option<bool>,
-    /// Which agent is started, for `spawn-agent`.
+    /// The agent to start, for `spawn-agent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What is run, for `run`.
+    /// The command, for `run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never"))]
     pub command: Option<String>,
-    /// How long the command has.
+    /// The time limit of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Time>,
+    pub timeout: Option<TimeSpan>,
 }
 
-/// What a reaction does.
+/// An action of a reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(extend("x-also" = { "auto-merge": "merge" }))]
 pub enum ActionName {
-    /// The agent is told, and works on it.
+    /// Sends a message to the agent, which works on it.
     SendToAgent,
-    /// The same; and if that agent is gone, a new one is started on its branch.
+    /// Sends a message to the agent; if that agent is gone, starts a new one on its branch.
     SpawnAgent,
-    /// A person is told.
+    /// Sends a notice to a person.
     Notify,
-    /// The pull request is merged, if its rules allow it.
+    /// Merges the pull request, if its policy allows it.
     Merge,
-    /// The checks that failed are run again.
+    /// Runs the failed checks again.
     RerunChecks,
-    /// The branch is put onto its base, if that goes without a conflict.
+    /// Rebases the branch onto its base, if that causes no conflict.
     Rebase,
-    /// A command is run.
+    /// Runs a command.
     Run,
-    /// The orchestrator is asked, or else a person, without the agent.
+    /// Asks the orchestrator, or else a person, without the agent.
     Escalate,
-    /// It is written down, and that is all.
+    /// Records it, and nothing else.
     Record,
 }
 
-/// How a pull request is merged.
+/// A merge strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeStrategy {
@@ -117,14 +117,14 @@ pub enum MergeStrategy {
     Rebase,
 }
 
-/// When somebody else is asked.
+/// The limit after which an incident is escalated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EscalateAfter {
-    Time(Time),
+    Time(TimeSpan),
     Attempts(u32),
 }
 
-/// Every kind, in the order in which they are listed for people, and by which other names documents know it.
+/// All kinds, in the order in which they are listed for people, with their other names in documents.
 const KINDS: [(IncidentKind, &str, &[&str]); 19] = [
     (IncidentKind::CiFailed, "A check failed on a pull request.", &["ci-failure"]),
     (IncidentKind::ChangesRequested, "A reviewer asks for changes.", &["review-comments"]),
@@ -142,26 +142,26 @@ const KINDS: [(IncidentKind, &str, &[&str]); 19] = [
     (IncidentKind::BaseRed, "The base branch itself fails.", &[]),
     (
         IncidentKind::RepositoryChanged,
-        "The base branch or what the repository is configured with was changed, not by a landing, push or fetch.",
+        "The base branch or the repository's configuration was changed, but not by a landing, push or fetch.",
         &[],
     ),
-    (IncidentKind::AgentStuck, "Nothing has been seen of an agent for long.", &[]),
-    (IncidentKind::AgentIdle, "An agent has stopped before its work was done.", &[]),
+    (IncidentKind::AgentStuck, "An agent has given no sign of activity for a long time.", &[]),
+    (IncidentKind::AgentIdle, "An agent is idle before its task is done.", &[]),
     (IncidentKind::AgentNeedsInput, "An agent waits for an answer.", &[]),
-    (IncidentKind::AgentExited, "An agent ended and could not be brought back.", &[]),
-    (IncidentKind::SetupFailed, "A workspace could not be made ready.", &[]),
+    (IncidentKind::AgentExited, "An agent exited and could not be restarted.", &[]),
+    (IncidentKind::SetupFailed, "A workspace could not be prepared.", &[]),
     (IncidentKind::BudgetExceeded, "A budget is spent.", &[]),
     (IncidentKind::RateLimited, "A provider's limit is reached.", &[]),
     (IncidentKind::AllComplete, "All work is done.", &[]),
 ];
 
-/// Where a kind stands in the list for people.
+/// Returns the position of a kind in the list for people.
 pub(crate) fn kind_order(name: &str) -> usize {
     KINDS.iter().position(|(kind, _, _)| kind.to_string() == name).unwrap_or(usize::MAX)
 }
 
 impl ReactionConfig {
-    /// Lays another one over this one, field by field.
+    /// Merges another reaction over this one, field by field.
     pub fn overlaid(&self, over: &ReactionConfig) -> ReactionConfig {
         fn either<T: Clone>(over: &Option<T>, under: &Option<T>) -> Option<T> {
             over.as_ref().or(under.as_ref()).cloned()
@@ -193,7 +193,7 @@ impl Reactions {
         self.0.is_empty()
     }
 
-    /// Lays others over these, field by field.
+    /// Merges other reactions over these, field by field.
     pub fn overlaid(&self, over: &Reactions) -> Reactions {
         let mut all = self.clone();
         for (kind, reaction) in &over.0 {
@@ -204,7 +204,7 @@ impl Reactions {
     }
 }
 
-/// One property for each kind, so that editors and errors know them all by name.
+/// Generates one property for each kind, so that editors and errors know all of them by name.
 impl JsonSchema for Reactions {
     fn schema_name() -> Cow<'static, str> {
         "Reactions".into()
@@ -221,12 +221,12 @@ impl JsonSchema for Reactions {
             }
             kinds.insert(kind.to_string(), schema);
         }
-        // An event of the user's own says what is done about it, because nobody else can know.
+        // A custom event must have an action, because there is no default for it.
         let mut own = reaction.as_value().clone();
-        own["description"] = json!("An event of your own, which `ao emit` tells of.");
+        own["description"] = json!("A custom event, which `ao emit` reports.");
         own["required"] = json!(["action"]);
         json_schema!({
-            "description": "What is done about each kind of thing that happens. Another name is an event of your own, \
+            "description": "The reaction to each kind of incident. Any other name is a custom event, \
                 which `ao emit` tells of; it needs an `action`.",
             "type": "object",
             "properties": kinds,
@@ -249,13 +249,15 @@ impl<'de> Deserialize<'de> for EscalateAfter {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<EscalateAfter, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum EscalationText {
             Attempts(u32),
             Time(String),
         }
-        Ok(match Written::deserialize(deserializer)? {
-            Written::Attempts(attempts) => EscalateAfter::Attempts(attempts),
-            Written::Time(text) => EscalateAfter::Time(text.parse().map_err(serde::de::Error::custom)?),
+        Ok(match EscalationText::deserialize(deserializer)? {
+            EscalationText::Attempts(attempts) => EscalateAfter::Attempts(attempts),
+            EscalationText::Time(text) => {
+                EscalateAfter::Time(text.parse().map_err(serde::de::Error::custom)?)
+            }
         })
     }
 }
@@ -272,7 +274,7 @@ impl JsonSchema for EscalateAfter {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": ["string", "integer"],
-            "pattern": Time::PATTERN,
+            "pattern": TimeSpan::PATTERN,
             "minimum": 0,
             "maximum": 1000,
             "x-kind": "time",

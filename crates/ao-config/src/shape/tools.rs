@@ -1,14 +1,15 @@
-//! Agents of the user's own, as `tools:` describes them.
+//! The user's own agents, configured by `tools:`.
 //!
-//! Their keys belong to the crate that starts agents. Its types make `tools.schema.json` (`cargo xtask generate`), which becomes a
-//! part of the schema here, so that errors, the reference and editors know these keys like all others.
+//! Their keys belong to the crate that starts agents. `tools.schema.json` is generated from its types (`cargo xtask
+//! generate`) and is included in the schema here, so that errors, the reference and editors know these keys like all
+//! others.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-/// Stands for an agent of the user's own in the schema. Its content stays JSON until an agent is made of it.
+/// The placeholder in the schema for one of the user's own agents. Its content stays JSON until the agent is created.
 #[derive(Debug)]
 pub(crate) enum ToolConfig {}
 

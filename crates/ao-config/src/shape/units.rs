@@ -1,4 +1,4 @@
-//! Times and sizes as people write them: `30m`, `1h30m`, `2GB`.
+//! Durations and sizes in human notation: `30m`, `1h30m`, `2GB`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,20 +8,20 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A length of time: a whole number with `ms`, `s`, `m`, `h`, `d` or `w`, or several of them, as in `1h30m`.
+/// A duration: a whole number with `ms`, `s`, `m`, `h`, `d` or `w`, or several of them, as in `1h30m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Time(pub Duration);
+pub struct TimeSpan(pub Duration);
 
-/// An amount of memory or disk: a whole number with `B`, `KB`, `MB`, `GB` or `TB`, by the thousand and twenty-four.
+/// An amount of memory or disk: a whole number with `B`, `KB`, `MB`, `GB` or `TB`, in powers of 1024.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Size(pub u64);
+pub struct ByteSize(pub u64);
 
-/// Why a text is no time or size.
+/// Reasons to refuse a duration or a size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    #[error("`{0}` is no length of time: write a number and a unit, such as `30s`, `15m`, `2h` or `7d`")]
+    #[error("`{0}` is not a duration: write a number and a unit, such as `30s`, `15m`, `2h` or `7d`")]
     Time(String),
-    #[error("`{0}` is no size: write a number and a unit, such as `512MB` or `2GB`")]
+    #[error("`{0}` is not a size: write a number and a unit, such as `512MB` or `2GB`")]
     Size(String),
 }
 
@@ -31,27 +31,27 @@ const TIME_UNITS: [(&str, u64); 6] =
 const SIZE_UNITS: [(&str, u64); 5] =
     [("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10), ("B", 1)];
 
-impl Time {
+impl TimeSpan {
     pub(crate) const PATTERN: &'static str = r"^([0-9]+ *(ms|s|m|h|d|w) *)+$";
 
-    pub const fn from_secs(secs: u64) -> Time {
-        Time(Duration::from_secs(secs))
+    pub const fn from_secs(secs: u64) -> TimeSpan {
+        TimeSpan(Duration::from_secs(secs))
     }
 }
 
-impl Size {
+impl ByteSize {
     pub(crate) const PATTERN: &'static str = r"^[0-9]+ *([kKmMgGtT][iI]?)?[bB]?$";
 
-    /// In full megabytes.
+    /// Returns the number of full megabytes.
     pub fn megabytes(self) -> u64 {
         self.0 >> 20
     }
 }
 
-impl FromStr for Time {
+impl FromStr for TimeSpan {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Time, UnitError> {
+    fn from_str(text: &str) -> Result<TimeSpan, UnitError> {
         let bad = || UnitError::Time(text.to_owned());
         let mut rest = text.trim();
         let mut millis: u64 = 0;
@@ -67,12 +67,12 @@ impl FromStr for Time {
             millis = number.checked_mul(unit.1).and_then(|part| millis.checked_add(part)).ok_or_else(bad)?;
             rest = rest[letters..].trim_start();
         }
-        Ok(Time(Duration::from_millis(millis)))
+        Ok(TimeSpan(Duration::from_millis(millis)))
     }
 }
 
-/// The shortest form that means the same.
-impl fmt::Display for Time {
+/// Formats the shortest notation of the same duration.
+impl fmt::Display for TimeSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut millis = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
         if millis == 0 {
@@ -88,10 +88,10 @@ impl fmt::Display for Time {
     }
 }
 
-impl FromStr for Size {
+impl FromStr for ByteSize {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Size, UnitError> {
+    fn from_str(text: &str) -> Result<ByteSize, UnitError> {
         let bad = || UnitError::Size(text.to_owned());
         let trimmed = text.trim();
         let digits = trimmed.find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len());
@@ -100,11 +100,11 @@ impl FromStr for Size {
         let unit = if matches!(unit.as_str(), "K" | "M" | "G" | "T") { format!("{unit}B") } else { unit };
         let unit = if unit.is_empty() { "B" } else { &unit };
         let (_, bytes) = SIZE_UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(bad)?;
-        number.checked_mul(*bytes).map(Size).ok_or_else(bad)
+        number.checked_mul(*bytes).map(ByteSize).ok_or_else(bad)
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fits = |(_, bytes): &&(&str, u64)| self.0 >= *bytes && self.0.is_multiple_of(*bytes);
         let (unit, bytes) = SIZE_UNITS.iter().find(fits).unwrap_or(&("B", 1));
@@ -112,7 +112,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// Read from text, written as text, and told to editors as text of that form.
+/// Implements parsing, formatting and a schema as a string of that notation.
 macro_rules! as_text {
     ($name:ident, $kind:literal) => {
         impl Serialize for $name {
@@ -143,8 +143,8 @@ macro_rules! as_text {
     };
 }
 
-as_text!(Time, "time");
-as_text!(Size, "size");
+as_text!(TimeSpan, "time");
+as_text!(ByteSize, "size");
 
 #[cfg(test)]
 mod tests {
@@ -161,17 +161,17 @@ mod tests {
             ("2w", 1_209_600_000, "14d"),
             ("0s", 0, "0s"),
         ] {
-            let time: Time = written.parse().unwrap();
+            let time: TimeSpan = written.parse().unwrap();
             assert_eq!(time.0, Duration::from_millis(millis), "{written}");
             assert_eq!(time.to_string(), canonical);
-            assert_eq!(canonical.parse::<Time>().unwrap(), time);
+            assert_eq!(canonical.parse::<TimeSpan>().unwrap(), time);
         }
     }
 
     #[test]
     fn what_is_no_time_is_refused() {
         for written in ["", "30", "m", "30 parsecs", "-5m", "5m!", "99999999999999999999h", "1.5h", "30mm"] {
-            assert!(written.parse::<Time>().is_err(), "{written}");
+            assert!(written.parse::<TimeSpan>().is_err(), "{written}");
         }
     }
 
@@ -185,13 +185,13 @@ mod tests {
             ("10", 10, "10B"),
             ("0", 0, "0B"),
         ] {
-            let size: Size = written.parse().unwrap();
+            let size: ByteSize = written.parse().unwrap();
             assert_eq!(size.0, bytes, "{written}");
             assert_eq!(size.to_string(), canonical);
-            assert_eq!(canonical.parse::<Size>().unwrap(), size);
+            assert_eq!(canonical.parse::<ByteSize>().unwrap(), size);
         }
         for written in ["", "GB", "2XB", "two GB", "99999999999TB"] {
-            assert!(written.parse::<Size>().is_err(), "{written}");
+            assert!(written.parse::<ByteSize>().is_err(), "{written}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A configuration as a tree that knows where each of its parts stands.
+//! The tree of a document, with the position of each part.
 //!
-//! Every step (dialects, layers, references, types) works on this tree, so that whatever goes wrong can be shown at its
-//! place.
+//! Every step (dialects, layers, references, types) works on this tree, so that each mistake can be shown at its
+//! position.
 
 mod read;
 
@@ -10,75 +10,76 @@ use serde::{Serialize, Serializer};
 
 pub(crate) use self::read::MAX_BYTES;
 
-/// A part of a document, and where it stands.
+/// A part of a document, and its position.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Tree {
-    pub(crate) value: Value,
-    pub(crate) at: At,
-    /// What stands in the file, where the value is not the same: a reference that was replaced, or a number to the letter.
+pub(crate) struct ConfigTree {
+    pub(crate) value: TreeValue,
+    pub(crate) at: TextPosition,
+    /// The text in the file, if the value differs from it: a reference that was replaced, or a number as it was
+    /// written.
     pub(crate) written: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum TreeValue {
     Null,
     Bool(bool),
     Number(serde_json::Number),
     Text(String),
-    List(Vec<Tree>),
-    Map(Map),
+    List(Vec<ConfigTree>),
+    Map(TreeMap),
 }
 
-pub(crate) type Map = IndexMap<String, Entry>;
+pub(crate) type TreeMap = IndexMap<String, TreeEntry>;
 
-/// What stands behind a key, and where the key stands.
+/// A value and the position of its key.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key_at: At,
-    pub(crate) tree: Tree,
+pub(crate) struct TreeEntry {
+    pub(crate) key_at: TextPosition,
+    pub(crate) tree: ConfigTree,
 }
 
-/// A place in one of the files that are read together. Lines and columns count from 1; 0 is a place that nobody wrote.
+/// A position in one of the files. Lines and columns count from 1; 0 means that the part is in no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct At {
+pub(crate) struct TextPosition {
     pub(crate) file: usize,
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-impl Tree {
-    /// A part that nobody wrote, told of as standing where another does.
-    pub(crate) fn text(text: impl Into<String>, at: At) -> Tree {
-        Tree { value: Value::Text(text.into()), at, written: None }
+impl ConfigTree {
+    /// Creates a part that is in no file; mistakes in it are reported at `at`.
+    pub(crate) fn text(text: impl Into<String>, at: TextPosition) -> ConfigTree {
+        ConfigTree { value: TreeValue::Text(text.into()), at, written: None }
     }
 
-    pub(crate) fn map(at: At) -> Tree {
-        Tree { value: Value::Map(Map::new()), at, written: None }
+    pub(crate) fn map(at: TextPosition) -> ConfigTree {
+        ConfigTree { value: TreeValue::Map(TreeMap::new()), at, written: None }
     }
 
-    pub(crate) fn as_map(&self) -> Option<&Map> {
+    pub(crate) fn as_map(&self) -> Option<&TreeMap> {
         match &self.value {
-            Value::Map(map) => Some(map),
+            TreeValue::Map(map) => Some(map),
             _ => None,
         }
     }
 
-    pub(crate) fn as_map_mut(&mut self) -> Option<&mut Map> {
+    pub(crate) fn as_map_mut(&mut self) -> Option<&mut TreeMap> {
         match &mut self.value {
-            Value::Map(map) => Some(map),
+            TreeValue::Map(map) => Some(map),
             _ => None,
         }
     }
 
     pub(crate) fn as_text(&self) -> Option<&str> {
         match &self.value {
-            Value::Text(text) => Some(text),
+            TreeValue::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    /// Follows keys and positions, and returns the last part that exists on the way.
-    pub(crate) fn follow<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> &Tree {
+    /// Follows keys and indices, and returns the last part that exists.
+    pub(crate) fn follow<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> &ConfigTree {
         let mut here = self;
         for part in path {
             match here.part(part) {
@@ -89,24 +90,24 @@ impl Tree {
         here
     }
 
-    /// Follows keys and positions to the end.
-    pub(crate) fn find<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Option<&Tree> {
-        path.into_iter().try_fold(self, Tree::part)
+    /// Follows keys and indices to the end.
+    pub(crate) fn find<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Option<&ConfigTree> {
+        path.into_iter().try_fold(self, ConfigTree::part)
     }
 
-    fn part(&self, part: &str) -> Option<&Tree> {
+    fn part(&self, part: &str) -> Option<&ConfigTree> {
         match &self.value {
-            Value::Map(map) => map.get(part).map(|entry| &entry.tree),
-            Value::List(list) => part.parse().ok().and_then(|n: usize| list.get(n)),
+            TreeValue::Map(map) => map.get(part).map(|entry| &entry.tree),
+            TreeValue::List(list) => part.parse().ok().and_then(|n: usize| list.get(n)),
             _ => None,
         }
     }
 
-    /// Lays another tree over this one: mappings field by field, anything else as a whole.
-    pub(crate) fn overlay(&mut self, over: Tree) {
+    /// Merges another tree over this one: mappings key by key, anything else as a whole.
+    pub(crate) fn overlay(&mut self, over: ConfigTree) {
         match (&mut self.value, over.value) {
-            (_, Value::Null) => {}
-            (Value::Map(mine), Value::Map(theirs)) => {
+            (_, TreeValue::Null) => {}
+            (TreeValue::Map(mine), TreeValue::Map(theirs)) => {
                 for (key, entry) in theirs {
                     match mine.get_mut(&key) {
                         Some(known) => known.tree.overlay(entry.tree),
@@ -126,57 +127,59 @@ impl Tree {
 
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.value {
-            Value::Null => serde_json::Value::Null,
-            Value::Bool(value) => (*value).into(),
-            Value::Number(number) => serde_json::Value::Number(number.clone()),
-            Value::Text(text) => text.as_str().into(),
-            Value::List(list) => list.iter().map(Tree::to_json).collect(),
-            Value::Map(map) => map.iter().map(|(key, entry)| (key.clone(), entry.tree.to_json())).collect(),
+            TreeValue::Null => serde_json::Value::Null,
+            TreeValue::Bool(value) => (*value).into(),
+            TreeValue::Number(number) => serde_json::Value::Number(number.clone()),
+            TreeValue::Text(text) => text.as_str().into(),
+            TreeValue::List(list) => list.iter().map(ConfigTree::to_json).collect(),
+            TreeValue::Map(map) => {
+                map.iter().map(|(key, entry)| (key.clone(), entry.tree.to_json())).collect()
+            }
         }
     }
 
-    /// Words about this value that do not tell what came from the environment.
-    pub(crate) fn veiled(&self, words: String) -> String {
+    /// Masks values from the environment in a text about this part.
+    pub(crate) fn masked(&self, words: String) -> String {
         match (&self.written, &self.value) {
-            (Some(written), Value::Text(text)) if crate::refs::has_refs(written) && !text.is_empty() => {
+            (Some(written), TreeValue::Text(text)) if crate::refs::has_refs(written) && !text.is_empty() => {
                 words.replace(text.as_str(), written)
             }
             _ => words,
         }
     }
 
-    /// What it is, for people.
+    /// Describes the value for people.
     pub(crate) fn described(&self) -> String {
         match &self.value {
             _ if self.written.as_deref().is_some_and(crate::refs::has_refs) => {
                 format!("`{}`", self.written.as_deref().unwrap_or_default())
             }
-            Value::Null => "nothing".into(),
-            Value::Bool(value) => format!("`{value}`"),
-            Value::Number(number) => format!("`{number}`"),
-            Value::Text(text) if text.chars().count() <= 40 && !text.contains(char::is_control) => {
+            TreeValue::Null => "nothing".into(),
+            TreeValue::Bool(value) => format!("`{value}`"),
+            TreeValue::Number(number) => format!("`{number}`"),
+            TreeValue::Text(text) if text.chars().count() <= 40 && !text.contains(char::is_control) => {
                 format!("`{text}`")
             }
-            Value::Text(_) => "a text".into(),
-            Value::List(_) => "a list".into(),
-            Value::Map(_) => "a mapping".into(),
+            TreeValue::Text(_) => "a string".into(),
+            TreeValue::List(_) => "a list".into(),
+            TreeValue::Map(_) => "a mapping".into(),
         }
     }
 }
 
-/// In the order in which it was written, and with references instead of what they stand for.
-impl Serialize for Tree {
+/// Serializes in the written order, with references instead of their values.
+impl Serialize for ConfigTree {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.value {
             _ if self.written.as_deref().is_some_and(crate::refs::has_refs) => {
                 self.written.serialize(serializer)
             }
-            Value::Null => serializer.serialize_unit(),
-            Value::Bool(value) => serializer.serialize_bool(*value),
-            Value::Number(number) => number.serialize(serializer),
-            Value::Text(text) => serializer.serialize_str(text),
-            Value::List(list) => serializer.collect_seq(list),
-            Value::Map(map) => serializer.collect_map(map.iter().map(|(key, entry)| (key, &entry.tree))),
+            TreeValue::Null => serializer.serialize_unit(),
+            TreeValue::Bool(value) => serializer.serialize_bool(*value),
+            TreeValue::Number(number) => number.serialize(serializer),
+            TreeValue::Text(text) => serializer.serialize_str(text),
+            TreeValue::List(list) => serializer.collect_seq(list),
+            TreeValue::Map(map) => serializer.collect_map(map.iter().map(|(key, entry)| (key, &entry.tree))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From text to a tree. What a document may cost is bounded here, before anything else looks at it.
+//! Parses YAML into a tree. The cost of a document is bounded here, before any other code sees it.
 
 use std::fmt;
 
@@ -7,25 +7,25 @@ use serde::{Deserialize, Deserializer};
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DuplicateKeyPolicy, Location, Spanned};
 
-use super::{At, Entry, Map, Tree, Value};
+use super::{ConfigTree, TextPosition, TreeEntry, TreeMap, TreeValue};
 
-/// No configuration file may be longer than this.
+/// The maximum size of a configuration file.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
-/// Deeper than any configuration is. Reading takes some 40 KB of stack a level in a build for debugging, and a thread may
+/// Deeper than any real configuration. Parsing takes about 40 KB of stack per level in a debug build, and a thread may
 /// have no more than 2 MB.
 const MAX_DEPTH: usize = 24;
 
-/// Why a text is no tree.
+/// A syntax error.
 #[derive(Debug)]
-pub(crate) struct Malformed {
-    pub(crate) at: At,
+pub(crate) struct SyntaxError {
+    pub(crate) at: TextPosition,
     pub(crate) what: String,
 }
 
-impl Tree {
-    /// Reads the text of the file with this number. An empty document is an empty mapping.
-    pub(crate) fn read(file: usize, text: &str) -> Result<Tree, Malformed> {
+impl ConfigTree {
+    /// Parses the text of the file with this number. An empty document is an empty mapping.
+    pub(crate) fn read(file: usize, text: &str) -> Result<ConfigTree, SyntaxError> {
         let options = serde_saphyr::options! {
             budget: serde_saphyr::budget! {
                 max_depth: MAX_DEPTH,
@@ -45,46 +45,47 @@ impl Tree {
             with_snippet: false,
             emit_comments: false,
         };
-        match serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options) {
+        match serde_saphyr::from_str_with_options::<Spanned<RawValue>>(text, options) {
             Ok(raw) => {
                 let mut tree = raw.into_tree(file, text);
-                if tree.value == Value::Null {
-                    tree.value = Value::Map(Map::new());
+                if tree.value == TreeValue::Null {
+                    tree.value = TreeValue::Map(TreeMap::new());
                 }
                 Ok(tree)
             }
             Err(err) => {
-                let at = err.location().map_or(At { file, line: 1, column: 1 }, |at| place(file, at));
-                Err(Malformed { at, what: plain_words(&err) })
+                let at =
+                    err.location().map_or(TextPosition { file, line: 1, column: 1 }, |at| place(file, at));
+                Err(SyntaxError { at, what: plain_words(&err) })
             }
         }
     }
 }
 
-fn place(file: usize, at: Location) -> At {
-    At { file, line: at.line() as usize, column: at.column() as usize }
+fn place(file: usize, at: Location) -> TextPosition {
+    TextPosition { file, line: at.line() as usize, column: at.column() as usize }
 }
 
-const TOO_DEEP: &str = "this is nested deeper than a configuration may be";
-const TOO_MANY_ALIASES: &str = "the aliases of this file come to more than a configuration may hold";
+const TOO_DEEP: &str = "this is nested too deeply";
+const TOO_MANY_ALIASES: &str = "the aliases of this file expand to more than a configuration may contain";
 
-/// The parser's own words, without what only its callers understand.
+/// Returns the parser's message, without the parts that only make sense to its callers.
 fn plain_words(err: &serde_saphyr::Error) -> String {
     use serde_saphyr::Error as E;
     match err.without_snippet() {
-        E::DuplicateMappingKey { key: Some(key), .. } => format!("`{key}` is given twice"),
-        E::DuplicateMappingKey { .. } => "a key is given twice".into(),
+        E::DuplicateMappingKey { key: Some(key), .. } => format!("`{key}` appears twice"),
+        E::DuplicateMappingKey { .. } => "a key appears twice".into(),
         E::MultipleDocuments { .. } | E::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
-            "a configuration is one document: leave out what is behind `---`".into()
+            "a configuration is one document: remove everything after `---`".into()
         }
         E::Budget { breach: BudgetBreach::Depth { .. }, .. } => TOO_DEEP.into(),
-        E::Budget { .. } => "this file holds more than a configuration may".into(),
-        E::Unexpected { expected: "string scalar", .. } => "a key has to be a plain text".into(),
+        E::Budget { .. } => "this file is larger than a configuration may be".into(),
+        E::Unexpected { expected: "string scalar", .. } => "a key has to be a string".into(),
         err => {
             let text = err.to_string();
             let text = text.split(" at line ").next().unwrap_or_default();
             let text = text.lines().next().unwrap_or_default().trim_end_matches(':');
-            // The limits of the parser itself have no kind of their own.
+            // The limits of the parser itself have no error kind.
             match text {
                 text if text.contains("recursion limit") => TOO_DEEP.to_owned(),
                 text if text.contains("alias") && text.contains("exceeded") => TOO_MANY_ALIASES.to_owned(),
@@ -94,60 +95,62 @@ fn plain_words(err: &serde_saphyr::Error) -> String {
     }
 }
 
-/// What serde reads; the number of the file is not known to it.
-enum Raw {
+/// The value that serde reads, without the number of the file.
+enum RawValue {
     Null,
     Bool(bool),
     Number(serde_json::Number),
     Text(String),
-    List(Vec<Spanned<Raw>>),
-    Map(Vec<(Spanned<Key>, Spanned<Raw>)>),
+    List(Vec<Spanned<RawValue>>),
+    Map(Vec<(Spanned<RawKey>, Spanned<RawValue>)>),
 }
 
 trait IntoTree {
-    fn into_tree(self, file: usize, text: &str) -> Tree;
+    fn into_tree(self, file: usize, text: &str) -> ConfigTree;
 }
 
-impl IntoTree for Spanned<Raw> {
-    fn into_tree(self, file: usize, text: &str) -> Tree {
+impl IntoTree for Spanned<RawValue> {
+    fn into_tree(self, file: usize, text: &str) -> ConfigTree {
         let span = self.defined.span();
         let source = || {
             let start = usize::try_from(span.byte_offset()?).ok()?;
             let end = start.checked_add(usize::try_from(span.byte_len()?).ok()?)?;
             text.get(start..end).map(str::to_owned)
         };
-        let written = matches!(self.value, Raw::Number(_) | Raw::Bool(_)).then(source).flatten();
+        let written = matches!(self.value, RawValue::Number(_) | RawValue::Bool(_)).then(source).flatten();
         let value = match self.value {
-            Raw::Null => Value::Null,
-            Raw::Bool(value) => Value::Bool(value),
-            Raw::Number(number) => Value::Number(number),
-            Raw::Text(text) => Value::Text(text),
-            Raw::List(list) => Value::List(list.into_iter().map(|part| part.into_tree(file, text)).collect()),
-            Raw::Map(map) => {
-                let entry = |(key, tree): (Spanned<Key>, Spanned<Raw>)| {
+            RawValue::Null => TreeValue::Null,
+            RawValue::Bool(value) => TreeValue::Bool(value),
+            RawValue::Number(number) => TreeValue::Number(number),
+            RawValue::Text(text) => TreeValue::Text(text),
+            RawValue::List(list) => {
+                TreeValue::List(list.into_iter().map(|part| part.into_tree(file, text)).collect())
+            }
+            RawValue::Map(map) => {
+                let entry = |(key, tree): (Spanned<RawKey>, Spanned<RawValue>)| {
                     (
                         key.value.0,
-                        Entry { key_at: place(file, key.defined), tree: tree.into_tree(file, text) },
+                        TreeEntry { key_at: place(file, key.defined), tree: tree.into_tree(file, text) },
                     )
                 };
-                Value::Map(map.into_iter().map(entry).collect())
+                TreeValue::Map(map.into_iter().map(entry).collect())
             }
         };
-        Tree { value, at: place(file, self.defined), written }
+        ConfigTree { value, at: place(file, self.defined), written }
     }
 }
 
-/// A key is text, even if it looks like a number: a project may be called `42`.
-struct Key(String);
+/// A key. It is a string even if it looks like a number: a project may be called `42`.
+struct RawKey(String);
 
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
-        String::deserialize(deserializer).map(Key)
+impl<'de> Deserialize<'de> for RawKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawKey, D::Error> {
+        String::deserialize(deserializer).map(RawKey)
     }
 }
 
-impl<'de> Deserialize<'de> for Raw {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Raw, D::Error> {
+impl<'de> Deserialize<'de> for RawValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawValue, D::Error> {
         deserializer.deserialize_any(AnyValue)
     }
 }
@@ -155,57 +158,57 @@ impl<'de> Deserialize<'de> for Raw {
 struct AnyValue;
 
 impl<'de> Visitor<'de> for AnyValue {
-    type Value = Raw;
+    type Value = RawValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text, a number, a list or a mapping")
+        f.write_str("a string, a number, a list or a mapping")
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<Raw, E> {
-        Ok(Raw::Null)
+    fn visit_unit<E: de::Error>(self) -> Result<RawValue, E> {
+        Ok(RawValue::Null)
     }
 
-    fn visit_none<E: de::Error>(self) -> Result<Raw, E> {
-        Ok(Raw::Null)
+    fn visit_none<E: de::Error>(self) -> Result<RawValue, E> {
+        Ok(RawValue::Null)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<RawValue, D::Error> {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Raw, E> {
-        Ok(Raw::Bool(value))
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<RawValue, E> {
+        Ok(RawValue::Bool(value))
     }
 
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Raw, E> {
-        Ok(Raw::Number(value.into()))
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<RawValue, E> {
+        Ok(RawValue::Number(value.into()))
     }
 
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Raw, E> {
-        Ok(Raw::Number(value.into()))
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<RawValue, E> {
+        Ok(RawValue::Number(value.into()))
     }
 
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Raw, E> {
-        Ok(serde_json::Number::from_f64(value).map_or(Raw::Null, Raw::Number))
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<RawValue, E> {
+        Ok(serde_json::Number::from_f64(value).map_or(RawValue::Null, RawValue::Number))
     }
 
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Raw, E> {
-        Ok(Raw::Text(value.to_owned()))
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<RawValue, E> {
+        Ok(RawValue::Text(value.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Raw, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<RawValue, A::Error> {
         let mut list = Vec::new();
         while let Some(part) = seq.next_element()? {
             list.push(part);
         }
-        Ok(Raw::List(list))
+        Ok(RawValue::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawValue, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = map.next_entry()? {
             entries.push(entry);
         }
-        Ok(Raw::Map(entries))
+        Ok(RawValue::Map(entries))
     }
 }

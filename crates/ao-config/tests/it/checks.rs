@@ -2,7 +2,7 @@
 
 use crate::support::{read, wrong_with};
 
-/// Every way to say it, and what is wrong with it by its place.
+/// All notations of a check, and the position of each mistake.
 #[test]
 fn checks_are_commands_with_a_name_of_their_own() {
     let good = "projects:\n  app:\n    path: /app\n    checks:\n      - cargo test --workspace\n      - name: lint\n        command: make lint\n        timeout: 5m\n        paths: ['src/**']\n        required: false\n        environment: { set: { CI: '1' } }\n        retries: 0\n";
@@ -18,8 +18,8 @@ fn checks_are_commands_with_a_name_of_their_own() {
         ("    checks: ['']\n", "a check needs a `command`"),
         ("    checks: [make test, make test]\n", "there is another check called `make test`"),
         ("    checks:\n      - { comand: x }\n", "command"),
-        ("    tracker: { plugin: local, keep: drawer }\n", "issues are kept in `store` or in `files`"),
-        ("    scm: { plugin: local, push: true }\n", "`local` takes no option `push`"),
+        ("    tracker: { plugin: local, keep: drawer }\n", "`keep` has to be `store` or `files`"),
+        ("    scm: { plugin: local, push: true }\n", "`local` has no option `push`"),
     ] {
         let err = wrong_with(&format!("projects:\n  app:\n    path: /app\n{text}"));
         assert!(err.contains(what), "{text}: {err}");

@@ -1,4 +1,4 @@
-//! The three ways in which documents write a configuration come to one shape.
+//! All three dialects are read into the same shape.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ fn a_file_for_one_project_is_a_project() {
     assert_eq!(config.settings().reaction(&IncidentKind::ApprovedAndGreen).action, Action::Notify);
 }
 
-/// Dialect b as it is written, with a project beside it: each issue goes to the specialist that is meant.
+/// Dialect b as it is written, with a project beside it: each issue goes to the matching specialist.
 #[test]
 fn specialists_get_the_issues_that_their_filters_mean() {
     let text = format!(

@@ -1,4 +1,4 @@
-//! A change of one key leaves the rest of a file as it is.
+//! An edit of one key leaves the rest of a file unchanged.
 
 use ao_config::edit::{self, EditError};
 use ao_config::{Layer, LayerKind, load_edited};
@@ -29,7 +29,7 @@ projects:
 power:
 ";
 
-/// The lines that an edit took out and put in.
+/// Returns the lines that an edit removed and added.
 fn difference(before: &str, after: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -112,11 +112,11 @@ fn texts_that_look_like_something_else_are_quoted() {
 #[test]
 fn what_cannot_be_done_is_said() {
     assert_snapshot!(set("defaults.runtme", "tmux"), @"there is no key `runtme` in `defaults`: did you mean `runtime`?");
-    assert_snapshot!(set("port", "high"), @"`port` has to be a whole number, and is `high`");
+    assert_snapshot!(set("port", "high"), @"`port` has to be a whole number, but is `high`");
     assert_snapshot!(set("reactions.ci-failed.action", "merg"), @"`action` cannot be `merg`; did you mean `merge`?");
-    assert_snapshot!(set("defaults", "tmux"), @"`defaults` has keys of its own: set one of those, such as `defaults.runtime`");
-    assert_snapshot!(set("", "tmux"), @"`` is no key: write one such as `defaults.runtime`");
-    assert_snapshot!(set("defaults..runtime", "tmux"), @"`defaults..runtime` is no key: write one such as `defaults.runtime`");
+    assert_snapshot!(set("defaults", "tmux"), @"`defaults` is a mapping: set one of its keys, such as `defaults.runtime`");
+    assert_snapshot!(set("", "tmux"), @"`` is not a valid key: write one such as `defaults.runtime`");
+    assert_snapshot!(set("defaults..runtime", "tmux"), @"`defaults..runtime` is not a valid key: write one such as `defaults.runtime`");
     assert_snapshot!(unset("defaults.agent"), @"`defaults.agent` is not in the file");
 }
 
@@ -242,7 +242,7 @@ fn a_file_is_replaced_whole_with_its_permissions_and_through_its_link() {
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 2, "nothing is left over");
 }
 
-/// Keys of every kind that an example has or has not, with values that fit them.
+/// Generates keys of every kind, present in an example or not, with valid values.
 fn settings() -> impl Strategy<Value = (&'static str, String)> {
     let text = "[ -~]{1,20}"
         .prop_filter("a reference means something", |text| !text.contains('$') && text.trim() == text);
@@ -255,13 +255,13 @@ fn settings() -> impl Strategy<Value = (&'static str, String)> {
         (1..60u32).prop_map(|n| ("lifecycle.stuckAfter", format!("{n}m"))),
         any::<bool>().prop_map(|yes| ("power.preventIdleSleep", yes.to_string())),
         any::<bool>().prop_map(|yes| ("orchestrator.autoAssign", yes.to_string())),
-        // In a template a brace means something.
+        // Braces have a meaning in a template.
         text.clone().prop_map(|text| ("reactions.changes-requested.message", text.replace('{', "("))),
         text.prop_map(|text| ("orchestrator.prompt", text)),
     ]
 }
 
-/// What is at a key in what a file comes to.
+/// Returns the value at a key in the merged configuration.
 fn value_at(text: &str, key: &str) -> serde_json::Value {
     let config =
         serde_json::to_value(read(text).unwrap_or_else(|err| panic!("{err}\n{text}")).config).unwrap();

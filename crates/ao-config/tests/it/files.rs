@@ -1,14 +1,14 @@
-//! The first file of a project.
+//! The first configuration file of a project.
 
-use ao_config::init::{self, Init, InitCheck, InitError};
+use ao_config::init::{self, InitCheck, InitError, InitValues};
 use ao_config::{Places, parse_str};
 use camino::{Utf8Path, Utf8PathBuf};
 use insta::assert_snapshot;
 
 use super::support::{places, read};
 
-fn init(project: &str, path: &str) -> Init {
-    Init {
+fn init(project: &str, path: &str) -> InitValues {
+    InitValues {
         project: project.into(),
         repo: Some("owner/my-app".into()),
         path: path.into(),
@@ -27,7 +27,7 @@ fn init(project: &str, path: &str) -> Init {
 fn with_checks(runs_checks: bool) -> String {
     let check = |name: &str, command: &str| InitCheck { name: name.into(), command: command.into() };
     let checks = vec![check("npm-test", "npm ci && npm test"), check("odd", "it's: {odd} # really")];
-    init::template(&Init { checks, runs_checks, ..init("my-app", ".") })
+    init::template(&InitValues { checks, runs_checks, ..init("my-app", ".") })
 }
 
 #[test]
@@ -42,27 +42,27 @@ fn checks_that_fit_are_switched_on_or_left_as_a_comment() {
     assert_eq!(commands(&with_checks(true)), expected);
     let off = with_checks(false);
     assert_eq!(commands(&off), []);
-    // As the comment says: without the signs before them, the lines are what they look like.
+    // Without the `# ` before them, the lines are valid, as the comment promises.
     let (before, commented) = off.split_once("# checks:\n").unwrap();
     let uncommented = format!("{before}checks:\n{}", commented.replace("    #   - ", "      - "));
     assert_eq!(commands(&uncommented), expected, "{uncommented}");
-    assert!(before.trim_end().ends_with("take away the `# ` before the lines below."), "{before}");
+    assert!(before.trim_end().ends_with("remove the `# ` from the lines below."), "{before}");
 }
 
 #[test]
 fn a_first_file_is_one_to_read_and_to_load() {
     let text = init::template(&init("my-app", "."));
     assert_snapshot!(text, @r"
-    # What ao does in this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
-    # What is for you alone goes into agent-orchestrator.local.yaml beside this file.
+    # Configuration of ao for this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
+    # Personal settings go into agent-orchestrator.local.yaml beside this file.
 
-    # port: 3000              # the dashboard and the HTTP interface; the first project's file says it for all
+    # port: 3000              # the dashboard and the HTTP API; the file of the first project decides
 
     defaults:
       runtime: process        # tmux | process
       agent: codex            # claude-code | codex | aider | cursor | opencode | …
       workspace: clone        # worktree | clone
-      tracker: github         # not available yet; there is local
+      tracker: github         # not available yet; use local
       notifiers: [desktop]    # desktop | slack | discord | composio | webhook | openclaw | telegram
 
     projects:
@@ -74,19 +74,19 @@ fn a_first_file_is_one_to_read_and_to_load() {
         # include: [.env]                # copied from your checkout
         # postCreate: [npm install]      # run in each new workspace
         # maxParallelAgents: 3
-        # checks: [make test]            # what must pass before a merge; without any, nothing is checked
+        # checks: [make test]            # commands that must pass before a merge
 
     reactions:
       ci-failed:
         auto: true
         action: send-to-agent   # the agent gets the failing checks
-        retries: 2              # then you are told
+        retries: 2              # then you get a notice
       changes-requested:
         auto: true
         action: send-to-agent
         escalateAfter: 30m
       approved-and-green:
-        auto: false             # true merges by itself
+        auto: false             # true merges automatically
         action: merge
         strategy: squash        # squash | merge | rebase
     ");

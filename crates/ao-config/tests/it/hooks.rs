@@ -6,7 +6,7 @@ use ao_core::hook::HookPoint;
 
 use crate::support::{read, wrong_with};
 
-/// Every way to say it, in the order in which they are run.
+/// All notations of hooks, in the order in which they run.
 #[test]
 fn hooks_are_commands_at_points_and_those_at_the_top_come_first() {
     let loaded = read(
@@ -25,7 +25,7 @@ fn hooks_are_commands_at_points_and_those_at_the_top_come_first() {
     assert_eq!(told("other"), [merge, tell, count]);
     let own = &loaded.config.projects["app"].hooks.0[&HookPoint::BeforeMerge];
     assert_eq!(own[0].timeout.0, Duration::from_secs(30));
-    // What is shown can be read again.
+    // The shown configuration can be read again.
     assert_eq!(read(&loaded.show()).unwrap().config, loaded.config);
 }
 

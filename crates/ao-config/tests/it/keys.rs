@@ -1,24 +1,24 @@
-//! The list of every key, against the types that configurations are read into.
+//! The list of all keys, compared with the types that configurations are read into.
 
 use std::collections::BTreeSet;
 
 use ao_config::Config;
 use serde_json::{Value, json};
 
-/// One step from a mapping to what stands in it.
+/// One step from a mapping to its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step<'a> {
     Key(&'a str),
-    /// A name that the user gives.
+    /// A name that the user chooses.
     Name,
-    /// Each of a list.
+    /// Each item of a list.
     Each,
 }
 
-/// The name that stands for those that users give. It has to be one that every mapping by name takes.
+/// The name used for those that users choose. Every mapping by name has to accept it.
 const NAME: &str = "ci-failed";
 
-/// The keys of the type that stands behind some steps, as serde itself tells them.
+/// Returns the keys of the type after some steps, as serde reports them.
 fn read_at(steps: &[Step<'_>]) -> Option<Vec<String>> {
     let document = steps.iter().rev().fold(json!({ "no such key": 0 }), |inner, step| match step {
         Step::Key(key) => json!({ *key: inner }),
@@ -30,7 +30,7 @@ fn read_at(steps: &[Step<'_>]) -> Option<Vec<String>> {
     Some(expected.split('`').skip(1).step_by(2).map(str::to_owned).collect())
 }
 
-/// Walks the types from a mapping downwards, and collects the paths of all keys that are read.
+/// Walks the types from a mapping downwards, and collects the paths of all keys.
 fn walk(path: &str, steps: &[Step<'_>], found: &mut BTreeSet<String>) {
     let holders: [(&str, &[Step<'_>]); 3] = [("", &[]), (".<name>", &[Step::Name]), ("[]", &[Step::Each])];
     for (holder, inner) in holders {
@@ -52,7 +52,7 @@ fn every_key_that_is_read_is_listed() {
     walk("", &[], &mut read);
     assert!(read.len() > 200, "the types were not walked: {}", read.len());
     let listed: BTreeSet<String> = ao_config::keys().into_iter().map(|key| key.path).collect();
-    // Reactions are a mapping by kind, which the list tells with all kinds and `<kind>`.
+    // Reactions are a mapping by kind, which the list shows with all kinds and `<kind>`.
     let kind = |path: &str| {
         let parts: Vec<&str> = path.split('.').collect();
         let reactions = parts.iter().position(|part| *part == "reactions" || *part == "agentReactions");

@@ -1,4 +1,4 @@
-//! Yours, the project's and your own for the project are laid over each other, field by field.
+//! The user's, the project's and the local file override each other, field by field.
 
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ fn references_are_typed_by_where_they_stand() {
     assert!(loaded.show().contains("port: ${PORT:-3000}"), "{}", loaded.show());
 }
 
-/// A folder with files in it, and a home beside it.
+/// A folder with files, and a home beside it.
 struct Disk {
     _folder: tempfile::TempDir,
     root: Utf8PathBuf,
@@ -178,7 +178,7 @@ fn files_are_found_where_they_are_said_to_be() {
 fn a_named_file_that_is_not_there_is_said() {
     let disk = Disk::with(&[]);
     let err = load(&disk.places("x", &[("AO_CONFIG", "gone.yaml")])).unwrap_err();
-    assert!(err.to_string().contains("x/gone.yaml: AO_CONFIG names a file that is not there"), "{err}");
+    assert!(err.to_string().contains("x/gone.yaml: AO_CONFIG names a file that does not exist"), "{err}");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn budgets_have_a_place_for_every_scope_and_the_spellings_of_all_dialects() {
     assert_eq!((project.auto_resume, core("b").auto_resume), (Some(true), None));
 }
 
-/// A checkout as git leaves it, with a commit on these branches.
+/// Creates a checkout like git's, with a commit on these branches.
 fn checkout(branches: &[&str], head: &str) -> (tempfile::TempDir, Utf8PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let root = Utf8PathBuf::from_path_buf(dir.path().canonicalize().unwrap()).unwrap().join("My App");
@@ -256,10 +256,10 @@ fn a_file_without_projects_is_about_the_repository_that_it_is_in() {
     assert!(loaded.names("My-App"));
     assert_eq!(loaded.implicit.as_ref().map(|project| project.name.as_str()), Some("My-App"));
 
-    // What names its projects is about those alone.
+    // A file that names projects is about those alone.
     let named = parse_str(&file, "projects: { docs: { path: ./docs } }\n", &places()).unwrap();
     assert_eq!(named.config.projects.keys().collect::<Vec<_>>(), ["docs"]);
-    // What the user has named already is not named twice.
+    // A project that the user has named already is not added twice.
     let own = format!("projects: {{ mine: {{ path: \"{root}\" }} }}\n");
     let texts = [
         (LayerKind::User, Utf8Path::new("/srv/own.yaml"), own.as_str()),
@@ -267,7 +267,7 @@ fn a_file_without_projects_is_about_the_repository_that_it_is_in() {
     ];
     let both = parse_layers(&texts, &places()).unwrap();
     assert_eq!(both.config.projects.keys().collect::<Vec<_>>(), ["mine"]);
-    // Another one of the user's that has the same name stays what it is.
+    // Another project of the user with the same name stays unchanged.
     let other = "projects: { My-App: { path: /elsewhere } }\n";
     let texts =
         [(LayerKind::User, Utf8Path::new("/srv/own.yaml"), other), (LayerKind::Project, &file, "{}\n")];

@@ -1,4 +1,4 @@
-//! No file is too much for us: it is read, or refused, in no time.
+//! Every file, however large, is read or refused quickly.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 use super::support::{places, wrong_with};
 
-/// Far longer than any of it takes, even on a busy machine, and far shorter than what it defends against.
+/// Far longer than any of it takes, even on a busy machine, and far shorter than without the limits.
 const AT_ONCE: Duration = Duration::from_secs(20);
 
 fn refused(text: &str) -> String {
@@ -26,7 +26,10 @@ fn aliases_cannot_grow_into_a_bomb() {
         bomb.push_str(&format!("a{n}: &a{n} [{nine}]\n"));
     }
     let wrong = refused(&bomb);
-    assert!(wrong.contains("the aliases of this file come to more than a configuration may hold"), "{wrong}");
+    assert!(
+        wrong.contains("the aliases of this file expand to more than a configuration may contain"),
+        "{wrong}"
+    );
 }
 
 #[test]
@@ -45,9 +48,9 @@ fn nesting_has_an_end() {
         "{a: ".repeat(100_000),
     ] {
         let wrong = refused(&text);
-        assert!(wrong.contains("deeper than a configuration may be"), "{wrong}");
+        assert!(wrong.contains("nested too deeply"), "{wrong}");
     }
-    // What just fits is read, on a stack as small as that of any thread.
+    // A document at the limit is read, on the smallest stack of any thread.
     let deep = |n| format!("tools: {{ t: {{ a: {}{} }} }}\n", "[".repeat(n), "]".repeat(n));
     assert_eq!(wrong_with(&deep(18)), "nothing");
     refused(&deep(30));
@@ -57,12 +60,12 @@ fn nesting_has_an_end() {
 fn a_huge_file_is_not_even_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = Utf8Path::from_path(folder.path()).unwrap().join("agent-orchestrator.yaml");
-    // Fifty megabytes that take no room on the disk.
+    // A sparse file of fifty megabytes.
     std::fs::File::create(&path).unwrap().set_len(50 << 20).unwrap();
     let start = Instant::now();
     let err =
         load_files(vec![Layer { kind: LayerKind::Project, path: path.clone() }], &places()).unwrap_err();
-    assert_eq!(err.to_string(), format!("{path}: is longer than a configuration may be (1024 KB)"));
+    assert_eq!(err.to_string(), format!("{path}: is larger than a configuration may be (1024 KB)"));
     assert!(start.elapsed() < AT_ONCE);
     refused(&"a".repeat((1 << 20) + 1));
 }
@@ -86,8 +89,8 @@ fn what_is_no_text_file_is_refused() {
         let layer = Layer { kind: LayerKind::Project, path: path.to_path_buf() };
         load_files(vec![layer], &places()).unwrap_err().to_string().replace(folder.as_str(), "")
     };
-    assert_eq!(wrong(&binary), "/binary.yaml: line 2 is no UTF-8 text");
-    assert_eq!(wrong(folder), ": is no file");
+    assert_eq!(wrong(&binary), "/binary.yaml: line 2 is not UTF-8 text");
+    assert_eq!(wrong(folder), ": is not a file");
 }
 
 #[test]

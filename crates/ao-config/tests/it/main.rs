@@ -1,4 +1,4 @@
-//! What users configure, by capability.
+//! Tests of the configuration, by capability.
 
 mod checks;
 mod dialects;

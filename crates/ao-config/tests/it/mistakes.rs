@@ -1,4 +1,4 @@
-//! Whatever is wrong is shown at its place, with what would be right.
+//! Every mistake is shown at its position, with a correction.
 
 use camino::Utf8Path;
 use insta::assert_snapshot;
@@ -26,7 +26,7 @@ fn an_unknown_key_comes_with_the_nearest_right_one() {
        |
      2 |   ci-faild:
        |   ^
-     hint: did you mean `ci-failed`? an event of your own needs a name less like it, and an `action`
+     hint: did you mean `ci-failed`? a custom event needs a name less like it, and an `action`
     ");
     assert_snapshot!(wrong_with("power:\n  spaceship: true\n"), @r"
     ao.yaml:2:3: unknown key `spaceship` in `power`
@@ -40,31 +40,31 @@ fn an_unknown_key_comes_with_the_nearest_right_one() {
 #[test]
 fn a_wrong_type_is_told_in_words() {
     assert_snapshot!(wrong_with("port: high\n"), @r"
-    ao.yaml:1:7: `port` has to be a whole number, and is `high`
+    ao.yaml:1:7: `port` has to be a whole number, but is `high`
        |
      1 | port: high
        |       ^
     ");
     assert_snapshot!(wrong_with("power:\n  preventIdleSleep: often\n"), @r"
-    ao.yaml:2:21: `preventIdleSleep` has to be `true` or `false`, and is `often`
+    ao.yaml:2:21: `preventIdleSleep` has to be `true` or `false`, but is `often`
        |
      2 |   preventIdleSleep: often
        |                     ^
     ");
     assert_snapshot!(wrong_with("projects: [my-app]\n"), @r"
-    ao.yaml:1:11: `projects` has to be a mapping, and is a list
+    ao.yaml:1:11: `projects` has to be a mapping, but is a list
        |
      1 | projects: [my-app]
        |           ^
     ");
     assert_snapshot!(wrong_with("defaults:\n  notifiers: desktop\n"), @r"
-    ao.yaml:2:14: `notifiers` has to be a list, and is `desktop`
+    ao.yaml:2:14: `notifiers` has to be a list, but is `desktop`
        |
      2 |   notifiers: desktop
        |              ^
     ");
     assert_snapshot!(wrong_with("defaults:\n  runtime: [tmux]\n"), @r"
-    ao.yaml:2:12: `runtime` has to be a text or a mapping, and is a list
+    ao.yaml:2:12: `runtime` has to be a string or a mapping, but is a list
        |
      2 |   runtime: [tmux]
        |            ^
@@ -74,44 +74,44 @@ fn a_wrong_type_is_told_in_words() {
 #[test]
 fn times_sizes_and_numbers_have_to_make_sense() {
     assert_snapshot!(wrong_with("lifecycle:\n  stuckAfter: 10 parsecs\n"), @r"
-    ao.yaml:2:15: `10 parsecs` is no length of time: write a number and a unit, such as `30s`, `15m`, `2h` or `7d`
+    ao.yaml:2:15: `10 parsecs` is not a duration: write a number and a unit, such as `30s`, `15m`, `2h` or `7d`
        |
      2 |   stuckAfter: 10 parsecs
        |               ^
     ");
     assert_snapshot!(wrong_with("lifecycle:\n  stuckAfter: 30\n"), @r"
-    ao.yaml:2:15: `stuckAfter` has to be a length of time, and is `30`
+    ao.yaml:2:15: `stuckAfter` has to be a duration, but is `30`
        |
      2 |   stuckAfter: 30
        |               ^
      hint: add a unit, such as `30s`, `15m` or `2h`
     ");
     assert_snapshot!(wrong_with("lifecycle:\n  minFreeMemory: lots\n"), @r"
-    ao.yaml:2:18: `lots` is no size: write a number and a unit, such as `512MB` or `2GB`
+    ao.yaml:2:18: `lots` is not a size: write a number and a unit, such as `512MB` or `2GB`
        |
      2 |   minFreeMemory: lots
        |                  ^
     ");
     assert_snapshot!(wrong_with("port: 0\n"), @r"
-    ao.yaml:1:7: `port` has to be at least 1, and is 0
+    ao.yaml:1:7: `port` has to be at least 1, but is 0
        |
      1 | port: 0
        |       ^
     ");
     assert_snapshot!(wrong_with("port: 70000\n"), @r"
-    ao.yaml:1:7: `port` can be at most 65535, and is 70000
+    ao.yaml:1:7: `port` can be at most 65535, but is 70000
        |
      1 | port: 70000
        |       ^
     ");
     assert_snapshot!(wrong_with("lifecycle:\n  restarts: -1\n"), @r"
-    ao.yaml:2:13: `restarts` has to be at least 0, and is -1
+    ao.yaml:2:13: `restarts` has to be at least 0, but is -1
        |
      2 |   restarts: -1
        |             ^
     ");
     assert_snapshot!(wrong_with("lifecycle:\n  restarts: 99999999999\n"), @r"
-    ao.yaml:2:13: `restarts` can be at most 4294967295, and is 99999999999
+    ao.yaml:2:13: `restarts` can be at most 4294967295, but is 99999999999
        |
      2 |   restarts: 99999999999
        |             ^
@@ -153,7 +153,7 @@ fn unknown_names_come_with_the_nearest_right_one() {
        |
      2 |   urgent: [pager]
        |            ^
-     hint: known are: desktop, slack, discord, composio, webhook, openclaw, telegram
+     hint: known names: desktop, slack, discord, composio, webhook, openclaw, telegram
     ");
     assert_snapshot!(wrong_with("reactions:\n  approved: { action: notfy }\n"), @r"
     ao.yaml:2:23: `action` cannot be `notfy`
@@ -181,13 +181,13 @@ fn names_of_ones_own_are_known() {
 #[test]
 fn two_of_the_same_are_one_too_many() {
     assert_snapshot!(wrong_with("port: 1\nport: 2\n"), @r"
-    ao.yaml:2:1: `port` is given twice
+    ao.yaml:2:1: `port` appears twice
        |
      2 | port: 2
        | ^
     ");
     assert_snapshot!(wrong_with("reactions:\n  ci-failed: {}\n  ci_failed: {}\n"), @r"
-    ao.yaml:3:3: `ci-failed` and `ci_failed` are the same: leave one out
+    ao.yaml:3:3: `ci-failed` and `ci_failed` are the same key: remove one
        |
      3 |   ci_failed: {}
        |   ^
@@ -197,7 +197,7 @@ fn two_of_the_same_are_one_too_many() {
        |
      3 |   b: { path: /x/y/.. }
        |              ^
-     hint: two projects cannot share a checkout: leave one out
+     hint: two projects cannot share a checkout: remove one
     ");
     assert_snapshot!(wrong_with("agents:\n  - { id: x, tool: codex }\n  - { id: x, tool: aider }\n"), @r"
     ao.yaml:3:11: there is another agent called `x`
@@ -223,19 +223,19 @@ fn text_that_is_no_yaml_is_shown() {
        |           ^
     ");
     assert_snapshot!(wrong_with("port: 1\n---\nport: 2\n"), @r"
-    ao.yaml:2:1: a configuration is one document: leave out what is behind `---`
+    ao.yaml:2:1: a configuration is one document: remove everything after `---`
        |
      2 | ---
        | ^
     ");
     assert_snapshot!(wrong_with("- port\n"), @r"
-    ao.yaml:1:1: a configuration is a mapping, and this is a list
+    ao.yaml:1:1: a configuration has to be a mapping, but this is a list
        |
      1 | - port
        | ^
     ");
     assert_snapshot!(wrong_with("? [a]\n: b\n"), @r"
-    ao.yaml:1:3: a key has to be a plain text
+    ao.yaml:1:3: a key has to be a string
        |
      1 | ? [a]
        |   ^
@@ -249,17 +249,17 @@ fn references_that_lead_nowhere_are_shown() {
        |
      1 | port: ${PORT}
        |       ^
-     hint: set it, or write `${PORT:-…}` with what else to use
+     hint: set it, or write `${PORT:-…}` with a fallback
     ");
     assert_snapshot!(wrong_with("defaults:\n  agent: ${AGENT\n"), @r"
     ao.yaml:2:10: `${` is not closed by a `}`
        |
      2 |   agent: ${AGENT
        |          ^
-     hint: write `$${` for a `${` that is no reference
+     hint: write `$${` for a literal `${`
     ");
     assert_snapshot!(wrong_with("port: ${PORT:-many}\n"), @r"
-    ao.yaml:1:7: `port` has to be a whole number, and is `${PORT:-many}`
+    ao.yaml:1:7: `port` has to be a whole number, but is `${PORT:-many}`
        |
      1 | port: ${PORT:-many}
        |       ^
@@ -269,7 +269,7 @@ fn references_that_lead_nowhere_are_shown() {
 #[test]
 fn projects_have_to_make_sense() {
     assert_snapshot!(wrong_with("projects:\n  my app: { path: /x }\n"), @r"
-    ao.yaml:2:3: `my app` is no project name: letters, digits, `-`, `_` and `.` only
+    ao.yaml:2:3: `my app` is not a valid project name: use letters, digits, `-`, `_` and `.` only
        |
      2 |   my app: { path: /x }
        |   ^
@@ -293,23 +293,23 @@ fn projects_have_to_make_sense() {
        |            ^
     ");
     assert_snapshot!(wrong_with("projects:\n  app:\n    path: ~bob/x\n"), @r"
-    ao.yaml:3:11: `~bob/x` is another person's home folder: write the whole path
+    ao.yaml:3:11: `~bob/x` is the home folder of another user: write the full path
        |
      3 |     path: ~bob/x
        |           ^
     ");
     assert_snapshot!(wrong_with("projects:\n  app:\n    path: /x\n    env: { secrets: { A: { env: B, file: c } } }\n"), @r"
-    ao.yaml:4:26: the secret `A` has to come from one of `env` and `file`
+    ao.yaml:4:26: the secret `A` needs exactly one of `env` and `file`
        |
      4 |     env: { secrets: { A: { env: B, file: c } } }
        |                          ^
     ");
     assert_snapshot!(wrong_with("reactions:\n  label-added: { condition: label is bug }\n"), @r"
-    ao.yaml:2:29: `condition` cannot be judged: `label is bug` is no expression: mismatched input 'is'
+    ao.yaml:2:29: `condition` is not a valid condition: `label is bug` is not a valid expression: mismatched input 'is'
        |
      2 |   label-added: { condition: label is bug }
        |                             ^
-     hint: write one such as `label == 'needs-tests'`, and join several by `&&` or `||`
+     hint: write one such as `label == 'needs-tests'`, and combine several with `&&` or `||`
     ");
 }
 
@@ -337,7 +337,7 @@ fn the_daemon_is_not_opened_to_others_by_chance() {
        |
      2 |   listen: 0.0.0.0
        |           ^
-     hint: if that is wanted, set `server.allowRemote: true`
+     hint: if you want that, set `server.allowRemote: true`
     ");
     assert_eq!(wrong_with("server: { listen: 0.0.0.0, allowRemote: true }\n"), "nothing");
 }
@@ -357,14 +357,14 @@ fn several_mistakes_are_told_at_once() {
        |     ^
      hint: did you mean `retries`?
 
-    ao.yaml:5:20: `soon` is no length of time: write a number and a unit, such as `30s`, `15m`, `2h` or `7d`
+    ao.yaml:5:20: `soon` is not a duration: write a number and a unit, such as `30s`, `15m`, `2h` or `7d`
        |
      5 |     escalateAfter: soon
        |                    ^
     ");
 }
 
-/// Everything that is wrong with the agents that a text describes, as people see it.
+/// Returns all mistakes in the agents that a text describes, as displayed.
 fn wrong_tools(text: &str) -> String {
     let loaded = ao_config::parse_str(Utf8Path::new("ao.yaml"), text, &places()).unwrap();
     let wrong: Vec<String> = loaded.wrong_tools().iter().map(|(_, problem)| problem.to_string()).collect();
@@ -388,7 +388,7 @@ fn what_is_wrong_with_an_agent_of_ones_own_is_told_at_its_place_and_stops_no_oth
        |         ^
      hint: did you mean `pipes`?
 
-    ao.yaml:6:21: `busy` is no regular expression: unclosed group
+    ao.yaml:6:21: `busy` is not a valid regular expression: unclosed group
        |
      6 |     screen: { busy: '(' }
        |                     ^
@@ -399,7 +399,7 @@ fn what_is_wrong_with_an_agent_of_ones_own_is_told_at_its_place_and_stops_no_oth
        |             ^
      hint: did you mean `humanQuietMs`?
 
-    ao.yaml:10:8: `tools.odd` has to be a mapping, and is `7`
+    ao.yaml:10:8: `tools.odd` has to be a mapping, but is `7`
         |
      10 |   odd: 7
         |        ^

@@ -1,4 +1,4 @@
-//! What is made from the types: the schema, the reference, and the list of variables.
+//! Generated files: the schema, the reference, and the list of variables.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn root() -> Utf8PathBuf {
     Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A text as editors see it.
+/// Parses a text the way editors do.
 fn as_json(text: &str) -> Value {
     serde_saphyr::from_str(text).unwrap_or_else(|err| panic!("{err}\n{text}"))
 }
@@ -36,7 +36,7 @@ fn the_schema_is_one() {
     assert!(!text.contains("\"x-"), "our own words are not for others");
 }
 
-/// Files that are read, and so must be fine for editors.
+/// Valid files, which editors must accept.
 const GOOD: [&str; 10] = [
     "",
     "port: ${PORT:-3000}\n",
@@ -50,7 +50,7 @@ const GOOD: [&str; 10] = [
     "agent: codex\nnotifier: [{ plugin: slack, webhookUrl: x }, desktop]\n",
 ];
 
-/// Files that are refused, and so must not be fine for editors.
+/// Invalid files, which editors must mark.
 const BAD: [&str; 13] = [
     "prot: 1\n",
     "port: high\n",
@@ -76,7 +76,7 @@ fn the_schema_agrees_with_what_is_read() {
         let errors: Vec<String> =
             validator.iter_errors(&json).map(|err| format!("{}: {err}", err.instance_path())).collect();
         assert!(errors.is_empty(), "{text}: {errors:#?}");
-        // What is shown of it is fine as well.
+        // The shown configuration is valid as well.
         json = as_json(&read(text).unwrap().show());
         assert!(validator.is_valid(&json), "{}", read(text).unwrap().show());
     }
@@ -88,7 +88,7 @@ fn the_schema_agrees_with_what_is_read() {
 
 #[test]
 fn every_example_of_the_documents_is_read_as_it_stands() {
-    // The documents live beside the repository, where they are.
+    // The documents are beside the repository, if they exist.
     let Ok(page) = std::fs::read_to_string(root().join("../shared/surface.md")) else { return };
     let blocks: Vec<&str> =
         page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();

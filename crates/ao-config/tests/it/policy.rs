@@ -1,6 +1,6 @@
-//! Policies: read with a place for every mistake, and two layers put together.
+//! Policies: positions of mistakes, and merging of layers.
 
-use ao_config::policy::{Said, in_force, in_short, policy_path, read_cases, read_policy};
+use ao_config::policy::{PolicyLayer, in_force, in_short, policy_path, read_cases, read_policy};
 use ao_config::shape::PolicyConfig;
 use ao_core::Timestamp;
 use ao_core::policy::Policy;
@@ -14,7 +14,7 @@ fn read(text: &str) -> PolicyConfig {
 }
 
 fn alone(text: &str) -> Policy {
-    in_force(&[Said { from: "file", policy: &read(text) }], NOW).policy
+    in_force(&[PolicyLayer { from: "file", policy: &read(text) }], NOW).policy
 }
 
 fn wrong(text: &str) -> String {
@@ -79,27 +79,28 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
     );
     assert_eq!(
         wrong("trust: { codex: hihg }\n"),
-        ".ao/policy.yaml:1:17: there is no level of trust called `hihg` (did you mean `high`?)"
+        ".ao/policy.yaml:1:17: there is no trust level called `hihg` (did you mean `high`?)"
     );
     assert!(
-        wrong("forbidden:\n  - 'a('\n").starts_with(".ao/policy.yaml:2:5: this is no regular expression")
+        wrong("forbidden:\n  - 'a('\n")
+            .starts_with(".ao/policy.yaml:2:5: this is not a valid regular expression")
     );
     assert!(
         wrong("freeze: { from: soon, until: later }\n")
-            .starts_with(".ao/policy.yaml:1:17: `soon` is no time")
+            .starts_with(".ao/policy.yaml:1:17: `soon` is not a time")
     );
     assert!(wrong("protected: [{ approvers: [ann] }]\n").contains("`paths` is missing"));
     assert!(wrong("protected: [{ paths: '../x', approvers: [ann] }]\n").contains("root of the repository"));
     assert!(wrong("approvals: many\n").contains("`approvals` has to be a whole number"));
     assert!(wrong("approvals: 1\n  max: 2\n").starts_with(".ao/policy.yaml:"));
     assert!(wrong("just words\n").contains("has to be a mapping"));
-    assert!(wrong(&"# x\n".repeat(400_000)).contains("longer than it may be"));
+    assert!(wrong(&"# x\n".repeat(400_000)).contains("larger than it may be"));
     assert!(wrong("approvals: 1\nmaxLine: 3\n").contains("did you mean `maxLines`?"));
-    // What looks like a variable of this machine is none.
+    // `${HOME}` is not replaced in a policy.
     assert!(alone("requiredLabels: ['${HOME}']\n").required_labels.contains("${HOME}"));
 }
 
-/// Who may merge can tighten what the user asked for, and cannot loosen it; nor the other way round.
+/// The base branch can tighten what the user configured but not loosen it, and the other way round.
 #[test]
 fn of_two_layers_the_stricter_one_counts_key_by_key() {
     let file = read(
@@ -110,7 +111,9 @@ fn of_two_layers_the_stricter_one_counts_key_by_key() {
         "approvals: 2\napprovers: { logins: [bob, eve] }\nmaxLines: 900\nautoMerge: false\nsecrets: true\n\
          trust: { default: none }\nthreadsResolved: true\nrequiredChecks: [test]\n",
     );
-    let both = |a, b| in_force(&[Said { from: "file", policy: a }, Said { from: "config", policy: b }], NOW);
+    let both = |a, b| {
+        in_force(&[PolicyLayer { from: "file", policy: a }, PolicyLayer { from: "config", policy: b }], NOW)
+    };
     let policy = both(&file, &own).policy;
     assert_eq!((policy.approvals, policy.max_lines), (2, Some(500)));
     assert_eq!(policy.approvers.logins, ["Bob"]);
@@ -130,7 +133,7 @@ fn a_policy_in_the_configuration_is_checked_with_the_rest_of_it() {
     let places = crate::support::places();
     let text = "projects:\n  app:\n    path: /tmp/app\n    policy:\n      approvals: 2\n      trust: { default: lwo }\n";
     let err = ao_config::parse_str("ao.yaml".into(), text, &places).unwrap_err().to_string();
-    assert!(err.contains("ao.yaml:6:25: there is no level of trust called `lwo`"), "{err}");
+    assert!(err.contains("ao.yaml:6:25: there is no trust level called `lwo`"), "{err}");
     let text = text.replace("lwo", "low");
     let loaded = ao_config::parse_str("ao.yaml".into(), &text, &places).unwrap();
     assert_eq!(loaded.config.projects["app"].policy.as_ref().unwrap().approvals, Some(2));
@@ -146,12 +149,12 @@ fn cases_are_read_and_a_case_that_expects_nothing_is_a_mistake() {
     .unwrap();
     assert_eq!(cases.cases.len(), 2);
     let wrong = |text: &str| in_short(&read(text).unwrap_err());
-    assert!(wrong("cases: [{ name: x, expect: {} }]\n").contains("nothing is expected"));
+    assert!(wrong("cases: [{ name: x, expect: {} }]\n").contains("the case expects nothing"));
     assert!(wrong("cases: [{ name: x, expect: allowd }]\n").contains("did you mean `allowed`?"));
-    assert!(wrong("cases: [{ name: x, given: { at: noon }, expect: allowed }]\n").contains("is no time"));
+    assert!(wrong("cases: [{ name: x, given: { at: noon }, expect: allowed }]\n").contains("is not a time"));
     assert!(
         wrong("cases: [{ name: x, given: { approvals: { ann: boss } }, expect: allowed }]\n")
-            .contains("is no standing")
+            .contains("is not a standing")
     );
 }
 
@@ -165,7 +168,7 @@ fn the_schemas_accept_what_is_read() {
     assert!(jsonschema::validator_for(&ao_config::policy_cases_schema()).unwrap().is_valid(&cases));
 }
 
-/// Whatever a page shows can be copied.
+/// Everything on the pages can be copied.
 #[test]
 fn the_pages_about_policies_can_be_relied_on() {
     let pages = [include_str!("../../../../docs/policy.md"), include_str!("../../../../docs/autonomy.md")];

@@ -1,4 +1,4 @@
-//! What can be said of reactions, in all layers, and what is wrong with it.
+//! Reactions in all layers, and mistakes in them.
 
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ agentReactions:
     assert_eq!((of("ui").attempts, of("ui").message.as_deref()), (Some(1), Some("mine")));
 }
 
-/// Nothing of what is configured here is only read.
+/// All settings here have an effect.
 #[test]
 fn a_projects_own_reactions_are_no_warning() {
     let text = "projects: { a: { path: /a, reactions: { ci-failed: { retries: 1 } } } }\n";
@@ -116,59 +116,59 @@ fn what_is_wrong_is_told_at_its_place_with_what_would_be_right() {
     for (said, error) in [
         (
             "ci-failed: { message: 'see {{ error }}' }",
-            "2:26: `message` cannot be filled in: there is no variable `error` / did you mean `errors`?",
+            "2:26: `message` is not a valid template: there is no variable `error` / did you mean `errors`?",
         ),
         (
             "ci-failed: { prompt: '{{ pr.titel }}' }",
-            "2:25: `message` cannot be filled in: there is no attribute `pr.titel` / did you mean `pr.title`?",
+            "2:25: `message` is not a valid template: there is no attribute `pr.titel` / did you mean `pr.title`?",
         ),
         (
             "ci-failed: { message: '{{ errors | uper }}' }",
-            "2:26: `message` cannot be filled in: there is no filter `uper` / did you mean `upper`?",
+            "2:26: `message` is not a valid template: there is no filter `uper` / did you mean `upper`?",
         ),
         (
             "ci-failed: { message: '{{ errors' }",
-            "2:26: `message` cannot be filled in: syntax error: unexpected end of input, expected end of variable block",
+            "2:26: `message` is not a valid template: syntax error: unexpected end of input, expected end of variable block",
         ),
         (
             "label-added: { condition: lable == 'x' }",
-            "2:30: `condition` cannot be judged: there is no variable `lable` / did you mean `label`?",
+            "2:30: `condition` is not a valid condition: there is no variable `lable` / did you mean `label`?",
         ),
         (
             "label-added: { condition: label }",
-            "2:30: `condition` cannot be judged: it says a text, and has to say `true` or `false` / \
-             write one such as `label == 'needs-tests'`, and join several by `&&` or `||`",
+            "2:30: `condition` is not a valid condition: it returns a string instead of `true` or `false` / \
+             write one such as `label == 'needs-tests'`, and combine several with `&&` or `||`",
         ),
         (
             "deploy-failed: { message: hello }",
-            "2:4: unknown key `deploy-failed` in `reactions` / an event of your own needs an `action`; known are: ",
+            "2:4: unknown key `deploy-failed` in `reactions` / a custom event needs an `action`; known names: ",
         ),
         (
             "ci-falied: { action: notify }",
             "2:4: unknown key `ci-falied` in `reactions` / \
-             did you mean `ci-failed`? an event of your own needs a name less like it, and an `action`",
+             did you mean `ci-failed`? a custom event needs a name less like it, and an `action`",
         ),
         (
             "review-coments: { auto: true }",
             "2:4: unknown key `review-coments` in `reactions` / \
-             did you mean `changes-requested`? an event of your own needs a name less like it, and an `action`",
+             did you mean `changes-requested`? a custom event needs a name less like it, and an `action`",
         ),
         (
             "Deploy: { action: notify }",
-            "2:4: `Deploy` is no name of an event: small letters, digits and `-`, beginning with a letter, 40 at most",
+            "2:4: `Deploy` is not a valid event name: use at most 40 lower-case letters, digits and `-`, starting with a letter",
         ),
         (
             "ci-failed: { action: run }",
-            "2:25: `run` needs a `command` / say what is run: `command: ./scripts/tell-me.sh`",
+            "2:25: `run` needs a `command` / add one, such as `command: ./scripts/notify.sh`",
         ),
         (
             "agent-idle: { action: rebase }",
-            "2:26: there is no pull request that `agent-idle` is about, so nothing can be done to one / \
+            "2:26: `agent-idle` is not about a pull request, so this action is not possible / \
              use `send-to-agent`, `notify`, `run` or `escalate` here",
         ),
         ("ci-failed: { agent: codx }", "2:24: there is no agent called `codx` / did you mean `codex`?"),
         ("ci-failed: { channel: slak }", "2:26: there is no notifier called `slak` / did you mean `slack`?"),
-        ("ci-failed: { rerun: 11 }", "2:24: `rerun` can be at most 10, and is 11"),
+        ("ci-failed: { rerun: 11 }", "2:24: `rerun` can be at most 10, but is 11"),
     ] {
         let text = wrong_with(&format!("reactions:\n   {said}\n"));
         let shown: Vec<&str> = text
@@ -189,7 +189,7 @@ fn an_agent_that_nobody_knows_has_no_reactions() {
     );
 }
 
-/// The page for people is right: what it shows can be written, and it leaves nothing out.
+/// The examples on the page are valid, and it lists everything.
 #[test]
 fn the_page_about_reactions_can_be_relied_on() {
     let page = include_str!("../../../../docs/reactions.md");

@@ -1,4 +1,4 @@
-//! What the environment holds stays out of sight.
+//! Values from the environment are never shown.
 
 use ao_config::{RefError, parse_str};
 use ao_core::setup::SecretSource;

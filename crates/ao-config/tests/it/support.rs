@@ -1,11 +1,11 @@
-//! Places that no test shares with the machine it runs on.
+//! A fake environment, independent of the machine.
 
 use std::sync::LazyLock;
 
 use ao_config::{ConfigError, Env, Loaded, Places, parse_str};
 use camino::Utf8Path;
 
-/// A folder, a home and an environment that exist nowhere.
+/// Returns a folder, a home and an environment that do not exist.
 pub(crate) fn places() -> Places {
     places_with(&[])
 }
@@ -19,7 +19,7 @@ pub(crate) fn read(text: &str) -> Result<Loaded, ConfigError> {
     parse_str(Utf8Path::new("/repo/here/agent-orchestrator.yaml"), text, &places())
 }
 
-/// Everything that is wrong with a text, as people see it.
+/// Returns all mistakes in a text, as displayed.
 pub(crate) fn wrong_with(text: &str) -> String {
     match parse_str(Utf8Path::new("ao.yaml"), text, &places()) {
         Ok(_) => "nothing".to_owned(),
@@ -27,7 +27,7 @@ pub(crate) fn wrong_with(text: &str) -> String {
     }
 }
 
-/// The examples of the document that says what users already know, by name and as they stand there.
+/// The examples of the document on existing configurations, by name and unchanged.
 pub(crate) static EXAMPLES: LazyLock<[(&str, &str); 3]> = LazyLock::new(|| {
     let document = include_str!("../../../ao/tests/fixtures/surface.md");
     let mut blocks =

@@ -1,8 +1,8 @@
-//! A change of a file is heard of, however it is made.
+//! Every way to change a file is noticed.
 
 use std::time::Duration;
 
-use ao_config::watch::{Watcher, files};
+use ao_config::watch::{ConfigWatcher, files};
 use ao_config::{Layer, LayerKind, edit, load_files};
 use camino::Utf8PathBuf;
 use tokio::time::timeout;
@@ -14,7 +14,7 @@ const SOON: Duration = Duration::from_secs(20);
 struct Watched {
     _folder: tempfile::TempDir,
     path: Utf8PathBuf,
-    watcher: Watcher,
+    watcher: ConfigWatcher,
 }
 
 fn watched(text: &str) -> Watched {
@@ -23,7 +23,7 @@ fn watched(text: &str) -> Watched {
         Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap().join("agent-orchestrator.yaml");
     std::fs::write(&path, text).unwrap();
     let layers = [Layer { kind: LayerKind::Project, path: path.clone() }];
-    let watcher = Watcher::new(&files(&layers, &places())).unwrap();
+    let watcher = ConfigWatcher::new(&files(&layers, &places())).unwrap();
     Watched { _folder: folder, path, watcher }
 }
 
@@ -69,7 +69,7 @@ async fn a_file_behind_a_link_is_heard_of() {
     let folder = tempfile::tempdir().unwrap();
     let link = Utf8PathBuf::try_from(folder.path().join("agent-orchestrator.yaml")).unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
-    let mut watcher = Watcher::new(&[link]).unwrap();
+    let mut watcher = ConfigWatcher::new(&[link]).unwrap();
     std::fs::write(&real, "port: 2\n").unwrap();
     assert_eq!(timeout(SOON, watcher.changed()).await.unwrap(), [real]);
 }

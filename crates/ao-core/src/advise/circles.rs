@@ -6,7 +6,8 @@ use super::{About, Advice, AdviceKind, Known, shell};
 use crate::TaskId;
 use crate::state::State;
 
-/// Tasks that wait for each other. Where circles share a task one of them is told, and the next once that is mended.
+/// Reports tasks that wait for each other. If circles share a task, one of them is reported, and the next once that
+/// is fixed.
 pub(super) fn circles(known: &Known<'_>) -> Vec<Advice> {
     let of = found(known.state).into_iter().map(|circle| {
         let id = circle[0];
@@ -26,16 +27,16 @@ pub(super) fn circles(known: &Known<'_>) -> Vec<Advice> {
     of.collect()
 }
 
-/// The circles, each from its first task on, every one blocked by the one behind it.
+/// Returns the circles, each from its first task on, every task blocked by the one after it.
 ///
-/// One walk along all blockers, each gone along once: whoever comes back to a task that it has come by has found a circle.
-/// The way is kept in a list, because chains of tasks may be longer than a stack is deep.
+/// Walks along every blocker once. Returning to a task on the current path reveals a circle. The path is a list,
+/// because chains of tasks may be longer than a stack is deep.
 fn found(state: &State) -> Vec<Vec<&TaskId>> {
     let blockers = |id: &TaskId| {
         let open = state.tasks.get(id).filter(|facts| !facts.closed);
         open.into_iter().flat_map(|facts| &facts.blocked_by)
     };
-    // Where on the way a task is; nowhere any more, if everything behind it has been walked.
+    // The position of a task on the path; `None` once everything behind it has been walked.
     let mut place: BTreeMap<&TaskId, Option<usize>> = BTreeMap::new();
     let mut told: BTreeSet<&TaskId> = BTreeSet::new();
     let mut circles = Vec::new();

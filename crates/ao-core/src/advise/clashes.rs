@@ -1,4 +1,4 @@
-//! Advice about lines of work that will not merge with each other.
+//! Advice about branches that will conflict with each other.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use crate::forecast::{Clash, Side};
 use crate::outside::one_line;
 use crate::state::State;
 
-/// How many are told of a project. Where more clash, the whole matrix is the better reading.
+/// The number of clashes reported per project. If there are more, the whole matrix is easier to read.
 const MOST: usize = 10;
-/// How many files of one are named.
+/// The number of files that are named per clash.
 const FILES: usize = 3;
 
-/// Those that will conflict, each pair once: the work of an agent and its pull request are one.
+/// Reports branches that will conflict, each pair once: an agent's workspace and its pull request count as one.
 pub(super) fn clashes(known: &Known<'_>) -> Vec<Advice> {
     let state = known.state;
     let of = state.projects.keys().flat_map(|project| {

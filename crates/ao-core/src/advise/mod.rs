@@ -1,7 +1,7 @@
-//! What matters now, and why: read off the facts, ranked by how much goes on once it is done.
+//! Advice: what matters now and why, derived from the facts and ranked by how much it unblocks.
 //!
-//! Advice is for people, and for the agent that steers a project. It decides nothing, and nothing is done because of it. What
-//! agents or the daemon see to by themselves is left out until it has turned out that they cannot.
+//! Advice is for people, and for the agent that steers a project. It decides nothing and triggers nothing. Matters
+//! that agents or the daemon handle themselves are left out until they have failed to.
 
 mod circles;
 mod clashes;
@@ -18,26 +18,26 @@ use crate::state::State;
 use crate::work::WorkView;
 use crate::{ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// What all rules read, gathered once.
+/// The facts that all rules read, gathered once.
 type Known<'a> = WorkView<'a>;
 
-/// Something that matters now.
+/// A piece of advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
-    /// 1 is the most pressing.
+    /// Starts at 1, the most pressing.
     pub rank: u32,
     pub kind: AdviceKind,
     pub project: Option<ProjectId>,
     pub about: About,
     pub what: String,
     pub why: String,
-    /// How many others go on once it is done.
+    /// The number of others that can continue once it is done.
     pub unblocks: u32,
-    /// What to do, as a command. Safe to paste: names from outside are quoted.
+    /// The command to run. Safe to paste: names from outside are quoted.
     pub command: String,
 }
 
-/// What a piece of advice is about.
+/// The subject of a piece of advice.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum About {
     Host,
@@ -47,7 +47,7 @@ pub enum About {
     Task(TaskId),
 }
 
-/// What kind of advice it is. The order is how pressing each is, as long as nobody waits for it.
+/// The kind of advice. The order is that of urgency, other things being equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceKind {
@@ -55,35 +55,35 @@ pub enum AdviceKind {
     Memory,
     /// The base itself fails a check.
     BaseRed,
-    /// An agent asks something.
+    /// An agent asks a question.
     Answer,
-    /// Only a person can help any more.
+    /// Only a person can help.
     NeedsYou,
     /// Tasks wait for each other.
     Circle,
-    /// Nothing is missing but somebody who merges it.
+    /// A person has to merge it; nothing else is missing.
     Merge,
-    /// One thread is all that stands in the way of a merge.
+    /// One open thread is the only obstacle to a merge.
     Thread,
     /// A pull request waits for a person's review, or for a decision that its policy leaves to a person.
     Review,
     /// Others wait for this pull request.
     Blocks,
-    /// Two lines of work will not merge with each other.
+    /// Two branches will conflict with each other.
     Clash,
     /// A budget or a provider's limit holds agents.
     Spent,
-    /// An agent uses up its budget and has shown nothing.
+    /// An agent spends its budget and has shown no result.
     Burns,
-    /// A task waits for somebody who answers for its author.
+    /// A task waits for a person who vouches for its author.
     Trust,
-    /// A task could not be given to anybody.
+    /// A task could not be assigned to an agent.
     Unassigned,
-    /// A failure that has been chance before.
+    /// A failure that was flaky before.
     Flaky,
 }
 
-/// Everything that matters now, the most pressing first.
+/// Returns all advice, the most pressing first.
 pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec<Advice> {
     let rules = [
         work::memory,
@@ -100,12 +100,12 @@ pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec
     ];
     let known = Known::of(state, now);
     let mut advice: Vec<Advice> = rules.iter().flat_map(|rule| rule(&known)).collect();
-    // Whatever else waits for a person, so that no advice means that nothing does.
+    // Includes everything else that waits for a person, so that no advice means that nothing does.
     let rest = work::rest(&known, &advice);
     advice.extend(rest);
     advice.retain(|one| project.is_none() || one.project.is_none() || one.project.as_ref() == project);
-    // What lets many go on is worth as much as something more pressing that lets nobody: two kinds for each of them.
-    // A change that only a person keeps others waiting for comes before everything that lets as many go on.
+    // Unblocking others can outweigh urgency: each of them counts as much as two kinds. A change that others wait for
+    // and only a person holds up comes before everything that unblocks as many.
     let kind = |one: &Advice| match one.kind {
         AdviceKind::Review | AdviceKind::Merge if one.unblocks > 0 => -1,
         kind => i64::from(kind as u8),
@@ -141,7 +141,7 @@ impl Advice {
     }
 }
 
-/// `3 others wait for it`, or nothing.
+/// Formats the number of waiters: `3 others wait for it`, or nothing.
 fn others_wait(others: usize) -> String {
     match others {
         0 => String::new(),
@@ -150,7 +150,7 @@ fn others_wait(others: usize) -> String {
     }
 }
 
-/// How long something has been so, in the largest unit that fits.
+/// Formats the time since `at`, in the largest unit that fits.
 fn since(now: Timestamp, at: Timestamp) -> String {
     let seconds = now.since(at).max(Duration::ZERO).as_secs();
     match seconds {
@@ -161,7 +161,7 @@ fn since(now: Timestamp, at: Timestamp) -> String {
     }
 }
 
-/// A name from outside as one word of a command line, whatever is in it.
+/// Quotes a name from outside as one shell argument.
 pub(crate) fn shell(word: &str) -> String {
     let plain = !word.is_empty()
         && !word.starts_with('-')

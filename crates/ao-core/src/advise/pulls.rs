@@ -1,22 +1,24 @@
 //! Advice about pull requests, their checks and their base.
 
 use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
-use crate::incident::{IncidentKind, Subject};
+use crate::health::flake_of;
+use crate::incident::{IncidentKind, ProblemId, Subject};
 use crate::outside::{cut, one_line};
 use crate::policy::MergeRule;
 use crate::pull::{Green, Pull};
 use crate::work::{CheckSummary, Turn, WorkStage, open_pulls};
 
-/// How much of a title is told.
+/// The number of bytes of a title that are shown.
 const TITLE: usize = 80;
 
-/// Checks that the base itself fails: nobody who fails them like it can get any further.
+/// Reports checks that fail on the base itself, because every change that fails them the same way is held.
 pub(super) fn base_red(known: &Known<'_>) -> Vec<Advice> {
     let state = known.state;
     let red = state.incidents.values().filter(|incident| incident.key.kind == IncidentKind::BaseRed);
     let of = red.filter_map(|incident| {
         let Subject::Project(id) = &incident.key.subject else { return None };
-        let known = state.projects.get(id)?.base.checks.get(&incident.key.problem)?;
+        let ProblemId::BaseCheck { branch, check } = &incident.key.problem else { return None };
+        let known = state.projects.get(id)?.base.get(branch, check)?;
         let (branch, check) = (one_line(&known.branch), one_line(&known.check));
         let held = open_pulls(state)
             .filter(|pull| pull.id.project == *id && pull.facts.base_branch == known.branch)
@@ -38,7 +40,7 @@ pub(super) fn base_red(known: &Known<'_>) -> Vec<Advice> {
     of.collect()
 }
 
-/// Pull requests that are ready, that lack one thing, or that others wait for.
+/// Reports pull requests that are ready, lack one thing, or block others.
 pub(super) fn pulls(known: &Known<'_>) -> Vec<Advice> {
     open_pulls(known.state).filter_map(|pull| of_pull(known, pull)).collect()
 }
@@ -93,7 +95,8 @@ fn of_pull(known: &Known<'_>, pull: &Pull) -> Option<Advice> {
     }
 }
 
-/// The place of the one open thread of a pull request and who asks there, if that is all that is in the way of its merge.
+/// Returns the location of the only open thread of a pull request and its author, if that is the only obstacle to its
+/// merge.
 fn only_thread(known: &Known<'_>, pull: &Pull) -> Option<(String, String)> {
     let verdict = known.state.verdict(pull, known.now);
     let mut against = verdict.against().peekable();
@@ -111,7 +114,7 @@ fn only_thread(known: &Known<'_>, pull: &Pull) -> Option<(String, String)> {
     Some((place, one_line(who)))
 }
 
-/// Failures that have been chance before.
+/// Reports failures that were flaky before.
 pub(super) fn flaky(known: &Known<'_>) -> Vec<Advice> {
     let state = known.state;
     let failed = state.incidents.values().filter(|incident| {
@@ -119,7 +122,7 @@ pub(super) fn flaky(known: &Known<'_>) -> Vec<Advice> {
     });
     let of = failed.filter_map(|incident| {
         let Subject::Pull(id) = &incident.key.subject else { return None };
-        let flake = state.projects.get(&id.project)?.flakes.get(&incident.key.problem)?;
+        let flake = flake_of(&state.projects.get(&id.project)?.flakes, &incident.key.problem)?;
         let check = one_line(&flake.check);
         let what = format!("the failure of `{check}` on {id} is one that has been chance before");
         let why = format!(
@@ -135,7 +138,7 @@ pub(super) fn flaky(known: &Known<'_>) -> Vec<Advice> {
     of.collect()
 }
 
-/// How many wait for a pull request.
+/// Returns the number of things that wait for a pull request.
 pub(super) fn behind(known: &Known<'_>, pull: &Pull) -> usize {
     known.waiters.behind_pull(known.state, pull) as usize
 }

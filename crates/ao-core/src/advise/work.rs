@@ -1,10 +1,10 @@
-//! Advice about agents, tasks and what they may use up.
+//! Advice about agents, tasks and their budgets.
 
 use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
 use crate::TaskId;
 use crate::assign::{Intake, promised};
 use crate::evidence::Activity;
-use crate::incident::{IncidentKind, Rung, Subject};
+use crate::incident::{EscalationLevel, IncidentKind, Subject};
 use crate::outside::{cut, one_line};
 use crate::schedule::Obstacle;
 use crate::session::{HoldKind, Phase, Role, Session};
@@ -12,9 +12,9 @@ use crate::state::State;
 use crate::task::Task;
 use crate::work::{NextStep, Turn, open_pulls};
 
-/// How much of what somebody said is told.
+/// The number of bytes of a quoted text that are shown.
 const SAID: usize = 160;
-/// So many turns without a pull request are a lot.
+/// The number of turns without a pull request that counts as a lot.
 const MANY_TURNS: u64 = 30;
 
 pub(super) fn memory(known: &Known<'_>) -> Vec<Advice> {
@@ -27,12 +27,12 @@ pub(super) fn memory(known: &Known<'_>) -> Vec<Advice> {
     vec![advice.unblocks(queued).command("ao plan".into())]
 }
 
-/// Agents that ask something.
+/// Reports agents that ask a question.
 pub(super) fn answers(known: &Known<'_>) -> Vec<Advice> {
     let (state, now) = (known.state, known.now);
     let asking = state.live().filter(|session| session.judgement.activity == Activity::NeedsInput);
     let of = asking.map(|session| {
-        let since = since(now, session.dialog.unwrap_or(session.activity_since));
+        let since = since(now, session.dialogs.open.unwrap_or(session.activity_since));
         let waiting = behind(known, session);
         let what = format!("{} waits for your answer since {since}", session.spec.name);
         let question = one_line(&cut(&session.status(now).reason, SAID));
@@ -44,7 +44,7 @@ pub(super) fn answers(known: &Known<'_>) -> Vec<Advice> {
     of.collect()
 }
 
-/// What agents and orchestrators have given up on.
+/// Reports incidents that agents and orchestrators have given up on.
 pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
     let (state, now) = (known.state, known.now);
     let told_elsewhere = [
@@ -61,7 +61,7 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
     let up = state
         .incidents
         .values()
-        .filter(|incident| incident.rung == Rung::Person && incident.absent.is_none());
+        .filter(|incident| incident.level == EscalationLevel::Person && incident.absent.is_none());
     let up = up.filter(|incident| !told_elsewhere.contains(&incident.key.kind));
     let of = up.filter_map(|incident| {
         let since = since(now, incident.since);
@@ -111,7 +111,7 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
     of.collect()
 }
 
-/// Budgets that are spent, and accounts that a provider refuses, while somebody waits.
+/// Reports spent budgets and limited accounts, while sessions wait for them.
 pub(super) fn spent(known: &Known<'_>) -> Vec<Advice> {
     let (state, now) = (known.state, known.now);
     let mut advice = Vec::new();
@@ -147,7 +147,7 @@ fn how_many(sessions: usize) -> String {
     }
 }
 
-/// Agents that use up their budget and have shown nothing for it.
+/// Reports agents that spend their budget and have shown no result.
 pub(super) fn burns(known: &Known<'_>) -> Vec<Advice> {
     let state = known.state;
     let at_work = state.live().filter(|session| {
@@ -157,9 +157,9 @@ pub(super) fn burns(known: &Known<'_>) -> Vec<Advice> {
             && session.judgement.activity != Activity::NeedsInput
     });
     let of = at_work.filter_map(|session| {
-        let why = match session.spec.limits.nearly_reached(&session.spend) {
+        let why = match session.spec.limits.nearly_reached(&session.usage.spend) {
             Some(reached) => format!("{} of {} {} are used up", reached.spent, reached.limit, reached.what),
-            None if session.spend.turns >= MANY_TURNS => format!("{} turns", session.spend.turns),
+            None if session.usage.spend.turns >= MANY_TURNS => format!("{} turns", session.usage.spend.turns),
             None => return None,
         };
         let name = &session.spec.name;
@@ -170,7 +170,7 @@ pub(super) fn burns(known: &Known<'_>) -> Vec<Advice> {
     of.collect()
 }
 
-/// Tasks that wait for a person.
+/// Reports tasks that wait for a person.
 pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
     let (state, now) = (known.state, known.now);
     let intakes: Vec<Intake<'_>> =
@@ -197,7 +197,7 @@ pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
             _ => return None,
         };
         let waiting = known.waiters.behind(id);
-        // A person has to read what a stranger wrote, before an agent is set to work on it.
+        // A person has to read the text of a stranger before an agent works on it.
         let verb = if kind == AdviceKind::Trust { "issue show" } else { "spawn" };
         let command = format!("ao {verb} {} --project {}", shell(&id.key), shell(id.project.as_str()));
         let one = Advice::new(kind, Some(&id.project), About::Task(id.clone()), what, why);
@@ -206,18 +206,19 @@ pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
     of.collect()
 }
 
-/// Returns whether an issue that has had its session is left undone: nothing is proposed for it, and a merge would close it.
+/// Returns whether an issue that already had its session is left undone: no change is proposed for it, and a merge
+/// would close it.
 fn is_left(state: &State, id: &TaskId, facts: &Task) -> bool {
-    let closes = state.projects.get(&id.project).is_some_and(|project| !project.leave_issues_open);
+    let closes = state.projects.get(&id.project).is_some_and(|project| !project.config.leave_issues_open);
     let proposed = || open_pulls(state).any(|pull| pull.tasks.values().any(|task| task == id));
     closes && !facts.closed && !proposed()
 }
 
-/// Sessions and pull requests that wait for a person and that no other advice is about.
+/// Reports sessions and pull requests that wait for a person and that no other advice covers.
 pub(super) fn rest(known: &Known<'_>, told: &[Advice]) -> Vec<Advice> {
     let state = known.state;
     let is_told = |about: &About| told.iter().any(|one| one.about == *about);
-    // A budget that sessions share is told once for all of them.
+    // A shared budget is reported once for all its sessions.
     let shared =
         |session: &Session| session.holds.keys().any(|kind| kind.is_budget() && *kind != HoldKind::Budget);
     let of_sessions = state.sessions.values().filter(|session| !shared(session)).filter_map(|session| {
@@ -258,7 +259,7 @@ fn about_session(kind: AdviceKind, session: &Session, what: String, why: String)
     Advice::new(kind, Some(&session.spec.project), about, what, why)
 }
 
-/// How many tasks wait for the one that a session works on.
+/// Returns the number of tasks that wait for the one that a session works on.
 fn behind(known: &Known<'_>, session: &Session) -> usize {
     session.spec.task.as_ref().map_or(0, |task| known.waiters.behind(task))
 }

@@ -1,11 +1,11 @@
-//! Whose turn it is among the tasks that nobody works on.
+//! Picks the next tasks that have no session yet.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{AutoAssign, Choice, Specialist, choose};
 use crate::budget::Budget;
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::project::Project;
 use crate::refusal::Refusal;
 use crate::schedule::{Obstacle, Slots, fairest};
@@ -13,10 +13,10 @@ use crate::state::State;
 use crate::task::{self, Task};
 use crate::{ProjectId, TaskId, Timestamp};
 
-/// A task that could not be given to anybody is tried again after this long, when something happens.
+/// The delay before a task that could not be assigned is tried again, at the next event.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(600);
 
-/// A task and who gets it.
+/// A task and the agent it is assigned to.
 #[derive(Debug, Clone)]
 pub(crate) struct Pick<'a> {
     pub(crate) task: &'a TaskId,
@@ -27,11 +27,11 @@ pub(crate) struct Pick<'a> {
 /// The tasks of a project that may begin, the next one last.
 type Line<'a> = Vec<(&'a TaskId, &'a Task)>;
 
-/// The tasks that are to be given to agents now, and to whom. No more than have room: the others stay tasks, and their
-/// words and priorities what the tracker says.
+/// Returns the tasks to assign now, with their agents, and no more than there is room for. The others stay tasks, so
+/// that their text and priority stay the tracker's.
 pub(crate) fn picks(state: &State, now: Timestamp) -> Vec<Pick<'_>> {
-    let takes = |project: &Project| project.auto_assign.is_some() && project.stopped.is_none();
-    // This is asked at every turn, mostly of a fleet that is full; then no task is looked at.
+    let takes = |project: &Project| project.config.auto_assign.is_some() && project.stopped.is_none();
+    // This runs at every turn, mostly with all slots taken; then no task is examined.
     if state.scarce_mb.is_some()
         || state.slots_taken() >= state.settings.max_live.saturating_add(state.idle().count() as u32)
         || !state.projects.values().any(takes)
@@ -56,8 +56,8 @@ pub(crate) fn picks(state: &State, now: Timestamp) -> Vec<Pick<'_>> {
     picks
 }
 
-/// Whether a project has a task left that is to be worked on: it begins by itself sooner or later, waits for others, or could
-/// not be given to anybody. What has had its session is a person's from then on, and so is what is not picked up at all.
+/// Returns whether a project has a task left to work on: it will begin automatically, waits for others, or could not
+/// be assigned. A task that already had its session is left to a person, and so is one that is never picked up.
 pub(crate) fn has_next(state: &State, id: &ProjectId, now: Timestamp) -> bool {
     let Some(intake) = Intake::of(state, id, now) else { return false };
     let left =
@@ -66,19 +66,18 @@ pub(crate) fn has_next(state: &State, id: &ProjectId, now: Timestamp) -> bool {
         || intake.wanted().any(|(task, facts)| left(intake.kept(task, facts)))
 }
 
-/// Whether a task that was picked is still to be begun, by what is known by now: its project picks up tasks, and this one; it
-/// is open, nobody has begun it, and neither its author nor a blocker, an account or a budget keeps it. Room is not asked for,
-/// because it is kept for whoever was picked.
+/// Returns whether a picked task should still begin, by the latest facts: its project picks up this task; it is open
+/// and has no session; and neither its author nor a blocker, an account or a budget holds it. Room is not checked,
+/// because it is reserved for the pick.
 pub fn still_wanted(state: &State, task: &TaskId, now: Timestamp) -> bool {
     let Some(mut intake) = Intake::of(state, &task.project, now) else { return false };
-    // That it is being begun is no reason against it.
+    // The pick itself is no reason against it.
     intake.ordered.remove(task);
     let facts = state.tasks.get(task).filter(|facts| intake.auto.wants(&facts.labels));
     facts.is_some_and(|facts| intake.kept(task, facts).is_none())
 }
 
-/// The slots that are taken, or will be by those that are already on their way. What agents hold that only wait for others is
-/// free as soon as somebody needs it.
+/// Returns the slots that are taken or promised. Slots of idle agents count as free, because they yield on demand.
 pub(crate) fn promised(state: &State, now: Timestamp) -> Slots<'_> {
     let mut slots = Slots::now(state);
     for idle in crate::schedule::idle(state, now) {
@@ -103,14 +102,14 @@ pub(crate) fn tasks_of<'a>(
     state.tasks.range(first..).take_while(move |(task, _)| task.project == *project)
 }
 
-/// Why nobody works yet on an open task of a project that picks up tasks by itself: absent if it is not one of those that are
-/// picked up, or if somebody does.
+/// Returns the reason why an open task of a project with automatic assignment has no session yet; `None` if it has
+/// one, or if it is not picked up at all.
 pub fn task_obstacle(state: &State, task: &TaskId, now: Timestamp) -> Option<Obstacle> {
     let intake = Intake::of(state, &task.project, now)?;
     intake.obstacle(task, state.tasks.get(task)?, &promised(state, now))
 }
 
-/// What decides about the tasks of one project, gathered once for all of them.
+/// The facts that decide about the tasks of one project, gathered once for all of them.
 #[derive(Debug)]
 pub(crate) struct Intake<'a> {
     state: &'a State,
@@ -118,15 +117,15 @@ pub(crate) struct Intake<'a> {
     project: &'a Project,
     auto: &'a AutoAssign,
     now: Timestamp,
-    /// The tasks whose sessions are being made.
+    /// The tasks whose sessions are being created.
     ordered: BTreeSet<&'a TaskId>,
-    /// Why a budget holds everything.
+    /// The reason why a budget holds everything.
     spent: Option<&'a str>,
-    /// The tasks that their own budgets hold, and why.
+    /// The tasks that are held by their own budgets, with the reason.
     spent_tasks: BTreeMap<&'a TaskId, &'a str>,
 }
 
-/// What keeps a task in particular, whatever the caps.
+/// The reason that holds one task, apart from the caps.
 #[derive(Debug, Clone, Copy)]
 enum Kept<'a> {
     Begun,
@@ -141,10 +140,10 @@ enum Kept<'a> {
 }
 
 impl<'a> Intake<'a> {
-    /// None of a project that picks up no tasks.
+    /// Returns `None` if the project picks up no tasks.
     pub(crate) fn of(state: &'a State, id: &ProjectId, now: Timestamp) -> Option<Intake<'a>> {
         let (id, project) = state.projects.get_key_value(id)?;
-        let auto = project.auto_assign.as_ref()?;
+        let auto = project.config.auto_assign.as_ref()?;
         let ordered = state.errands.values().filter_map(|errand| match &errand.order {
             Order::Assign { task, .. } => Some(task),
             _ => None,
@@ -164,7 +163,7 @@ impl<'a> Intake<'a> {
         Some(Intake { state, id, project, auto, now, ordered: ordered.collect(), spent, spent_tasks })
     }
 
-    /// Why nobody works yet on an open task that is one of those that are picked up.
+    /// Returns the reason why an open task that is picked up has no session yet.
     pub(crate) fn obstacle(&self, task: &TaskId, facts: &'a Task, slots: &Slots<'_>) -> Option<Obstacle> {
         let wanted = !facts.closed && self.auto.wants(&facts.labels);
         if !wanted || self.state.live_session_of(task).is_some() {
@@ -180,29 +179,29 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Who gets a task; without slots, as if nobody had room, for whom nothing but room is asked afterwards.
+    /// Chooses the agent for a task. Without `slots`, all rooms count as equal.
     ///
-    /// The one place where it is said who may: of those that fit as well, nobody is chosen whose account may not be used, as
-    /// long as there is another one.
+    /// This is the one place that decides who may work: among equal matches, an agent with an unusable account is
+    /// chosen only if there is no other.
     pub(crate) fn choose(&self, facts: &Task, slots: Option<&Slots<'_>>) -> Option<Choice<'a>> {
         let room = |specialist: &Specialist| {
             let usable = !self.state.accounts.contains_key(&specialist.account);
             usable.then(|| slots.map_or(0, |slots| slots.room_for(specialist)))
         };
-        choose(self.auto, &self.project.specialists, &facts.labels, room)
+        choose(self.auto, &self.project.config.specialists, &facts.labels, room)
     }
 
-    /// The open tasks that are picked up here, whatever keeps them.
+    /// Returns the open tasks that are picked up here, whether or not they are held.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (&'a TaskId, &'a Task)> {
         let auto = self.auto;
         tasks_of(self.state, self.id).filter(|(_, facts)| !facts.closed && auto.wants(&facts.labels))
     }
 
-    /// Those that nothing keeps but room.
+    /// Returns the tasks that wait for nothing but room.
     fn line(&self) -> Line<'a> {
         let mut line: Line<'a> =
             self.wanted().filter(|(task, facts)| self.kept(task, facts).is_none()).collect();
-        // The most urgent is last; of as urgent ones the oldest, which has the lowest number.
+        // The most urgent is last; of equally urgent ones the oldest, which has the lowest number.
         line.sort_by_key(|(task, facts)| (facts.priority, Reverse(task.key.len()), Reverse(&task.key)));
         line
     }
@@ -255,29 +254,29 @@ impl Kept<'_> {
     }
 }
 
-/// The errand that gives a task to an agent.
-pub(crate) fn order(pick: &Pick<'_>) -> (String, Order, Behalf) {
+/// Returns the job that assigns a task to an agent.
+pub(crate) fn order(pick: &Pick<'_>) -> (String, Order, Requester) {
     let order = Order::Assign {
         task: pick.task.clone(),
         agent: pick.choice.id().map(str::to_owned),
         why: pick.choice.why(&pick.facts.labels),
     };
-    (format!("assign {}", pick.task), order, Behalf::Task(pick.task.clone()))
+    (format!("assign {}", pick.task), order, Requester::Task(pick.task.clone()))
 }
 
 impl State {
-    /// Whether work on a task may begin at the word of somebody who does not answer for it: its author is no stranger, or
-    /// somebody who may label has put the label on it by which its project is told so. What begins without any word needs
-    /// more, see [`task::may_begin_unasked`].
+    /// Checks whether work on a task may begin on the request of an agent or program: its author is trusted, or a
+    /// person with the right to label has put the approval label of the project on it. An automatic start needs more,
+    /// see [`task::may_begin_unasked`].
     pub fn may_pick_up(&self, task: &TaskId, facts: &Task) -> Result<(), Refusal> {
-        let auto = self.projects.get(&task.project).and_then(|project| project.auto_assign.as_ref());
+        let auto = self.projects.get(&task.project).and_then(|project| project.config.auto_assign.as_ref());
         match auto.is_some_and(|auto| auto.approves(&facts.labels)) {
             true => Ok(()),
             false => task::may_pick_up(task, facts),
         }
     }
 
-    /// The tasks that have to be closed before this one can begin.
+    /// Returns the tasks that have to be closed before this one can begin.
     pub fn open_blockers<'a>(&'a self, facts: &'a Task) -> impl Iterator<Item = &'a TaskId> {
         let open = |blocker: &&TaskId| self.tasks.get(blocker).is_none_or(|known| !known.closed);
         facts.blocked_by.iter().filter(open)

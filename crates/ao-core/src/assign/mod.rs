@@ -1,13 +1,13 @@
-//! Which tasks are begun without anybody's word, and who gets them.
+//! Automatic assignment: the tasks that begin without a request, and their agents.
 //!
 //! ```text
-//!  a task is seen ─► wanted here? ─► may it? ─► blocked? ─► who fits? ─► room? ─► errand `assign` ─► a session
-//!                    (labels)      (author)               (route.rs)  (schedule.rs)
+//!  a task is seen ─► wanted here? ─► trusted? ─► blocked? ─► which agent? ─► room? ─► job `assign` ─► a session
+//!                    (labels)        (author)                (route.rs)      (schedule.rs)
 //! ```
 //!
-//! Deduced from what is known of tasks whenever slots are given out, so that a restart, a repeated event and a closed blocker
-//! need no path of their own. Nothing is started here: what an agent is told is read from the tracker when its session is
-//! made. A task gets one session this way, ever; a person can always start another.
+//! Computed from the known tasks whenever slots are given out, so that a restart, a repeated event and a closed blocker
+//! need no path of their own. Nothing starts here: the prompt is read from the tracker when the session is created. A
+//! task gets one session this way, ever; a person can always start another.
 
 mod intake;
 mod route;
@@ -20,22 +20,22 @@ pub(crate) use intake::{Intake, has_next, order, picks, promised};
 pub use intake::{still_wanted, task_obstacle};
 pub use route::{Choice, choose};
 
-/// How a project picks up tasks by itself.
+/// The settings by which a project picks up tasks automatically.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AutoAssign {
-    /// Only tasks with one of these labels; any, if there are none.
+    /// Picks up only tasks with one of these labels; all if empty.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub labels: BTreeSet<String>,
-    /// But none with any of these.
+    /// Leaves tasks with any of these labels.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub exclude_labels: BTreeSet<String>,
-    /// With this label somebody who may label answers for a task, whoever wrote it.
+    /// The label by which a person with the right to label vouches for a task, regardless of its author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_label: Option<String>,
-    /// What no specialist is for is left alone.
+    /// Leaves tasks that match no specialist.
     pub specialists_only: bool,
-    /// Whose quota the project's own agent uses.
+    /// The account whose quota the project's own agent uses.
     pub account: String,
 }
 
@@ -44,36 +44,36 @@ pub struct AutoAssign {
 #[serde(default)]
 pub struct Specialist {
     pub id: String,
-    /// Tasks with one of these labels; any, if there are none.
+    /// Takes only tasks with one of these labels; all if empty.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub labels: BTreeSet<String>,
-    /// But none with any of these.
+    /// Leaves tasks with any of these labels.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub exclude_labels: BTreeSet<String>,
-    /// It is for this project by name.
+    /// The configuration of this project names it.
     pub named: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
-    /// How many of its sessions may have a process at a time, in all projects together.
+    /// The number of its sessions that may have a process at a time, in all projects together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_parallel: Option<u32>,
-    /// Whose quota it uses.
+    /// The account whose quota it uses.
     pub account: String,
 }
 
 impl AutoAssign {
-    /// Whether a task with these labels is one of those that are picked up.
+    /// Returns whether a task with these labels is picked up.
     pub fn wants(&self, labels: &BTreeSet<String>) -> bool {
         (self.labels.is_empty() || has_any(labels, &self.labels)) && !has_any(labels, &self.exclude_labels)
     }
 
-    /// Whether somebody answers for a task with these labels.
+    /// Returns whether the labels include the approval of a person.
     pub fn approves(&self, labels: &BTreeSet<String>) -> bool {
         self.approval_label.as_ref().is_some_and(|label| has(labels, label))
     }
 }
 
-/// Labels are the same whatever the case of their letters, as people write them.
+/// Compares labels without regard to case.
 fn has(labels: &BTreeSet<String>, wanted: &str) -> bool {
     labels.iter().any(|label| label.eq_ignore_ascii_case(wanted))
 }

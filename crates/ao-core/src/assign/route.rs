@@ -1,16 +1,16 @@
-//! Who gets a task: the specialist that is meant most, or the project's own agent.
+//! Routes a task: to the most specific specialist, or to the project's own agent.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::{AutoAssign, Specialist, has, has_any};
 
-/// Who gets a task, and why.
+/// The agent that gets a task, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice<'a> {
-    /// The project's own agent, if there is none.
+    /// The specialist; the project's own agent if absent.
     pub specialist: Option<&'a Specialist>,
-    /// There are specialists, but none is for it.
+    /// There are specialists, but none of them matches the task.
     passed_over: bool,
 }
 
@@ -19,7 +19,7 @@ impl<'s> Choice<'s> {
         self.specialist.map(|specialist| specialist.id.as_str())
     }
 
-    /// Whose quota is used.
+    /// Returns the account whose quota it uses.
     pub fn account<'a>(&self, auto: &'a AutoAssign) -> &'a str
     where
         's: 'a,
@@ -27,7 +27,7 @@ impl<'s> Choice<'s> {
         self.specialist.map_or(&auto.account, |specialist| &specialist.account)
     }
 
-    /// Why it is that one, in words. Made when somebody wants to know: choices are made far more often.
+    /// Describes the reason for the choice. Computed on request: choices are made far more often.
     pub fn why(&self, labels: &BTreeSet<String>) -> String {
         match (self.specialist, self.passed_over) {
             (Some(specialist), _) => why(specialist, labels),
@@ -37,9 +37,9 @@ impl<'s> Choice<'s> {
     }
 }
 
-/// Chooses among the specialists: who has the most of the task's labels in its filter; of two with as many, who is for this
-/// project by name; then who has the most room; then who comes first. Nobody, if no specialist fits and only those may. Who
-/// cannot work at all for now has no room, not even none.
+/// Chooses a specialist: the one whose filter has the most labels of the task; then one named by this project; then
+/// the one with the most room; then the first. Returns `None` if no specialist matches and only specialists may work.
+/// A specialist that cannot work at present has `None` as room.
 pub fn choose<'a>(
     auto: &AutoAssign,
     specialists: &'a [Specialist],
@@ -52,7 +52,7 @@ pub fn choose<'a>(
     };
     let shared =
         |specialist: &Specialist| specialist.labels.iter().filter(|label| has(labels, label)).count();
-    // Of equal ones `min_by_key` takes the first.
+    // `min_by_key` returns the first of equal ones.
     let best = specialists
         .iter()
         .filter(fits)
@@ -115,9 +115,9 @@ mod tests {
             (&both, &["frontend"], "front"),
             (&both, &["UI"], "front"),
             (&both, &["api"], "back"),
-            // Excluded where it also fits.
+            // Excluded although it also matches.
             (&both, &["frontend", "backend"], "back"),
-            // One label each: the first. Two of one: that one.
+            // One label each: the first. Two labels of one: that one.
             (&both, &["ui", "api"], "front"),
             (&[back.clone(), front.clone()], &["ui", "api"], "back"),
             (&both, &["docs"], "own"),
@@ -125,7 +125,7 @@ mod tests {
             (&[any.clone(), front.clone()], &["ui"], "front"),
             (&[any.clone(), front], &["docs"], "any"),
             (std::slice::from_ref(&any), &["secret"], "own"),
-            // The same filters: who has more room.
+            // The same filters: the one with more room.
             (
                 &[
                     Specialist { max_parallel: Some(1), ..back.clone() },

@@ -1,27 +1,27 @@
-//! What work costs and when it must stop. What is not known is not zero.
+//! Spending and its limits. Unknown is not zero.
 
-mod purse;
+mod usage;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use purse::{Budget, BudgetEvent, BudgetInput, Cap, Purse};
-pub(crate) use purse::{GRACE, decide, evolve};
+pub use usage::{Budget, BudgetEvent, BudgetInput, BudgetUsage, Cap};
+pub(crate) use usage::{GRACE, decide, evolve};
 
-/// What has been used up. Absent means nobody could tell.
+/// The amounts spent. `None` means unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Spend {
     /// Millionths of a dollar.
     pub micros: Option<u64>,
     pub tokens: Option<u64>,
-    /// Always known, because we count them ourselves.
+    /// Always known, because we count turns ourselves.
     pub turns: u64,
-    /// Seconds of attempts, likewise.
+    /// Seconds of attempts; always known as well.
     pub seconds: u64,
 }
 
-/// How much may be used up. Absent means no limit.
+/// Limits on spending. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Limits {
     pub micros: Option<u64>,
@@ -30,7 +30,7 @@ pub struct Limits {
     pub seconds: Option<u64>,
 }
 
-/// Which limit, and how far it is reached.
+/// A limit and how much of it is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reached {
     pub what: &'static str,
@@ -38,14 +38,14 @@ pub struct Reached {
     pub limit: u64,
 }
 
-/// At this share of a limit the agent is asked to commit and sum up.
+/// The share of a limit at which the agent is asked to commit and summarize.
 const SOFT_MARK_PERCENT: u64 = 80;
-/// At this share of a limit also a turn that runs is ended.
+/// The share of a limit at which even a running turn is ended.
 const OVERDRAWN_PERCENT: u64 = 110;
 
 impl Spend {
-    /// The spend of a later report of the same counters. Counters never run backwards: a report that lost its
-    /// history, as after a resume, must not hand out a fresh budget.
+    /// Merges a later report of the same counters. Counters never run backwards: a report that lost its history, as
+    /// after a resume, must not grant a fresh budget.
     pub fn later(self, report: Spend) -> Spend {
         Spend {
             micros: self.micros.max(report.micros),
@@ -55,7 +55,7 @@ impl Spend {
         }
     }
 
-    /// Both together. What is not known of one is what is known of the other.
+    /// Returns the sum of both. An unknown amount counts as zero if the other is known.
     pub fn plus(self, other: Spend) -> Spend {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
@@ -69,7 +69,7 @@ impl Spend {
         }
     }
 
-    /// Adds what came on top between two readings of one session to a wider budget.
+    /// Adds the growth between two reports of one session to a wider budget.
     pub fn add_growth(self, before: Spend, after: Spend) -> Spend {
         let grow = |total: Option<u64>, before: Option<u64>, after: Option<u64>| match after {
             Some(after) => Some(total.unwrap_or(0).saturating_add(after.saturating_sub(before.unwrap_or(0)))),
@@ -85,29 +85,29 @@ impl Spend {
 }
 
 impl Limits {
-    /// The first limit that is reached, if any. An unknown cost reaches none; time and turns still count.
+    /// Returns the first limit that is reached. An unknown cost reaches none; time and turns still count.
     pub fn reached(&self, spend: &Spend) -> Option<Reached> {
         self.at_percent(spend, 100)
     }
 
-    /// The first limit of which the soft mark is reached.
+    /// Returns the first limit whose soft mark is reached.
     pub fn nearly_reached(&self, spend: &Spend) -> Option<Reached> {
         self.at_percent(spend, SOFT_MARK_PERCENT)
     }
 
-    /// The first limit that is passed so far that not even the turn that runs may end by itself. Turns are none of them:
-    /// a turn is counted when it begins.
+    /// Returns the first limit that is exceeded so far that even a running turn has to end. Turns are excluded,
+    /// because a turn is counted when it begins.
     pub fn overdrawn(&self, spend: &Spend) -> Option<Reached> {
         Limits { turns: None, ..*self }.at_percent(spend, OVERDRAWN_PERCENT)
     }
 
-    /// The seconds after which a turn that runs is ended.
+    /// Returns the seconds after which a running turn is ended.
     pub(crate) fn overdrawn_seconds(&self) -> Option<u64> {
         let hundredths = u128::from(self.seconds?) * u128::from(OVERDRAWN_PERCENT);
         Some(u64::try_from(hundredths.div_ceil(100)).unwrap_or(u64::MAX))
     }
 
-    /// Whether there is any limit.
+    /// Returns whether there is no limit.
     pub fn is_empty(&self) -> bool {
         *self == Limits::default()
     }
@@ -132,7 +132,7 @@ impl Limits {
 }
 
 impl Reached {
-    /// The option of `ao resume` that would let it go on: twice of what there was.
+    /// Returns the option of `ao resume` that lets it continue: twice the present amount.
     pub fn option(&self) -> String {
         let twice = self.spent.max(self.limit).saturating_mul(2);
         match self.what {
@@ -153,7 +153,7 @@ impl fmt::Display for Reached {
     }
 }
 
-/// Money for people; what is not known is called so.
+/// Formats money for people; an unknown amount is labelled as such.
 pub fn dollars(micros: Option<u64>) -> String {
     match micros {
         Some(micros) => format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000),

@@ -1,4 +1,4 @@
-//! The rules that turn evidence into one word. The first rule that fits wins, and is named to whoever asks.
+//! The rules that derive an activity from evidence. The first rule that matches wins, and the judgement names it.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use super::{Confidence, Evidence, Reading, Signal, Source};
 use crate::Timestamp;
 use crate::text::same_words;
 
-/// A claim to be working stands this long without any further sign of work.
+/// The time for which a claim to be working holds without further signs of work.
 const WORK_STANDS: Duration = Duration::from_secs(45);
-/// An agent may take this long to come up before silence means that we do not know.
+/// The time in which an agent may start before silence means unknown.
 const START_STANDS: Duration = Duration::from_secs(60);
 
-/// What an agent is doing.
+/// The activity of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
@@ -28,7 +28,7 @@ pub enum Activity {
     Unknown,
 }
 
-/// Why the evidence was read this way.
+/// The rule that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -46,24 +46,24 @@ pub enum Rule {
     NoEvidence,
 }
 
-/// What the agent is doing, by which rule, on whose word, since when.
+/// The activity of an agent, with the rule, source and time that decided it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
     pub activity: Activity,
     pub rule: Rule,
-    /// Whose word decided, if anybody's.
+    /// The source of the signal that decided, if there was one.
     pub source: Option<Source>,
     /// The time of the signal that decided.
     pub at: Timestamp,
-    /// How long nothing has shown the agent at work.
+    /// The time since the last sign of work.
     pub quiet: Duration,
-    /// What the deciding signal said: the dialog's text, the tool's name.
+    /// The text of the deciding signal: the question of a dialog, the name of a tool.
     pub detail: String,
 }
 
-/// Judges what the agent is doing at `now`.
+/// Judges the activity of the agent at `now`.
 ///
-/// The cases of users' trouble that are decided here stand in the tests below.
+/// The tests below name the acceptance cases that are decided here.
 pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
     let quiet = now.since(evidence.last_work.unwrap_or(evidence.since));
     let say = |activity, rule, signal: Option<&Signal>| Judgement {
@@ -80,8 +80,8 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
         return say(Activity::Exited, Rule::ExitSeen, Some(exit));
     }
     let claim = weightiest_claim(evidence);
-    // A probe that fails later than the claim was made leaves us blind, except that what waits for a person goes on
-    // waiting: only work, or an answer, ends that.
+    // A probe that fails after the claim leaves the state unknown, except that an open dialog stays open: only work
+    // or an answer ends it.
     let blind = process.filter(|probe| {
         matches!(probe.reading, Reading::Unreadable { .. } | Reading::Unheld)
             && claim.is_none_or(|claim| probe.at > claim.at)
@@ -89,7 +89,7 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
 
     let Some(claim) = claim else {
         let newest = evidence.latest().max_by_key(|signal| signal.at);
-        // That a process merely runs is no sign that it comes up: it may wait for ever for what never comes.
+        // A running process is no sign that the agent starts: it may wait forever.
         let up = newest.is_some_and(|signal| {
             matches!(signal.reading, Reading::Started | Reading::Alive { busy: true })
                 && now.since(signal.at) < START_STANDS
@@ -121,8 +121,8 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
     }
 }
 
-/// Returns the signal whose words a person is shown for an open dialog. Keys go to the dialog that is on the screen, so where
-/// the screen was read and others have other words, the words on the screen count.
+/// Returns the signal whose text a person sees for an open dialog. Keys go to the dialog on the screen, so if the
+/// screen shows another question than the claim, the screen counts.
 fn shown<'a>(evidence: &'a Evidence, claim: &'a Signal) -> &'a Signal {
     let Reading::Asking { question: told } = &claim.reading else { return claim };
     match evidence.from(Source::Terminal) {
@@ -135,8 +135,8 @@ fn shown<'a>(evidence: &'a Evidence, claim: &'a Signal) -> &'a Signal {
     }
 }
 
-/// Returns whether two sources ask the same, word for word, but for the name of the tool that a hook puts before what the
-/// tool is to do: `Bash: May I?` and `May I?`. A question that only has another one in it is another question.
+/// Returns whether two sources report the same question, apart from the name of the tool that a hook puts before the
+/// call: `Bash: May I?` and `May I?`. A question that merely contains another one is different.
 pub fn same_question(one: &str, other: &str) -> bool {
     let is_tool = |word: &str| !word.trim_start().contains(char::is_whitespace);
     let call = |words: &str| {
@@ -148,9 +148,9 @@ pub fn same_question(one: &str, other: &str) -> bool {
         || call(other).is_some_and(|call| same_words(&call, one))
 }
 
-/// When time alone changes the judgement that was made at `judged`, if it ever does.
+/// Returns the time at which the judgement made at `judged` changes by the clock alone, if it does.
 pub(crate) fn next_change(evidence: &Evidence, judged: Timestamp, known: &Judgement) -> Option<Timestamp> {
-    // The others stand until something is seen.
+    // The others hold until the next signal.
     if !matches!(known.activity, Activity::Starting | Activity::Working | Activity::RateLimited) {
         return None;
     }
@@ -171,12 +171,12 @@ pub(crate) fn next_change(evidence: &Evidence, judged: Timestamp, known: &Judgem
     moments.into_iter().find(|at| judge(evidence, *at).activity != known.activity)
 }
 
-/// Whether a claim is the one that decides.
+/// Returns whether a claim is the one that decides.
 pub(super) fn is_believed(evidence: &Evidence, claim: &Signal) -> bool {
     weightiest_claim(evidence).is_some_and(|winner| winner.reading.same_kind(&claim.reading))
 }
 
-/// The exit that stands: one that no later look at the process contradicts.
+/// Returns the exit that no later look at the process contradicts.
 fn standing_exit<'a>(evidence: &'a Evidence, process: Option<&Signal>) -> Option<&'a Signal> {
     let alive = process.filter(|look| matches!(look.reading, Reading::Alive { .. })).map(|look| look.at);
     evidence
@@ -185,9 +185,9 @@ fn standing_exit<'a>(evidence: &'a Evidence, process: Option<&Signal>) -> Option
         .find(|exit| alive.is_none_or(|alive| exit.at >= alive))
 }
 
-/// The claim to believe: the newest, where a less certain source must be newer by the measure of our distrust.
+/// Returns the claim to believe: the newest, where a less certain source must be newer by its margin.
 ///
-/// Without the margin a screen that lags a second behind would call an agent idle that has just begun to work.
+/// Without the margin a screen that lags a second behind would report an agent as idle that has just begun to work.
 fn weightiest_claim(evidence: &Evidence) -> Option<&Signal> {
     evidence
         .latest()
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(told(&late, 30), "idle: the turn has ended; the agent is at its prompt");
     }
 
-    /// The hook of the question was held up, and the stop that came after it was told twice.
+    /// The hook of the question was delayed, and the stop after it was reported twice.
     #[test]
     fn a_late_question_does_not_beat_a_stop_that_was_told_again() {
         for again in [11, 15, 19] {
@@ -471,7 +471,7 @@ mod tests {
         prop_oneof![Just(Protocol), Just(Hook), Just(Transcript), Just(Terminal), Just(Process)]
     }
 
-    /// A census every half minute, and an agent that says as often that it rests, must not make each other news.
+    /// A census every half minute and an idle report just as often must not make each other news.
     #[test]
     fn a_census_of_an_agent_at_rest_is_no_news_until_something_else_is_said() {
         let census = |second| Signal {
@@ -499,7 +499,7 @@ mod tests {
     }
 
     proptest! {
-        /// However late and in whatever order signals arrive, the same are believed in the end.
+        /// The result does not depend on the delay or order in which signals arrive.
         #[test]
         fn the_order_of_arrival_does_not_matter(
             seen_at in prop::collection::vec((source(), reading()), 1..20),
@@ -516,19 +516,19 @@ mod tests {
             let split = arrival.index(shuffled.len());
             shuffled.rotate_left(split);
             shuffled.reverse();
-            // What is past its time arrives as well, but only the newest of each source may count.
+            // Stale signals arrive as well, but only the newest of each source may count.
             let (known, late) = (seen(&in_order), seen(&shuffled));
             let newest = |evidence: &Evidence| evidence.latest().cloned().collect::<Vec<_>>();
             prop_assert_eq!(newest(&known), newest(&late));
             let (known, late) = (judge(&known, at(now)), judge(&late, at(now)));
-            // How long work stands is also a matter of when it was last seen, and a dropped signal is not seen.
+            // The duration of work also depends on when it was last seen, and a dropped signal is not seen.
             let by_time = |it: &Judgement| matches!(it.activity, Activity::Working | Activity::Unknown);
             if !by_time(&known) || !by_time(&late) {
                 prop_assert_eq!((known.activity, known.rule), (late.activity, late.rule));
             }
         }
 
-        /// Nothing but an answer, new work or the end closes a dialog; time alone never does.
+        /// Only an answer, new work or an exit closes a dialog; time alone never does.
         #[test]
         fn waiting_never_decays(wait in 0i64..10_000_000, looks in prop::collection::vec(1i64..10_000_000, 0..5)) {
             let mut signals = vec![(0, Source::Hook, asking())];

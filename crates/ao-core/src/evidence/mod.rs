@@ -1,4 +1,4 @@
-//! What an agent is doing, judged from what was seen of it.
+//! The evidence about an agent, and the judgement of its activity.
 //!
 //! ```text
 //!  protocol ─┐
@@ -8,8 +8,8 @@
 //!  process ──┘
 //! ```
 //!
-//! No source is believed alone for ever: a lost "stop" is healed by a later look at the screen, and a look that shows
-//! nothing leaves `unknown`, not a guess. Waiting for a person never decays by the clock.
+//! No source is believed alone forever: a later look at the screen corrects a lost "stop", and a look that shows
+//! nothing yields `unknown`, not a guess. Waiting for a person never decays by the clock.
 
 mod judge;
 mod signal;
@@ -25,32 +25,32 @@ pub(crate) use judge::next_change;
 pub use judge::{Activity, Judgement, Rule, judge, same_question};
 pub use signal::{Confidence, Reading, Signal, Source};
 
-/// A repeated signal within this time tells nothing new.
+/// The time in which a repeated signal is no news.
 const REPEAT: Duration = Duration::from_secs(10);
 
-/// A repeated claim to be working renews the one before at most this often: a busy agent makes many of them a second.
+/// The shortest time between renewals of a claim to be working: a busy agent makes many of them per second.
 const RENEWED: Duration = Duration::from_secs(1);
 /// The same for other claims, which an agent has no reason to repeat.
 const SAID_AGAIN: Duration = Duration::from_millis(250);
 
-/// The latest that each source has seen of the current attempt.
+/// The latest signals of the current attempt from each source.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Evidence {
     pub attempt: Attempt,
-    /// When the attempt's process was started.
+    /// The time at which the attempt's process was started.
     pub since: Timestamp,
     latest: BTreeMap<Source, Signal>,
-    /// Kept apart from the terminal's readings, because typing says nothing about what the agent does.
+    /// Kept apart from the terminal's readings, because typing reveals nothing about the agent.
     pub human_typed: Option<Timestamp>,
-    /// The last time anything showed the agent at work.
+    /// The last sign of work.
     pub last_work: Option<Timestamp>,
 }
 
-/// What a new signal adds to the evidence.
+/// The value that a new signal adds to the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
     News,
-    /// Older than what the same source has already said.
+    /// Older than the latest signal of the same source.
     Late,
     /// The same again, a moment later.
     Repeat,
@@ -69,12 +69,12 @@ impl Evidence {
         self.latest.get(&source)
     }
 
-    /// Says whether a signal is worth recording.
+    /// Returns whether a signal is worth recording.
     pub fn weigh(&self, signal: &Signal) -> Weight {
         if signal.reading == Reading::HumanTyped {
             return match self.human_typed {
                 Some(before) if signal.at < before => Weight::Late,
-                // Each key press counts while a person types, but one a second is enough to hold a message back.
+                // Each key press counts while a person types, but one per second is enough to hold a message back.
                 Some(before) if signal.at.since(before) < Duration::from_secs(1) => Weight::Repeat,
                 _ => Weight::News,
             };
@@ -82,8 +82,8 @@ impl Evidence {
         match self.latest.get(&signal.source) {
             Some(before) if signal.at < before.at => Weight::Late,
             Some(before) if before.reading == signal.reading && signal.at == before.at => Weight::Repeat,
-            // Alive and at rest, and nobody has said anything else since: a census every half minute must not fill the log, and
-            // must not take turns with an agent that says as often that it rests.
+            // Alive and idle, with no other signal since: a census every half minute must not fill the log, and must
+            // not alternate with an agent that reports idle just as often.
             Some(before)
                 if before.reading == (Reading::Alive { busy: false })
                     && before.reading == signal.reading
@@ -94,9 +94,9 @@ impl Evidence {
             {
                 Weight::Repeat
             }
-            // Said again while nobody believes it yet: its time may have come.
+            // A repeated claim that is not believed yet may be believed now.
             Some(before) if before.reading.is_claim() && !judge::is_believed(self, before) => Weight::News,
-            // It renews the one before: what is told late, of a time between the two, must not beat it.
+            // It renews the previous claim, so that a late signal from between the two cannot override it.
             Some(before) if before.reading.same_kind(&signal.reading) && before.reading.is_claim() => {
                 let is_work = matches!(signal.reading, Reading::Working { .. });
                 let renews = signal.at.since(before.at) >= if is_work { RENEWED } else { SAID_AGAIN };

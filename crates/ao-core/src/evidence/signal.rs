@@ -1,10 +1,10 @@
-//! What can be seen of an agent, by whom, and how far it is to be believed.
+//! Signals of an agent, with their source and confidence.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Attempt, Timestamp};
 
-/// Who saw it. The order is the order of trust: a protocol says what is, a screen has to be read.
+/// The source of a signal, in the order of trust: a protocol reports facts, a screen has to be interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -14,13 +14,13 @@ pub enum Source {
     Hook,
     /// The tail of the agent's transcript.
     Transcript,
-    /// What the terminal shows.
+    /// The contents of the terminal.
     Terminal,
     /// The runtime's look at the process: alive, busy, gone.
     Process,
 }
 
-/// How far a signal is to be believed against another one of about the same time.
+/// The weight of a signal against another one of about the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
@@ -29,23 +29,23 @@ pub enum Confidence {
     High,
 }
 
-/// One thing seen of an agent.
+/// One observation of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
-    /// The attempt whose environment carried our id to whoever reports. Signals of other attempts are dropped.
+    /// The attempt that the reporter's environment names. Signals of other attempts are dropped.
     pub attempt: Attempt,
     pub source: Source,
-    /// When it was seen, not when it reached us: a late signal must not pass for a new one.
+    /// The time of the observation, not of its arrival: a late signal must not pass for a new one.
     pub at: Timestamp,
     pub confidence: Confidence,
     pub reading: Reading,
 }
 
-/// What was seen.
+/// The content of a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
-    /// The agent has come up; it has not said what it does.
+    /// The agent has started and reported nothing else.
     Started,
     /// A turn or a tool call is running.
     Working { doing: String },
@@ -53,7 +53,7 @@ pub enum Reading {
     Idle,
     /// A dialog is open: a permission, a question, a choice.
     Asking { question: String },
-    /// The agent says that it cannot go on by itself.
+    /// The agent reports that it cannot continue by itself.
     Blocked { on: String },
     /// The provider refuses more work, until a time it may have named.
     Limited { until: Option<Timestamp> },
@@ -61,16 +61,16 @@ pub enum Reading {
     Alive { busy: bool },
     /// The process is gone.
     Exited { code: Option<i32> },
-    /// The process lives, and what held its terminal or its pipes is gone: it can neither be read nor spoken to any more.
+    /// The process lives, but its holder is gone: it can neither be read nor written to any more.
     Unheld,
     /// A person typed into the agent's terminal.
     HumanTyped,
-    /// The probe failed, or the screen is none that we know. Says nothing about the agent.
+    /// The probe failed, or the screen is not recognized. Reveals nothing about the agent.
     Unreadable { why: String },
 }
 
 impl Reading {
-    /// Whether this says what the agent is doing, rather than only that it lives.
+    /// Returns whether the reading is a claim about the activity, rather than only that the process lives.
     pub fn is_claim(&self) -> bool {
         matches!(
             self,

@@ -1,8 +1,8 @@
-//! What follows from what is known of a project's base: it is asked, held against its pull requests, and told when it is red.
+//! Consequences of results on a project's base: it is checked, compared with its pull requests, and reported when it is red.
 
 use std::collections::VecDeque;
 
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::health::BaseVerdict;
 use crate::incident::Subject;
 use crate::input::Input;
@@ -21,11 +21,11 @@ pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: 
                 commit: commit.clone(),
                 check: check.clone(),
             }),
-            behalf: Behalf::Base { project: id.clone(), check: check.clone(), commit: commit.clone() },
+            requester: Requester::Base { project: id.clone(), check: check.clone(), commit: commit.clone() },
         }),
-        // Whoever waited for it goes on, or is held from now on.
+        // Sessions that waited for it continue, or are held from now on.
         ProjectEvent::BaseFound { branch, check, commit, verdict } => {
-            // It may have moved while it was asked about. Who was looked at last knows best where it is.
+            // It may have moved while it was checked. The latest look has the newest tip.
             let on_it =
                 pulls_of(state, id).filter(|pull| pull.is_open() && pull.facts.base_branch == *branch);
             let newest = on_it.max_by_key(|pull| pull.facts.observed_at).map(|pull| &pull.facts.base);
@@ -48,7 +48,7 @@ pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: 
     }
 }
 
-/// The base has a new tip: what was red there is asked about anew.
+/// Checks again on a new tip of the base what was red before.
 pub(super) fn moved(state: &State, pull: &Pull, then: &mut VecDeque<Input>) {
     let Some(project) = state.projects.get(&pull.id.project).filter(|_| pull.is_open()) else { return };
     then.extend(project.base.red_on(&pull.facts.base_branch).map(|red| Input::Project {

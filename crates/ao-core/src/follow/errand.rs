@@ -1,19 +1,19 @@
-//! What follows when an errand has been run: whoever sent for it hears of it.
+//! Consequences of the end of an errand: its requester gets the result.
 
 use std::collections::VecDeque;
 
 use super::hooks;
-use crate::errand::{Behalf, ErrandEvent, ErrandOutcome, Reacting};
+use crate::errand::{ErrandEvent, ErrandOutcome, Reacting, Requester};
 use crate::health::BaseVerdict;
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
-use crate::notice::Level;
+use crate::notice::{Level, NewNotice};
 use crate::outside::cut;
 use crate::project::ProjectInput;
 use crate::state::State;
 use crate::{ErrandId, PullId, TaskId, Timestamp};
 
-/// How much of what an errand says is kept with the problem that it was done for.
+/// Bytes of an errand's remark that are kept with its incident.
 const SAID: usize = 2 * 1024;
 
 pub(super) fn follow(
@@ -23,14 +23,14 @@ pub(super) fn follow(
     at: Timestamp,
     then: &mut VecDeque<Input>,
 ) {
-    let (behalf, result) = match event {
-        ErrandEvent::Done { behalf, outcome } => (behalf, Ok(outcome)),
-        ErrandEvent::Failed { behalf, why } => (behalf, Err(why)),
+    let (requester, result) = match event {
+        ErrandEvent::Done { requester, outcome } => (requester, Ok(outcome)),
+        ErrandEvent::Failed { requester, why } => (requester, Err(why)),
         ErrandEvent::Wanted { .. } | ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => return,
     };
-    match behalf {
-        Behalf::Incident(reacting) => then.push_back(for_incident(state, id, reacting, result)),
-        Behalf::Base { project, check, commit } => {
+    match requester {
+        Requester::Incident(reacting) => then.push_back(for_incident(state, id, reacting, result)),
+        Requester::Base { project, check, commit } => {
             let verdict = match result {
                 Ok(ErrandOutcome::BaseGreen {}) => BaseVerdict::Green {},
                 Ok(ErrandOutcome::BaseRed { signature, excerpt }) => {
@@ -45,51 +45,49 @@ pub(super) fn follow(
                 input: ProjectInput::BaseFound { check: check.clone(), commit: commit.clone(), verdict },
             });
         }
-        Behalf::Task(task) => {
+        Requester::Task(task) => {
             then.extend(for_task(state, task, result));
-            // Nobody works on it, so it may have been the last that there was to do.
+            // No session works on it, so the project may be complete.
             then.extend(super::complete(state, &task.project, at));
         }
-        Behalf::Landed(pull) => {
+        Requester::Landed(pull) => {
             then.extend(unsettled(pull, result));
-            // It may have been the last that there was to do.
+            // The project may be complete.
             then.extend(super::complete(state, &pull.project, at));
         }
-        Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Nobody => {
-            hooks::answered(state, behalf, event, then);
+        Requester::Assign(_) | Requester::Merge { .. } | Requester::Point { .. } | Requester::Update(_) => {
+            hooks::answered(state, requester, event, then);
         }
     }
 }
 
-/// A task that nobody could be given to is a person's, who is told once for each reason.
+/// If no agent can take a task, notifies a person once per reason.
 fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String>) -> Vec<Input> {
     let mut then = vec![Input::Schedule];
     if let (Ok(ErrandOutcome::Refused { why }) | Err(why), true) = (result, state.tasks.contains_key(task)) {
         let why = cut(why, SAID);
-        then.push(Input::Tell {
-            level: Level::Action,
-            subject: Subject::Project(task.project.clone()),
-            key: format!("unassigned {task} {why}"),
-            text: format!("{task} was not given to an agent: {why}"),
-            channel: None,
-        });
+        then.push(Input::tell(
+            Level::Action,
+            Subject::Project(task.project.clone()),
+            format!("unassigned {task} {why}"),
+            format!("{task} was not given to an agent: {why}"),
+        ));
     }
     then
 }
 
-/// What a person hears of issues that a merge should have closed and did not.
+/// Notifies a person of issues that a merge should have closed and did not.
 fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<Input> {
     let (Ok(ErrandOutcome::Refused { why }) | Err(why)) = result else { return None };
-    Some(Input::Tell {
-        level: Level::Action,
-        subject: Subject::Pull(pull.clone()),
-        key: format!("unsettled {pull}"),
-        text: format!(
+    Some(Input::tell(
+        Level::Action,
+        Subject::Pull(pull.clone()),
+        format!("unsettled {pull}"),
+        format!(
             "{pull} was merged, but its issues were not closed: {}; close them with `ao issue close`",
             cut(why, SAID)
         ),
-        channel: None,
-    })
+    ))
 }
 
 fn for_incident(
@@ -105,16 +103,18 @@ fn for_incident(
         Ok(ErrandOutcome::Refused { why }) | Err(why) => Err(cut(why, SAID)),
     };
     match result {
-        // A moment is soon past, but that nothing was done about it is still worth knowing.
+        // A custom event is soon past, but a failed reaction to it is still worth a notice.
         Err(why) if key.kind.is_moment() && !state.incidents.contains_key(key) => {
             let reaction = state.reaction(&key.kind, &key.subject);
-            Input::Tell {
-                level: reaction.level,
-                subject: key.subject.clone(),
-                key: format!("{id} failed"),
-                text: format!("what was to be done about {key} failed: {why}"),
+            Input::Tell(Box::new(NewNotice {
                 channel: reaction.channel,
-            }
+                ..NewNotice::new(
+                    reaction.level,
+                    key.subject.clone(),
+                    format!("{id} failed"),
+                    format!("what was to be done about {key} failed: {why}"),
+                )
+            }))
         }
         result => {
             let input = IncidentInput::Errand { round: reacting.round.clone(), result };

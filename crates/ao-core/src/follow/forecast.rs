@@ -1,4 +1,4 @@
-//! What follows from a forecast: both agents hear of a clash that is new, once, as something to know and not as an order.
+//! Consequences of a forecast: both agents get one message about a new clash, as information and not as an order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use crate::session::{MessageKind, NewMessage, Phase, Role, Sender, Session, Sess
 use crate::state::State;
 use crate::{ProjectId, SessionId, Timestamp};
 
-/// So many others, files of each and places in each are named.
+/// The number of others, of files of each, and of locations in each that are listed.
 const NAMED: usize = 10;
 
 pub(super) fn follow(
@@ -20,16 +20,16 @@ pub(super) fn follow(
     at: Timestamp,
     then: &mut VecDeque<Input>,
 ) {
-    // Files that somebody changes, or does not change any more, hold those that name them.
+    // A file that comes into use, or goes out of use, affects the sessions whose tasks name it.
     then.push_back(Input::Schedule);
-    if !state.projects.get(id).is_some_and(|project| project.conflict_forecast.tell) {
+    if !state.projects.get(id).is_some_and(|project| project.config.conflict_forecast.tell) {
         return;
     }
-    // One message for each, however many others it clashes with at once.
+    // One message for each, even if it clashes with several others at once.
     let mut letters: BTreeMap<SessionId, Vec<String>> = BTreeMap::new();
     for clash in found {
         let owners = [&clash.a, &clash.b].map(|side| state.owner_of_side(side).map(|owner| owner.id));
-        // Two changes of one session: it knows.
+        // Two changes of one session: no message needed.
         if owners[0].is_some() && owners[0] == owners[1] {
             continue;
         }
@@ -51,7 +51,7 @@ pub(super) fn follow(
     }));
 }
 
-/// Whether somebody is at work who can be told. Nobody is started for a forecast.
+/// Returns true if an agent runs that can get a message. None is started for a forecast.
 fn listens(session: &Session) -> bool {
     matches!(session.phase, Phase::Running { .. }) && session.spec.role == Role::Worker
 }
@@ -68,7 +68,7 @@ fn letter(others: &[String]) -> String {
     )
 }
 
-/// One that the work of another does not merge with: who it is, and where.
+/// Describes one clash for one side: the other side, and the locations.
 fn one(state: &State, clash: &Clash, to: &Side, about: &Side) -> String {
     let theirs_first = *to == clash.b;
     let mut told = format!(
@@ -86,7 +86,7 @@ fn one(state: &State, clash: &Clash, to: &Side, about: &Side) -> String {
     told
 }
 
-/// A file with the lines of both.
+/// Describes a file with the lines of both sides.
 fn told(file: &ClashFile, theirs_first: bool) -> String {
     let path = one_line(&file.path);
     let places: Vec<String> = file
@@ -101,7 +101,7 @@ fn told(file: &ClashFile, theirs_first: bool) -> String {
     if places.is_empty() { path } else { format!("{path}: {}", places.join("; ")) }
 }
 
-/// Who the other one is, and what it is about.
+/// Returns the other side and its title.
 fn other(state: &State, side: &Side) -> String {
     let session = state.owner_of_side(side);
     let by = session
@@ -119,7 +119,7 @@ fn other(state: &State, side: &Side) -> String {
     }
 }
 
-/// What people and agents call it on a command line.
+/// Returns its name on a command line.
 fn name(state: &State, side: &Side) -> String {
     match (side, state.owner_of_side(side)) {
         (Side::Session(_), Some(session)) => session.spec.name.clone(),

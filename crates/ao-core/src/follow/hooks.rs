@@ -1,4 +1,4 @@
-//! What has hooks run, and what their word means.
+//! Hook points that are reached, and the consequences of what their hooks decide.
 //!
 //! ```text
 //!  something happened ─► its point has hooks? ─► an errand ─► (nobody waits: a failure is told once a day)
@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::tell::marked;
-use crate::errand::{Behalf, ErrandEvent, ErrandOutcome};
+use crate::errand::{ErrandEvent, ErrandOutcome, Requester};
 use crate::event::{Event, Stamped};
 use crate::hook::{self, About, HookPoint, Landing};
 use crate::incident::Subject;
@@ -24,13 +24,13 @@ use crate::{ProjectId, PullId, SessionId, Timestamp};
 
 const DAY: i64 = 86_400_000;
 
-/// Has the hooks run whose point this is.
+/// Runs the hooks of the point that an event belongs to.
 pub(super) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
     let at = stamped.at;
     match &stamped.event {
         Event::Session(id, event) => then.extend(session(state, *id, event, at)),
         Event::Pull(id, event) => then.extend(pull(state, id, event, at)),
-        // Also when only the configuration changed: what was tested before there were hooks has to be asked about too.
+        // Includes a change of the configuration alone: entries tested before there were hooks need an answer too.
         Event::Queue(id, _) | Event::Project(id, ProjectEvent::Configured { .. }) => {
             then.extend(landing(state, id, at));
         }
@@ -42,8 +42,8 @@ fn session(state: &State, id: SessionId, event: &SessionEvent, at: Timestamp) ->
     let session = state.sessions.get(&id)?;
     let point = match event {
         SessionEvent::WorkspaceReady { .. } => HookPoint::WorkspaceCreated,
-        // A session starts once, however often its process does.
-        SessionEvent::Launched { .. } if session.launches == 1 => HookPoint::SessionStarted,
+        // A session starts once, even if its process starts repeatedly.
+        SessionEvent::Launched { .. } if session.launch.count == 1 => HookPoint::SessionStarted,
         SessionEvent::Ended { .. } => HookPoint::SessionEnded,
         _ => return None,
     };
@@ -82,7 +82,7 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, at: Timestamp) -> Option<
     hook::wanted(state, &id.project, point, &what, at, nobody_waits(&id.project, point), about)
 }
 
-/// The questions about what waits to land, if there are any. Each stays the same question until it is answered.
+/// Returns the questions to hooks about entries that wait to land. Each stays the same question until it is answered.
 fn landing(state: &State, project: &ProjectId, at: Timestamp) -> Vec<Input> {
     let unheard = state
         .projects
@@ -92,20 +92,25 @@ fn landing(state: &State, project: &ProjectId, at: Timestamp) -> Vec<Input> {
     unheard.filter_map(|(pull, head, base)| hook::may_land(state, pull, head, base, at)).collect()
 }
 
-fn nobody_waits(project: &ProjectId, point: HookPoint) -> Behalf {
-    Behalf::Point { project: project.clone(), point }
+fn nobody_waits(project: &ProjectId, point: HookPoint) -> Requester {
+    Requester::Point { project: project.clone(), point }
 }
 
-/// What it means that hooks were run.
-pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then: &mut VecDeque<Input>) {
+/// Passes the decision of hooks to what waits for it.
+pub(super) fn answered(
+    state: &State,
+    requester: &Requester,
+    event: &ErrandEvent,
+    then: &mut VecDeque<Input>,
+) {
     let objection = match event {
         ErrandEvent::Done { outcome: ErrandOutcome::Refused { why }, .. } => Some(why.clone()),
-        // Whoever could not be asked has not agreed.
+        // A hook that could not run has not agreed.
         ErrandEvent::Failed { why, .. } => Some(format!("it could not be run: {why}")),
         _ => None,
     };
-    match behalf {
-        Behalf::Assign(id) => then.push_back(Input::Session {
+    match requester {
+        Requester::Assign(id) => then.push_back(Input::Session {
             session: *id,
             input: match objection {
                 None => SessionInput::Clear,
@@ -115,32 +120,36 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
                 }
             },
         }),
-        Behalf::Merge { pull, head } => then.push_back(Input::Queue {
+        Requester::Merge { pull, head } => then.push_back(Input::Queue {
             project: pull.project.clone(),
             input: QueueInput::Verdict { pull: pull.clone(), head: head.clone(), objection },
         }),
-        Behalf::Point { project, point } => then.extend(objection.map(|why| Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Project(project.clone()),
-            key: format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
-            text: marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
-            channel: None,
+        Requester::Point { project, point } => then.extend(objection.map(|why| {
+            Input::tell(
+                Level::Warning,
+                Subject::Project(project.clone()),
+                format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
+                marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
+            )
         })),
-        Behalf::Incident(_) | Behalf::Base { .. } | Behalf::Task(_) | Behalf::Landed(_) | Behalf::Nobody => {}
+        Requester::Incident(_)
+        | Requester::Base { .. }
+        | Requester::Task(_)
+        | Requester::Landed(_)
+        | Requester::Update(_) => {}
     }
 }
 
-/// What follows when a session was held by a hook's word.
+/// Returns the input that follows when a session was held by a hook.
 pub(super) fn held(state: &State, id: SessionId, why: &str, at: Timestamp) -> Option<Input> {
     let session = state.sessions.get(&id)?;
-    Some(Input::Tell {
-        level: Level::Action,
-        subject: Subject::Session(id),
-        key: format!("{id} hook {at}"),
-        text: format!(
+    Some(Input::tell(
+        Level::Action,
+        Subject::Session(id),
+        format!("{id} hook {at}"),
+        format!(
             "`{}` does not start: {why}; `ao resume {}` asks the hook again",
             session.spec.name, session.spec.name
         ),
-        channel: None,
-    })
+    ))
 }

@@ -1,11 +1,11 @@
-//! What follows from what happened to an incident: who is told, what is done.
+//! Consequences of the events of an incident: messages, notices and errands.
 
 use std::collections::VecDeque;
 
 use super::{bounded, tell};
 use crate::decide::{agent_of, orchestrator_of};
-use crate::errand::{Behalf, Order, Reacting, Round};
-use crate::incident::{Doubt, Incident, IncidentEvent, IncidentKey, Rung, Subject};
+use crate::errand::{Order, Reacting, Requester, Round};
+use crate::incident::{Doubt, EscalationLevel, Incident, IncidentEvent, IncidentKey, ProblemId, Subject};
 use crate::input::Input;
 use crate::notice::NoticeInput;
 use crate::project::ProjectInput;
@@ -18,16 +18,16 @@ use crate::{Commit, ProjectId};
 
 pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut VecDeque<Input>) {
     match event {
-        // A moment that is past was true all the same.
+        // A past custom event was true all the same.
         IncidentEvent::Closed {} if key.kind.is_moment() => return,
-        // Not true any more: what has not been said yet need not be said.
+        // No longer true: messages that were not sent yet are withdrawn.
         IncidentEvent::Vanished { .. } | IncidentEvent::Closed {} => {
             let told = [agent_of(state, &key.subject), orchestrator_of(state, &key.subject)];
             then.extend(told.into_iter().flatten().map(|told| Input::Session {
                 session: told.id,
                 input: SessionInput::Withdraw { incident: key.clone() },
             }));
-            // A person is told of what has gone only for a moment all the same: it is told once, whatever comes of it.
+            // A person is notified even of a problem that was absent for a moment: once, in any case.
             if let IncidentEvent::Closed {} = event {
                 then.extend(state.notices_about(key).map(|notice| Input::Notice {
                     notice,
@@ -47,12 +47,12 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
         IncidentEvent::Answered { revision, commit } => {
             then.extend(answer(state, incident, revision, commit));
         }
-        IncidentEvent::Escalated { to: Rung::Orchestrator, why, .. } => {
+        IncidentEvent::Escalated { to: EscalationLevel::Orchestrator, why, .. } => {
             if let Some(orchestrator) = orchestrator_of(state, &key.subject) {
                 then.push_back(tell::orchestrator(state, orchestrator, incident, why));
             }
         }
-        IncidentEvent::Escalated { to: Rung::Person, why, .. } => {
+        IncidentEvent::Escalated { to: EscalationLevel::Person, why, .. } => {
             then.push_back(tell::person(state, incident, why));
         }
         _ => {}
@@ -113,28 +113,28 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
                 timeout: reaction.timeout,
                 document: context(state, incident).to_string(),
             };
-            // One at a time: a second one beside the first is what no command reckons with.
+            // One at a time: commands do not expect a second one beside the first.
             then.push_back(Input::Order {
                 key: format!("run {} {}", incident.key, incident.opened),
                 order: Box::new(order),
-                // So what comes of it is for whatever is seen by then.
-                behalf: reacting(incident, Round { opened: incident.opened, revision: None, acted: None }),
+                // The result applies to the incident's revision at completion time, so no revision is recorded.
+                requester: reacting(incident, Round { opened: incident.opened, revision: None, acted: None }),
             });
         }
         _ => {}
     }
 }
 
-/// What an agent has not heard of a problem yet.
+/// Returns the news of a problem that its agent has not got yet.
 fn news_of(state: &State, incident: &Incident, agent: &Session, told: &str) -> String {
     let key = &incident.key;
-    // If it has not even heard the last news of this, it gets the whole.
+    // If the last news of this is still unsent, the agent gets the whole.
     let mut waiting = agent.outbox.waiting.iter();
     let unheard = waiting.any(|message| is_news_of(&message.kind, key));
     let since = pull_of(state, key)
         .filter(|_| !unheard)
         .and_then(|pull| pull.news_since(&key.kind, &key.problem, told));
-    // Nothing is new, but the agent has had its time: it hears the whole once more.
+    // There is no news, but the agent has had its time: it gets the whole again.
     since.unwrap_or_else(|| incident.detail.clone())
 }
 
@@ -142,11 +142,11 @@ pub(super) fn is_news_of(kind: &MessageKind, key: &IncidentKey) -> bool {
     matches!(kind, MessageKind::News { incident } if incident == key)
 }
 
-/// The check is run again and the base is asked, both at once, because either may take long.
+/// Runs the check again and checks the base, both at once, because either may take long.
 fn find_out(state: &State, incident: &Incident, doubt: &Doubt, then: &mut VecDeque<Input>) {
     let Some(pull) = pull_of(state, &incident.key) else { return };
     let Some(check) = pull.failure(&incident.key.problem) else { return };
-    // A person hears of a base that is red once somebody is held up by it.
+    // A person is notified of a red base once it holds up a pull request.
     if let Doubt::BaseRed {} = doubt {
         then.push_back(Input::Review(Subject::Project(pull.id.project.clone())));
     }
@@ -171,15 +171,16 @@ fn rerun(incident: &Incident, pull: &Pull, check: &str, commit: &Commit, number:
     Input::Order {
         key: format!("rerun {} {check} {commit} {number}", pull.id),
         order: Box::new(order),
-        behalf: of_revision(incident, &incident.revision),
+        requester: of_revision(incident, &incident.revision),
     }
 }
 
-/// Says in the thread by which commit it was addressed. An agent that has answered there itself needs no second voice.
+/// Replies in the thread with the commit that addresses it, unless the agent has replied there itself.
 fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Option<Input> {
     let key = &incident.key;
     let pull = pull_of(state, key)?;
     let resolve = state.reaction(&key.kind, &key.subject).resolve;
+    let ProblemId::Thread(thread) = &key.problem else { return None };
     let spoke = pull.agent_answered(&key.problem, told)?;
     if spoke && !resolve {
         return None;
@@ -193,7 +194,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     let mark = format!("{} {} {told}", pull.id, key.problem);
     let order = Order::Reply {
         pull: pull.id.clone(),
-        thread: key.problem.clone(),
+        thread: thread.clone(),
         text,
         resolve,
         key: format!("answer {mark}"),
@@ -201,16 +202,16 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     Some(Input::Order {
         key: format!("answer {mark}"),
         order: Box::new(order),
-        behalf: of_revision(incident, told),
+        requester: of_revision(incident, told),
     })
 }
 
-/// One errand for each time that a problem is acted upon.
+/// Returns one job for each action on a problem.
 fn ordered(incident: &Incident, order: Order) -> Input {
     Input::Order {
         key: format!("{} {} {}", incident.key, incident.opened, incident.acted),
         order: Box::new(order),
-        behalf: reacting(
+        requester: reacting(
             incident,
             Round {
                 opened: incident.opened,
@@ -221,12 +222,12 @@ fn ordered(incident: &Incident, order: Order) -> Input {
     }
 }
 
-fn of_revision(incident: &Incident, revision: &str) -> Behalf {
+fn of_revision(incident: &Incident, revision: &str) -> Requester {
     reacting(incident, Round { opened: incident.opened, revision: Some(revision.to_owned()), acted: None })
 }
 
-fn reacting(incident: &Incident, round: Round) -> Behalf {
-    Behalf::Incident(Reacting { to: incident.key.clone(), round: Some(round) })
+fn reacting(incident: &Incident, round: Round) -> Requester {
+    Requester::Incident(Reacting { to: incident.key.clone(), round })
 }
 
 fn pull_of<'a>(state: &'a State, key: &IncidentKey) -> Option<&'a Pull> {

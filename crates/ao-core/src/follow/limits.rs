@@ -1,4 +1,4 @@
-//! What follows when a budget is spent or a provider's limit is reached: everybody concerned waits, and goes on afterwards.
+//! Consequences of a spent budget or a provider's limit: the sessions concerned wait, and resume afterwards.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,10 +13,9 @@ use crate::notice::Level;
 use crate::session::{HoldKind, MessageKind, NewMessage, Phase, Sender, Session, SessionInput};
 use crate::state::State;
 
-/// After a provider's limit each session begins in a stretch of time of its own, this long, so that they do not run into
-/// the next limit together.
+/// The delay between sessions that resume after a provider's limit, so that they do not hit the next limit together.
 const STRETCH: Duration = Duration::from_secs(15);
-/// However many there are, the last one begins within this time.
+/// The time within which the last of them resumes.
 const ALL_WITHIN: Duration = Duration::from_secs(15 * 60);
 
 pub(super) fn account(
@@ -47,17 +46,11 @@ pub(super) fn account(
                 then.push_back(Input::Session { session: session.id, input });
             }
             if !wait.is_empty() {
-                then.push_back(Input::Tell {
-                    level: Level::Action,
-                    subject: Subject::Host,
-                    key: format!("limit over {account} {at}"),
-                    text: format!(
+                then.push_back(Input::tell(Level::Action, Subject::Host, format!("limit over {account} {at}"), format!(
                         "the provider's limit for `{account}` is over; autoResume is off, so {} until `ao resume`: {}",
                         if wait.len() == 1 { "one session waits".into() } else { format!("{} sessions wait", wait.len()) },
                         wait.iter().map(|session| session.spec.name.as_str()).collect::<Vec<_>>().join(", ")
-                    ),
-                    channel: None,
-                });
+                    )));
             }
             then.push_back(Input::Schedule);
         }
@@ -68,7 +61,7 @@ pub(super) fn account(
 pub(super) fn budget(state: &State, budget: &Budget, event: &BudgetEvent, then: &mut VecDeque<Input>) {
     match event {
         BudgetEvent::Marked { mark } => {
-            // Only who has a process is asked: to wake somebody for it would cost what is to be saved.
+            // Only sessions with a process are asked: waking one would cost what is to be saved.
             let running = state
                 .live_under(budget)
                 .into_iter()
@@ -110,21 +103,21 @@ pub(super) fn budget(state: &State, budget: &Budget, event: &BudgetEvent, then: 
     }
 }
 
-/// What holds a session that comes into the line: the provider's limit, and the budgets that are spent.
+/// Returns the holds of a session that is queued: the provider's limit, and the budgets that are spent.
 pub(super) fn holds_for(state: &State, session: &Session, then: &mut VecDeque<Input>) {
     if let Some(until) = state.accounts.get(session.account()) {
         then.push_back(held(session, HoldKind::Account, limit_words(session.account(), *until)));
     }
     for budget in state.budgets_of(session) {
-        if let Some(cap) = state.purses.get(&budget).and_then(|purse| purse.cap.as_ref()) {
+        if let Some(cap) = state.budget_usage.get(&budget).and_then(|usage| usage.cap.as_ref()) {
             then.push_back(held(session, budget.hold(), cap.why.clone()));
         }
     }
 }
 
-/// Compares what is spent with limits that may be new.
+/// Compares spending with limits that may be new.
 pub(super) fn recount(state: &State, then: &mut VecDeque<Input>, concerns: impl Fn(&Budget) -> bool) {
-    let counted = state.purses.keys().filter(|budget| concerns(budget)).cloned();
+    let counted = state.budget_usage.keys().filter(|budget| concerns(budget)).cloned();
     then.extend(counted.map(|budget| Input::Budget { budget, input: BudgetInput::Count }));
 }
 

@@ -1,4 +1,4 @@
-//! What follows from what. The one place where one part of the state moves another.
+//! Consequences of events. The one place where one part of the state moves another.
 
 mod base;
 mod errand;
@@ -27,7 +27,7 @@ use crate::state::State;
 use crate::task::TaskEvent;
 use crate::{ProjectId, Timestamp, work};
 
-/// Adds the inputs that follow from what happened, in the state that it led to.
+/// Adds the inputs that follow from an event, given the state after it.
 pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
     match &stamped.event {
         Event::Session(id, event) => session::follow(state, *id, event, stamped.at, then),
@@ -82,28 +82,23 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
             then.push_back(Input::Schedule);
         }
         Event::Host(HostEvent::MemoryEnough { .. }) => then.push_back(Input::Schedule),
-        Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => then.push_back(Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Host,
-            key: format!("doubted {runtime} {}", stamped.at.0 / 3_600_000),
-            text: format!(
+        Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => then.push_back(Input::tell(Level::Warning, Subject::Host, format!("doubted {runtime} {}", stamped.at.0 / 3_600_000), format!(
                 "`{runtime}` says that {missing} of {expected} agents are gone at once; that is taken for a failed \
                  look, and nothing was ended"
-            ), channel: None }),
+            ))),
         Event::Errand(id, event) => errand::follow(state, *id, event, stamped.at, then),
         Event::Host(_) | Event::Notice(..) => {}
     }
     hooks::follow(state, stamped, then);
 }
 
-/// Says that a project has nothing left to do, if that is so and it has done something.
+/// Reports that a project has no work left, if that is so and it had some.
 fn complete(state: &State, id: &ProjectId, at: Timestamp) -> Option<Input> {
-    // Asked first, because tasks are seen far more often than work ends.
+    // Checked first, because tasks are seen far more often than work ends.
     if !state.projects.get(id)?.may_complete() {
         return None;
     }
-    // An orchestrator is there for a person, and is no work that could be done; a task that is next and a change that is
-    // still open are.
+    // An orchestrator is there for a person and does not count as work; a next task and an open change do.
     let at_work = state.live_in(id).any(|session| session.spec.role != Role::Orchestrator);
     let unsettled = || {
         let mut orders = state.errands.values().map(|errand| &errand.order);
@@ -114,7 +109,7 @@ fn complete(state: &State, id: &ProjectId, at: Timestamp) -> Option<Input> {
     done.then(|| Input::Project { project: id.clone(), input: ProjectInput::Complete })
 }
 
-/// No longer than a message may be, with what it is about and how that went.
+/// Cuts a message to its maximum length, keeping its beginning and its end.
 fn bounded(text: String) -> String {
     const MOST: usize = 16 * 1024;
     shortened(&text, MOST)

@@ -1,4 +1,4 @@
-//! What follows from what happened to a policy: everything that it allows or forbids is looked at again.
+//! Consequences of a policy's change: everything that it allows or forbids is judged again.
 
 use std::collections::VecDeque;
 
@@ -13,17 +13,11 @@ use crate::{ProjectId, PullId};
 
 pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: &mut VecDeque<Input>) {
     if let ProjectEvent::PolicyBroken { why } = event {
-        then.push_back(Input::Tell {
-            level: Level::Action,
-            subject: Subject::Project(id.clone()),
-            // The same mistake again, after it was mended, is told again only if it reads differently.
-            key: format!("policy {id} {why}"),
-            text: format!(
+        // The same error after a fix is reported again only if its text differs.
+        then.push_back(Input::tell(Level::Action, Subject::Project(id.clone()), format!("policy {id} {why}"), format!(
                 "the policy of {id} on its base branch cannot be read, so nothing is merged by it until {POLICY_FILE} is \
                  mended:\n{why}"
-            ),
-            channel: None,
-        });
+            )));
     }
     then.push_back(Input::Queue { project: id.clone(), input: QueueInput::Look {} });
     let first = PullId { project: id.clone(), number: 0 };

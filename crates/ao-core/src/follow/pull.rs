@@ -1,4 +1,4 @@
-//! What follows from what happened to a pull request.
+//! Consequences of the events of a pull request.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::base;
 use super::incident::is_news_of;
 use crate::decide::agent_of;
-use crate::errand::{Behalf, Order};
-use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, Subject};
+use crate::errand::{Order, Requester};
+use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::project::ProjectInput;
@@ -25,7 +25,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         then.push_back(Input::Session { session: *session, input: unlinked });
     }
     match event {
-        // It is not over before its issues are closed; what comes of that is asked about then.
+        // It is not over before its issues are closed; the job's result continues from there.
         PullEvent::Merged { .. } if let Some(settle) = settle(state, id) => then.push_back(settle),
         PullEvent::Merged { .. } | PullEvent::Closed {} => {
             then.extend(super::complete(state, &id.project, state.at));
@@ -47,7 +47,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
             then.extend(addressed(state, pull));
             then.extend(claimed_by_its_owner(state, pull));
         }
-        // Whoever was set to review it has done so.
+        // The session that was started to review it has done so.
         PullEvent::ReviewGiven { review, .. } => {
             let reviewer = state.session_named(&review.author.login);
             let reviewer = reviewer.filter(|session| session.reads() == Some(id) && session.is_live());
@@ -56,22 +56,21 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
                 input: SessionInput::Stop { by: "ao".into(), why: format!("it has reviewed {id}") },
             }));
         }
-        // No agent can mend it, so none is woken. By the commit and not by the run: trying again is not news.
+        // No agent can fix it, so none gets a message. By commit and not by run: a retry is no news.
         PullEvent::CheckReported { check } if let CheckState::Broken { why } = &check.state => {
             let (name, commit) = (&check.name, &check.commit);
-            then.push_back(Input::Tell {
-                level: Level::Action,
-                subject: Subject::Pull(id.clone()),
-                key: format!("broken {id} {name} {commit}"),
-                text: format!(
+            then.push_back(Input::tell(
+                Level::Action,
+                Subject::Pull(id.clone()),
+                format!("broken {id} {name} {commit}"),
+                format!(
                     "the check `{name}` of {id} could not be run on {commit}, whatever the change is: {why}"
                 ),
-                channel: None,
-            });
+            ));
         }
         PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
         PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {
-            let default = state.projects.get(&id.project).map(|known| &known.default_branch);
+            let default = state.projects.get(&id.project).map(|known| &known.config.default_branch);
             let base_branch = &pull.facts.base_branch;
             let branch = (default != Some(base_branch)).then(|| base_branch.clone());
             then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone(), branch }));
@@ -100,10 +99,10 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
     then.push_back(Input::Review(Subject::Pull(id.clone())));
 }
 
-/// What has the issues closed that a merged pull request settles: those that it names are found where it is done, and of those
-/// that its sessions work on the ones that have no other change left to come.
+/// Orders that the issues be closed which a merged pull request settles: those that it names are found where it is done, and
+/// of the tasks of its sessions those that have no other open pull request.
 fn settle(state: &State, id: &PullId) -> Option<Input> {
-    if state.projects.get(&id.project)?.leave_issues_open {
+    if state.projects.get(&id.project)?.config.leave_issues_open {
         return None;
     }
     let to_come = |task: &TaskId| {
@@ -115,11 +114,11 @@ fn settle(state: &State, id: &PullId) -> Option<Input> {
     Some(Input::Order {
         key: format!("settle {id}"),
         order: Box::new(Order::Settle { pull: id.clone(), tasks: tasks.into_iter().collect() }),
-        behalf: Behalf::Landed(id.clone()),
+        requester: Requester::Landed(id.clone()),
     })
 }
 
-/// A check that failed and passes on the same head was chance, unless the base was to blame.
+/// Returns the flake, if a failed check passes on the same head and the base was not at fault.
 fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     if pull.failures.contains_key(check) {
         return None;
@@ -128,7 +127,7 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     let key = IncidentKey {
         subject: Subject::Pull(pull.id.clone()),
         kind: IncidentKind::CiFailed,
-        problem: format!("{check} {}", flaked.signature),
+        problem: ProblemId::Check { check: check.to_owned(), signature: flaked.signature.clone() },
     };
     let doubt = state.incidents.get(&key).and_then(|incident| incident.doubt.as_ref());
     let the_base = matches!(doubt, Some(Doubt::BaseRed {} | Doubt::BaseMended { .. }));
@@ -142,16 +141,16 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     })
 }
 
-/// For so long after an order to rebase a new head may be what came of it.
+/// The time after a rebase job in which a new head may be its result.
 const JUST_REBASED: Duration = Duration::from_secs(300);
 
-/// What was asked in threads that the agent has heard of is answered by the new head, as far as anybody can tell.
+/// Marks the threads that the agent got a message about as addressed by the new head.
 pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
     let subject = Subject::Pull(pull.id.clone());
-    // Who is at it may be about to answer.
+    // A working agent may be about to reply.
     let Some(agent) = agent_of(state, &subject).filter(|agent| !agent.is_at_it()) else { return vec![] };
     let outbox = &agent.outbox;
-    // A head that we have rebased ourselves addresses nothing.
+    // A head that we rebased ourselves addresses nothing.
     let ours = state.incidents_of(&subject).any(|incident| {
         incident.key.kind == IncidentKind::MergeConflicts
             && incident.acted > 0

@@ -1,10 +1,10 @@
-//! What follows from what happened in the merge queue.
+//! Consequences of the events of the merge queue.
 
 use std::collections::VecDeque;
 
 use super::bounded;
 use crate::decide::agent_of;
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::Level;
@@ -15,7 +15,7 @@ use crate::session::{MessageKind, NewMessage, Sender, SessionInput};
 use crate::state::State;
 use crate::{Commit, ProjectId, PullId};
 
-/// How much is told of what landed in between.
+/// Bytes of a message about the commits that landed in between.
 const BETWEEN: usize = TEXT_LIMIT / 2;
 
 pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, then: &mut VecDeque<Input>) {
@@ -32,17 +32,16 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
         QueueEvent::InTheWay { pull, why, .. } => {
             let base = state.projects.get(project).and_then(|project| project.queue.base.as_ref());
             let base = base.map(Commit::as_str).unwrap_or_default();
-            then.push_back(Input::Tell {
-                level: Level::Action,
-                subject: Subject::Pull(pull.clone()),
-                // Once for each place of the base, however often it is tried and whoever is first.
-                key: format!("in the way {project} {base} {}", one_line(why)),
-                text: format!(
+            // Once for each tip of the base, regardless of the number of tries and the first entry.
+            then.push_back(Input::tell(
+                Level::Action,
+                Subject::Pull(pull.clone()),
+                format!("in the way {project} {base} {}", one_line(why)),
+                format!(
                     "{pull} is tested and cannot land: {}. It lands by itself once that is settled.",
                     one_line(why)
                 ),
-                channel: None,
-            });
+            ));
         }
         QueueEvent::BaseMoved { base, branch: None } => then.extend(updates(state, project, base)),
         _ => {}
@@ -63,7 +62,7 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
             what
         }
         Rejection::Conflict { files } => {
-            // There is one who tells of conflicts, with the commands that help.
+            // The incident of conflicts has its own message, with the commands that help.
             if let Some(seen) = state.pulls.get(id).and_then(|pull| in_conflict(state, pull, head, files)) {
                 return then.push_back(seen);
             }
@@ -77,14 +76,14 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
         }
     };
     let text = format!("{id} at {head} left the merge queue. {what}");
-    // The same head may come back and fall for another reason, or on another base, and that is news.
+    // The same head may return and fail for another reason, or on another base, which is news.
     let base = state.projects.get(&id.project).and_then(|project| project.queue.base.as_ref());
     let base = base.map(Commit::as_str).unwrap_or_default();
     let key = format!("rejected {id} {head} {base} {}", kind(reason));
     let subject = Subject::Pull(id.clone());
     let owner = agent_of(state, &subject).filter(|owner| owner.is_live());
     match (owner, reason) {
-        // The change is at fault, and there is somebody to mend it.
+        // The change is at fault, and its agent can fix it.
         (Some(owner), Rejection::Red { .. } | Rejection::Conflict { .. }) => then.push_back(Input::Session {
             session: owner.id,
             input: SessionInput::Send(NewMessage {
@@ -95,7 +94,7 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
                 key: Some(key),
             }),
         }),
-        _ => then.push_back(Input::Tell { level: Level::Action, subject, key, text, channel: None }),
+        _ => then.push_back(Input::tell(Level::Action, subject, key, text)),
     }
 }
 
@@ -109,10 +108,10 @@ fn kind(reason: &Rejection) -> &'static str {
     }
 }
 
-/// A conflict that only the queue has seen yet.
+/// Returns the facts for a conflict that only the queue has seen yet.
 fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> Option<Input> {
     let project = state.projects.get(&pull.id.project)?;
-    let base = match pull.facts.base_branch == project.default_branch {
+    let base = match pull.facts.base_branch == project.config.default_branch {
         true => project.queue.base.clone()?,
         false => pull.facts.base.clone(),
     };
@@ -124,23 +123,23 @@ fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> O
     Some(seen(pull, facts))
 }
 
-/// What the queue knows better than the last look, as if that had shown it.
+/// Returns facts that the queue knows better than the last look, as if that had shown them.
 fn seen(pull: &Pull, facts: PullFacts) -> Input {
     Input::Pull { pull: pull.id.clone(), input: PullInput::Seen(Box::new(facts)) }
 }
 
-/// The branches that are behind now and merge cleanly, if the project wants them to be kept up: those of agents that have
-/// nothing to do. What is in the queue is left alone, as another head would be another question. Whether it is behind is seen
-/// where it is done: what is up to date stays as it is.
+/// Returns the jobs that update branches that are behind and merge cleanly, if the project wants that: those of idle
+/// agents. Queue entries are left alone, because another head would need another request. The job itself checks
+/// whether a branch is behind: one that is up to date stays as it is.
 fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
     let Some(project) = state.projects.get(id) else { return vec![] };
-    if project.merge_queue.as_ref().is_none_or(|rules| rules.update == Update::None) {
+    if project.config.merge_queue.as_ref().is_none_or(|rules| rules.update == Update::None) {
         return vec![];
     }
     let behind = state.pulls.values().filter(|pull| {
         pull.id.project == *id
             && pull.is_open()
-            && pull.facts.base_branch == project.default_branch
+            && pull.facts.base_branch == project.config.default_branch
             && pull.facts.mergeable == Mergeable::Clean
             && pull.conflict.is_none()
             // Another head would have to be approved again.
@@ -154,8 +153,8 @@ fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
             let (pull, head) = (pull.id.clone(), pull.facts.head.clone());
             Input::Order {
                 key: format!("update {pull} {head} {base}"),
+                requester: Requester::Update(pull.clone()),
                 order: Box::new(Order::Rebase { pull, head, base: base.clone() }),
-                behalf: Behalf::Nobody,
             }
         })
         .collect()

@@ -1,4 +1,4 @@
-//! What follows from what happened to a session.
+//! Consequences of the events of a session.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::limits;
 use super::pull::{addressed, claim};
 use crate::budget::BudgetInput;
 use crate::evidence::{Activity, Reading};
-use crate::incident::{IncidentInput, Rung, Subject};
+use crate::incident::{EscalationLevel, IncidentInput, Subject};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::pull::unclaimed_of;
@@ -25,20 +25,20 @@ pub(super) fn follow(
 ) {
     use SessionEvent as E;
     let Some(session) = state.sessions.get(&id) else {
-        // Archived: what was about it is over.
+        // Archived: its incidents are over.
         then.push_back(Input::Review(Subject::Session(id)));
-        // What it was the last to know of may have blocked others.
+        // A fact that only it kept in memory may have blocked others.
         then.push_back(Input::Schedule);
         if let E::Archived { pulls } = event {
             then.extend(pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
-            // The budget of its task may be gone with it; which one that was, nobody knows any more.
+            // The budget of its task may be gone with it; which one it was is unknown now.
             then.extend(
                 state.projects.keys().map(|project| Input::Review(Subject::Project(project.clone()))),
             );
         }
         return;
     };
-    // Somebody who waits may need the slot that it has for nothing.
+    // A waiting session may need the slot of an idle one.
     if session.may_rest() || matches!(event, E::StopFailed { .. }) {
         then.push_back(Input::Schedule);
     }
@@ -77,7 +77,7 @@ pub(super) fn follow(
             tell(SessionInput::Flush);
             then.push_back(Input::Review(Subject::Session(id)));
         }
-        // Also when it only waits from now on: an interrupt may have waited for that.
+        // Even if it only waits from now on: an interrupt may have waited for that.
         E::MessageQueued { .. } | E::Written { .. } | E::DeliveryPaused { .. } => tell(SessionInput::Flush),
         E::Accepted { .. } => {
             tell(SessionInput::Count);
@@ -88,8 +88,8 @@ pub(super) fn follow(
         }
         E::DeliveryFailed { delivery, why } => {
             tell(SessionInput::Flush);
-            // What it was about is not mended by that: the next one hears of it.
-            let by = if session.spec.role == Role::Orchestrator { Rung::Orchestrator } else { Rung::Agent };
+            // The problem persists, so the next level is informed.
+            let by = if session.spec.role == Role::Orchestrator { EscalationLevel::Orchestrator } else { EscalationLevel::Agent };
             let given_up = session.outbox.failed.iter().filter(|failed| failed.delivery == Some(*delivery));
             for failed in given_up {
                 if let MessageKind::News { incident } = &failed.message.kind {
@@ -97,39 +97,21 @@ pub(super) fn follow(
                     then.push_back(Input::Incident { key: incident.clone(), input });
                 }
             }
-            then.push_back(Input::Tell {
-                level: Level::Action,
-                subject: Subject::Session(id),
-                key: format!("{id} delivery {delivery}"),
-                text: format!(
+            then.push_back(Input::tell(Level::Action, Subject::Session(id), format!("{id} delivery {delivery}"), format!(
                     "a message to `{}` was {why}; its text is kept in the outbox",
                     session.spec.name
-                ),
-                channel: None,
-            });
+                )));
         }
-        E::TakenAfterAll { messages, .. } => then.push_back(Input::Tell {
-            level: Level::Info,
-            subject: Subject::Session(id),
-            key: format!("{id} after all {messages:?}"),
-            text: format!("a message to `{}` that was given up has been read after all", session.spec.name),
-            channel: None,
-        }),
+        E::TakenAfterAll { messages, .. } => then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} after all {messages:?}"), format!("a message to `{}` that was given up has been read after all", session.spec.name))),
         E::MessagesDropped { why } => {
-            // Its agent does not come back by itself; who hears of the problem instead is up to the ladder.
+            // Its agent does not resume by itself; the escalation decides who is informed instead.
             for failed in session.outbox.failed.iter().filter(|failed| failed.why == *why) {
                 if let MessageKind::News { incident } = &failed.message.kind {
                     then.push_back(Input::Incident { key: incident.clone(), input: IncidentInput::Unsaid });
                     then.push_back(Input::Review(incident.subject.clone()));
                 }
             }
-            then.push_back(Input::Tell {
-                level: Level::Info,
-                subject: Subject::Session(id),
-                key: format!("{id} dropped {at}"),
-                text: format!("messages to `{}` were not delivered: {why}", session.spec.name),
-                channel: None,
-            });
+            then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} dropped {at}"), format!("messages to `{}` were not delivered: {why}", session.spec.name)));
         }
         E::Launched { .. } => {
             tell(SessionInput::Flush);
@@ -144,37 +126,19 @@ pub(super) fn follow(
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
         }
-        // The port that it gave back may do for another.
+        // The port that it gave back may suit another session.
         E::PortsLeased { .. } => then.push_back(Input::Schedule),
-        E::WentAstray { what } => then.push_back(Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Session(id),
-            key: format!("{id} astray {what}"),
-            text: format!("`{}` has left its place: {what}", session.spec.name),
-            channel: None,
-        }),
-        E::TreeLost { path } => then.push_back(Input::Tell {
-            level: Level::Warning,
-            subject: Subject::Session(id),
-            key: format!("{id} tree lost {at}"),
-            text: format!(
+        E::Drifted { what } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} drift {what}"), format!("`{}` has left its place: {what}", session.spec.name))),
+        E::TreeLost { path } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} tree lost {at}"), format!(
                 "the workspace of `{}` was deleted ({path}); it is recreated from its branch `{}`, without uncommitted \
                  changes",
                 session.spec.name,
                 session.branch()
-            ),
-            channel: None,
-        }),
-        E::Stands { .. } => {
+            ))),
+        E::CheckoutChanged { .. } => {
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
         }
-        E::NotAnswered { number, why } => then.push_back(Input::Tell {
-            level: Level::Action,
-            subject: Subject::Session(id),
-            key: format!("{id} answer {number}"),
-            text: format!("the answer to `{}` was not given: {why}", session.spec.name),
-            channel: None,
-        }),
+        E::NotAnswered { number, why } => then.push_back(Input::tell(Level::Action, Subject::Session(id), format!("{id} answer {number}"), format!("the answer to `{}` was not given: {why}", session.spec.name))),
         E::WorkspaceFailed { again_at: None, .. } | E::SetupFailed { .. } => {
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
@@ -185,20 +149,14 @@ pub(super) fn follow(
         }
         E::Cleared {} => then.push_back(Input::Schedule),
         E::Held { kind: HoldKind::Consent, why } if may_go_on(state, session).is_err() => {
-            then.push_back(Input::Tell {
-                level: Level::Info,
-                subject: Subject::Session(id),
-                key: format!("{id} unwanted {at}"),
-                text: format!("`{}` was not resumed: {why}", session.spec.name),
-                channel: None,
-            });
+            then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} unwanted {at}"), format!("`{}` was not resumed: {why}", session.spec.name)));
             then.push_back(Input::Review(Subject::Session(id)));
         }
         E::Lingered {} | E::PullLinked { .. } if session.lingers == Some(session.activity_since) => {
             then.push_back(Input::Review(Subject::Session(id)));
         }
         E::Stopping { .. } => {
-            // The last stretch counts too.
+            // The last period counts too.
             tell(SessionInput::Count);
             then.push_back(Input::Review(Subject::Session(id)));
         }
@@ -228,7 +186,7 @@ pub(super) fn follow(
         })),
         E::Ended { outcome } => {
             let merged = matches!(outcome, Outcome::Merged { .. }) && state.settings.remove_merged;
-            // What a reviewer had was only to be read.
+            // A reviewer's workspace was only to be read.
             if merged || session.spec.role == Role::Reviewer {
                 tell(SessionInput::Cleanup);
             }

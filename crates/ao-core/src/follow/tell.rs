@@ -1,26 +1,27 @@
-//! In which words agents, orchestrators and people hear of a problem.
+//! Messages about a problem to agents, orchestrators and people.
 
 use super::bounded;
 use crate::decide::agent_of;
-use crate::health::BaseVerdict;
-use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
+use crate::health::{BaseVerdict, flake_of};
+use crate::incident::{EscalationLevel, Incident, IncidentKind, ONLY_A_PERSON, Subject};
 use crate::input::Input;
+use crate::notice::NewNotice;
 use crate::outside::{Kind, fenced, one_line, shortened};
 use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
 
-/// How much of the evidence those get who have to judge a story rather than to mend it.
+/// Bytes of the evidence for orchestrators and people, who have to judge a problem rather than fix it.
 const EVIDENCE: usize = 8 * 1024;
 
-/// What the agent whose problem it is hears.
+/// Returns the message to the agent whose problem it is.
 pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
     news(to, incident, bounded(body(state, incident, detail)))
 }
 
-/// What the one who steers the project hears: of whom, why now, and the evidence.
+/// Returns the message to the orchestrator: the subject, the reason for the escalation, and the evidence.
 pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
-    // What a session shows is its agent's word, and no more ours than a comment is.
+    // The evidence of a session is its agent's text, no more trusted than a comment.
     let evidence = match incident.key.subject {
         Subject::Session(_) => fenced(Kind::Log, &incident.detail, EVIDENCE),
         _ => shortened(&incident.detail, EVIDENCE),
@@ -30,7 +31,7 @@ pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why
     news(to, incident, bounded(body(state, incident, &detail)))
 }
 
-/// What a person hears: whom it is about, by the name that people use, what it is, and what was tried.
+/// Returns the notice to a person: the subject by name, the problem, and what was tried.
 pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     let key = &incident.key;
     let reaction = state.reaction(&key.kind, &key.subject);
@@ -39,7 +40,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         other => other.to_string(),
     };
     let evidence = shortened(&incident.detail, EVIDENCE);
-    // Words that were meant for an agent are not for whoever is asked after it.
+    // A template meant for an agent is not for the next level.
     let for_agent = matches!(reaction.action, Action::SendToAgent | Action::SpawnAgent);
     let what = match reaction.message.as_deref().filter(|_| !for_agent) {
         Some(message) => words::said(state, incident, Some(message), &evidence),
@@ -47,7 +48,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     };
     let mut text = format!("{whom}: {what}");
     if why != ONLY_A_PERSON {
-        // A part of it may be what a command said.
+        // A part of it may be the output of a command.
         text = format!("{text} ({})", one_line(why));
     }
     for remark in remarks(state, incident) {
@@ -56,24 +57,22 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     if let (IncidentKind::AgentNeedsInput, Some(session)) = (&key.kind, agent_of(state, &key.subject)) {
         text = format!("{text}\n{}", how_to_answer(session, &incident.detail));
     }
-    // That a head waits is said once, however often it stops doing so and begins again.
+    // A waiting head is reported once, even if it stops waiting and starts again.
     let told_as = match key.kind {
         IncidentKind::ReviewNeeded => key.to_string(),
         _ => format!("{key} {}", incident.opened),
     };
-    Input::Tell {
-        level: reaction.level,
-        subject: key.subject.clone(),
-        key: told_as,
-        text: bounded(text),
+    Input::Tell(Box::new(NewNotice {
+        incident: Some(key.clone()),
         channel: reaction.channel,
-    }
+        ..NewNotice::new(reaction.level, key.subject.clone(), told_as, bounded(text))
+    }))
 }
 
-/// The words of the reaction, the evidence, and what there is to say beside it.
+/// Returns the text of the reaction, the evidence, and remarks.
 pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
     let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
-    // The words are about the attempt that was just begun, and count those before it.
+    // The template is about the attempt that has just begun, and counts those before it.
     let before = Incident { acted: incident.acted.saturating_sub(1), ..incident.clone() };
     let mut body = words::said(state, &before, reaction.message.as_deref(), detail);
     for remark in remarks(state, incident) {
@@ -82,7 +81,7 @@ pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
     body
 }
 
-/// Whether it was doubted, what came of that, and what was tried before.
+/// Returns remarks on the doubts about it, and on what was tried before.
 fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     let mut remarks = Vec::new();
     if incident.key.kind == IncidentKind::CiFailed {
@@ -95,7 +94,7 @@ fn remarks(state: &State, incident: &Incident) -> Vec<String> {
     remarks
 }
 
-/// What a command or a forge says may be anything: only its first line stands among our own words.
+/// Fences the output of a command or a forge, except for its first line.
 pub(super) fn marked(text: &str) -> String {
     match text.split_once('\n') {
         Some((first, rest)) => {
@@ -117,7 +116,7 @@ fn how_sure(state: &State, incident: &Incident) -> Vec<String> {
         2 => said.push("It failed twice on the same commit.".to_owned()),
         n => said.push(format!("It failed {n} times on the same commit.")),
     }
-    if let Some(flake) = project.flakes.get(&incident.key.problem) {
+    if let Some(flake) = flake_of(&project.flakes, &incident.key.problem) {
         said.push(format!(
             "The same failure has gone away by itself before ({}×), but this time it has not.",
             flake.times
@@ -131,7 +130,7 @@ fn how_sure(state: &State, incident: &Incident) -> Vec<String> {
     said
 }
 
-/// The first commit is the one that the agent was told on, the others are what it has done since.
+/// The first commit is the head at the first message; the others are the agent's attempts since.
 fn what_was_tried(incident: &Incident) -> Option<String> {
     let (told, since) = incident.tried.split_first()?;
     if since.is_empty() {
@@ -144,7 +143,7 @@ fn what_was_tried(incident: &Incident) -> Option<String> {
             None => tried.commit.to_string(),
         })
         .collect();
-    let whom = if incident.rung == Rung::Agent { "You were" } else { "The agent was" };
+    let whom = if incident.level == EscalationLevel::Agent { "You were" } else { "The agent was" };
     Some(format!(
         "{whom} told of this on {}; since then: {}; the failure is the same.",
         told.commit,
@@ -165,18 +164,18 @@ fn news(to: &Session, incident: &Incident, body: String) -> Input {
     }
 }
 
-/// The command that answers a dialog, with the choices that it numbers, if it does.
+/// Returns the command that answers a dialog, with its numbered choices, if it has any.
 fn how_to_answer(session: &Session, dialog: &str) -> String {
     let choices: Vec<&str> = dialog.lines().filter_map(choice).collect();
     let answers = match &choices[..] {
         [] => "yes|no|TEXT".to_owned(),
         choices => choices.join("|"),
     };
-    let (name, number) = (&session.spec.name, session.questions);
+    let (name, number) = (&session.spec.name, session.dialogs.questions);
     format!("Answer with: ao answer {name} {answers} --question {number}")
 }
 
-/// The number of a choice, such as `2` in `❯ 2. No, and say why`.
+/// Returns the number of a choice, such as `2` in `❯ 2. No, and say why`.
 fn choice(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '❯' | '>' | '│' | '*'));
     let (number, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);

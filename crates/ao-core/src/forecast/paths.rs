@@ -1,14 +1,14 @@
-//! Files that a text names. Nothing is guessed: a word counts if it looks like a path, and means a file if it is its path,
-//! the end of its path, or a folder that it is in.
+//! Files that a text names. Nothing is guessed: a token counts if it looks like a path, and matches a file by its
+//! path, a suffix of its path, or a folder above it.
 
 use std::collections::BTreeSet;
 
-/// So much of a text is read.
+/// The number of bytes of a text that are read.
 const READ: usize = 16 * 1024;
-/// So many names are kept.
+/// The number of names that are kept.
 const KEPT: usize = 64;
 
-/// The words of a text that may be paths.
+/// Returns the tokens of a text that may be paths.
 pub(crate) fn named(text: &str) -> Vec<String> {
     let end = (0..=READ.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let between = |c: char| {
@@ -16,7 +16,7 @@ pub(crate) fn named(text: &str) -> Vec<String> {
             || matches!(c, '`' | '"' | '\'' | '(' | ')' | '[' | ']' | '<' | '>' | ',' | ';' | '|')
     };
     let words = text[..end].split(between).map(|word| {
-        // `src/a.rs:12` is a place in a file, and a full stop ends a sentence.
+        // `src/a.rs:12` is a line of a file, and a full stop ends a sentence.
         let word = word.trim_end_matches(['.', ':', '!', '?', '*']).trim_start_matches(['*', '@']);
         let word = word.split_once(':').map_or(word, |(path, _)| path);
         word.trim_start_matches("./").trim_end_matches('/')
@@ -41,8 +41,8 @@ fn is_path(word: &str) -> bool {
         && word.chars().any(|c| c.is_alphabetic())
 }
 
-/// The words by which a text names a file: its path, each end of its path, and each folder that it is in, if that has more
-/// than one name.
+/// Returns the tokens that name a file: its path, each suffix of its path, and each folder above it that has more
+/// than one component.
 pub(super) fn words_for(path: &str) -> impl Iterator<Item = &str> {
     let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
     let ends = slashes.clone().into_iter().map(|at| &path[at + 1..]);

@@ -1,7 +1,7 @@
-//! What a hook is told: one JSON document on its standard input, the same shape at every point.
+//! The input of a hook: one JSON document on its standard input, with the same shape at every hook point.
 //!
-//! It says what is known at that moment and nothing that is a secret: no environment, no prompt, no log. Its fields are
-//! documented in `docs/hooks.md`; a field may be added, but none changes its meaning without a new version.
+//! It holds the facts known at that moment and no secrets: no environment, no prompt, no log. Its fields are
+//! documented in `docs/hooks.md`. A field may be added, but none changes its meaning without a new version.
 
 use serde::Serialize;
 
@@ -13,10 +13,10 @@ use crate::state::State;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
 const VERSION: u32 = 1;
-/// How much of one text from outside a document carries.
+/// The number of bytes of one text from outside that a document carries.
 const TEXT: usize = 8 * 1024;
 
-/// What a document is about, besides its project.
+/// The subject of a document, besides its project.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct About<'a> {
     pub session: Option<SessionId>,
@@ -25,18 +25,18 @@ pub struct About<'a> {
     pub merge: Option<Landing<'a>>,
 }
 
-/// A merge that is about to be made, or was.
+/// A merge that is about to be made, or was made.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Landing<'a> {
     pub head: &'a Commit,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<&'a Commit>,
-    /// What it became, once it is made.
+    /// The merge commit, once it is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<&'a Commit>,
 }
 
-/// Writes the document for one occasion. `id` tells it from all others, and is the same if the hook is run again for it.
+/// Writes the document for one occasion. `id` identifies the occasion, and is the same if the hook runs again for it.
 pub fn document(
     state: &State,
     project: &ProjectId,
@@ -56,8 +56,8 @@ pub fn document(
         at,
         project: ProjectPart {
             name: project,
-            path: known.map(|known| known.path.as_str()),
-            default_branch: known.map(|known| known.default_branch.as_str()),
+            path: known.map(|known| known.config.path.as_str()),
+            default_branch: known.map(|known| known.config.default_branch.as_str()),
         },
         session: session.map(|session| SessionPart::of(session, at)),
         pull: pull.map(|(id, known)| PullPart::of(id, known)),
@@ -131,7 +131,7 @@ impl SessionPart<'_> {
     }
 }
 
-/// A pull request; only its number if it is over and nobody here had a stake in it.
+/// A pull request; only its number if it is over and was not ours.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PullPart<'a> {

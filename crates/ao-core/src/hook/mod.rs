@@ -1,7 +1,7 @@
-//! Where a project's own commands are run on the way from a task to a merge.
+//! Hook points: where a project's own commands run on the way from a task to a merge.
 //!
-//! They come from the configuration of whoever owns the machine, never from a branch of the repository: what an agent or an
-//! outsider can push must not become a command here.
+//! Hooks come from the configuration of the machine's owner, never from a branch of the repository: what an agent or
+//! an outsider can push must not become a command here.
 
 mod document;
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::errand::{Behalf, Order};
+use crate::errand::{Order, Requester};
 use crate::input::Input;
 use crate::session::Session;
 use crate::state::State;
@@ -19,23 +19,23 @@ use crate::{Commit, ProjectId, PullId, Timestamp};
 
 pub use document::{About, Landing, document};
 
-/// How long a hook has unless the configuration says otherwise.
+/// The default timeout of a hook.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A command that is run at one point.
+/// A command that runs at one hook point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hook {
     pub point: HookPoint,
-    /// For the user's shell, in the project's folder, with a JSON document on its standard input.
+    /// Runs in the user's shell, in the project's folder, with a JSON document on its standard input.
     pub command: String,
     pub timeout: Duration,
 }
 
-/// The points.
+/// The points at which hooks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookPoint {
-    /// A session has its turn. The hook may object.
+    /// A session is about to get a slot. The hook may object.
     BeforeAssign,
     WorkspaceCreated,
     SessionStarted,
@@ -62,7 +62,7 @@ impl HookPoint {
         HookPoint::SessionEnded,
     ];
 
-    /// Whether what follows waits for the hook, which may object.
+    /// Returns whether the next step waits for the hook, which may object.
     pub fn may_object(self) -> bool {
         matches!(self, HookPoint::BeforeAssign | HookPoint::BeforeMerge)
     }
@@ -82,7 +82,7 @@ impl HookPoint {
     }
 }
 
-/// Why a word is no point.
+/// An unknown name of a hook point.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no point at which hooks run")]
 pub struct BadPoint(pub String);
@@ -96,35 +96,39 @@ impl FromStr for HookPoint {
 }
 
 impl State {
-    /// The hooks of a project at one point, in the order in which they are run.
+    /// Returns the hooks of a project at one point, in the order in which they run.
     pub fn hooks(&self, project: &ProjectId, point: HookPoint) -> Vec<Hook> {
-        let all = self.projects.get(project).map(|project| project.hooks.as_slice()).unwrap_or_default();
+        let all =
+            self.projects.get(project).map(|project| project.config.hooks.as_slice()).unwrap_or_default();
         all.iter().filter(|hook| hook.point == point).cloned().collect()
     }
 
-    /// Whether somebody has to be asked before a session gets its first slot, and has not said yes yet.
+    /// Returns whether hooks have to be asked before a session gets its first slot, and have not agreed yet.
     pub(crate) fn awaits_word(&self, session: &Session) -> bool {
         let asked = |hook: &Hook| hook.point == HookPoint::BeforeAssign;
         !session.cleared
-            && self.projects.get(&session.spec.project).is_some_and(|project| project.hooks.iter().any(asked))
+            && self
+                .projects
+                .get(&session.spec.project)
+                .is_some_and(|project| project.config.hooks.iter().any(asked))
     }
 
-    /// Whether somebody has to be asked before anything lands in a project.
+    /// Returns whether hooks have to be asked before anything lands in a project.
     pub(crate) fn asks_before_merge(&self, project: &ProjectId) -> bool {
         let asked = |hook: &Hook| hook.point == HookPoint::BeforeMerge;
-        self.projects.get(project).is_some_and(|project| project.hooks.iter().any(asked))
+        self.projects.get(project).is_some_and(|project| project.config.hooks.iter().any(asked))
     }
 }
 
-/// The question whether a session may start. While it is open, asking it again is the same question.
+/// Asks hooks whether a session may start. Repeating the question while it is open has no effect.
 pub(crate) fn may_start(state: &State, session: &Session, at: Timestamp) -> Option<Input> {
     let about = About { session: Some(session.id), ..About::default() };
     let what = session.id.to_string();
-    let behalf = Behalf::Assign(session.id);
-    wanted(state, &session.spec.project, HookPoint::BeforeAssign, &what, at, behalf, about)
+    let requester = Requester::Assign(session.id);
+    wanted(state, &session.spec.project, HookPoint::BeforeAssign, &what, at, requester, about)
 }
 
-/// The question whether a pull request may land.
+/// Asks hooks whether a pull request may land.
 pub(crate) fn may_land(
     state: &State,
     pull: &PullId,
@@ -138,18 +142,18 @@ pub(crate) fn may_land(
         merge: Some(Landing { head, base: Some(base), commit: None }),
         ..About::default()
     };
-    let behalf = Behalf::Merge { pull: pull.clone(), head: head.clone() };
-    wanted(state, &pull.project, HookPoint::BeforeMerge, &format!("{pull} {head}"), at, behalf, about)
+    let requester = Requester::Merge { pull: pull.clone(), head: head.clone() };
+    wanted(state, &pull.project, HookPoint::BeforeMerge, &format!("{pull} {head}"), at, requester, about)
 }
 
-/// What has the hooks of a point run, if there are any. `what` tells one occasion from another.
+/// Returns the input that runs the hooks of a point, if there are any. `what` identifies the occasion.
 pub(crate) fn wanted(
     state: &State,
     project: &ProjectId,
     point: HookPoint,
     what: &str,
     at: Timestamp,
-    behalf: Behalf,
+    requester: Requester,
     about: About<'_>,
 ) -> Option<Input> {
     let hooks = state.hooks(project, point);
@@ -160,7 +164,7 @@ pub(crate) fn wanted(
     let document = document(state, project, point, at, &format!("{key} {at}").replace(' ', "/"), about);
     let order =
         Box::new(Order::Hook { project: project.clone(), session: about.session, point, hooks, document });
-    Some(Input::Order { key, order, behalf })
+    Some(Input::Order { key, order, requester })
 }
 
 impl fmt::Display for HookPoint {

@@ -1,4 +1,4 @@
-//! What speaks against waking anybody for a failed check: it may be chance, and it may be the base's own fault.
+//! Reasons not to wake an agent for a failed check: it may be flaky, and the base may be at fault.
 //!
 //! ```text
 //!  failed ─► run again, and the base asked at the same time
@@ -12,42 +12,42 @@ use serde::{Deserialize, Serialize};
 
 use super::{Incident, IncidentKey, IncidentKind, Subject};
 use crate::Timestamp;
-use crate::health::BaseView;
+use crate::health::{BaseView, flake_of};
 use crate::pull::CheckState;
 use crate::reaction::{Action, Reaction};
 use crate::state::State;
 
-/// How often more a failure is run again that has been chance before.
+/// Further re-runs of a failure that was flaky before.
 const FLAKE_RERUNS: u32 = 2;
 
-/// Why nobody is woken yet.
+/// The reason why no agent is woken yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// It may be chance: after so many failed runs of this head, the check is run once more.
+    /// It may be flaky: after this many failed runs of this head, the check is run once more.
     Chance { run: u32 },
-    /// Whether the base passes is being found out.
+    /// The base is being checked.
     Base {},
     /// The base fails the same check. No timer ends this: the base does.
     BaseRed {},
-    /// The base was red and is not any more: after so many failed runs of this head, the check is run once more.
+    /// The base was red and is fixed: after this many failed runs of this head, the check is run once more.
     BaseMended { run: u32 },
 }
 
-/// What is known about a failed check beside its failure.
+/// Facts about a failed check beside its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Suspicion {
-    /// How many runs of it failed on this head.
+    /// Runs of it that failed on this head.
     pub(crate) failed: u32,
-    /// As many must have failed before it is believed.
+    /// The number of failed runs after which it is believed.
     pub(crate) needed: u32,
     pub(crate) base: BaseView,
-    /// When the base was last found not to be red, at whatever tip.
+    /// Time at which the base was last found not to be red, at any tip.
     pub(crate) not_red_at: Option<Timestamp>,
 }
 
 impl Suspicion {
-    /// Looks at what is known about the failed check that a problem is about, if it is about one.
+    /// Gathers the facts about the failed check of a problem, if it is about one.
     pub(crate) fn of(state: &State, key: &IncidentKey, reaction: &Reaction) -> Option<Suspicion> {
         let Subject::Pull(id) = &key.subject else { return None };
         if key.kind != IncidentKind::CiFailed || reaction.action == Action::Record {
@@ -57,10 +57,10 @@ impl Suspicion {
         let check = pull.failure(&key.problem)?;
         let certain = matches!(check.state, CheckState::Failed { certain: true, .. });
         let needed = match reaction.rerun {
-            // Running it again is what the reaction does anyway.
+            // The reaction itself runs it again.
             _ if certain || reaction.action == Action::RerunChecks => 1,
             0 => 1,
-            rerun if project.flakes.contains_key(&key.problem) => 1 + rerun + FLAKE_RERUNS,
+            rerun if flake_of(&project.flakes, &key.problem).is_some() => 1 + rerun + FLAKE_RERUNS,
             rerun => 1 + rerun,
         };
         let failed = pull.runs.get(&check.name).map_or(1, |runs| runs.failed.max(1));
@@ -73,7 +73,7 @@ impl Suspicion {
         Some(Suspicion { failed, needed, base, not_red_at })
     }
 
-    /// What speaks against waking anybody now.
+    /// Returns the reason not to wake an agent now.
     pub(super) fn doubt(&self, incident: &Incident) -> Option<Doubt> {
         let failed = self.failed;
         if self.base == BaseView::Red {
@@ -84,7 +84,7 @@ impl Suspicion {
             Some(Doubt::BaseMended { run }) => {
                 return (failed <= *run).then_some(Doubt::BaseMended { run: *run });
             }
-            // However the run went, the base is all that is left to ask.
+            // Regardless of the run, only the base is left to check.
             Some(Doubt::Base {}) => return self.base_is_open(incident).then_some(Doubt::Base {}),
             Some(Doubt::Chance { .. }) | None => {}
         }
@@ -97,7 +97,7 @@ impl Suspicion {
         }
     }
 
-    /// Whether the base passes is still to be found out. The base may have moved since it was asked about: an answer that
+    /// Returns true if it is still unknown whether the base passes. The base may have moved since it was asked about: an answer that
     /// is younger than the doubt is good enough, because where it moves all day there would never be a better one.
     pub(super) fn base_is_open(&self, incident: &Incident) -> bool {
         let doubted = incident.doubt.as_ref().and(incident.doubted);
@@ -113,7 +113,8 @@ mod tests {
 
     fn incident() -> Incident {
         let subject = Subject::Pull(PullId { project: crate::ProjectId::new("app"), number: 7 });
-        let key = IncidentKey { subject, kind: IncidentKind::CiFailed, problem: "test login".into() };
+        let problem = super::super::ProblemId::Check { check: "test".into(), signature: "login".into() };
+        let key = IncidentKey { subject, kind: IncidentKind::CiFailed, problem };
         Incident::opened(&key, "c1", "", Timestamp(0))
     }
 

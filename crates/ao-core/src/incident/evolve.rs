@@ -1,6 +1,6 @@
-//! How an event changes what is known of an open problem. Nothing here can fail, so old logs always load.
+//! Folds events into an incident. Nothing here can fail, so every log loads.
 
-use super::{Doubt, Incident, IncidentEvent, Rung, TRIED_KEPT};
+use super::{Doubt, EscalationLevel, Incident, IncidentEvent, TRIED_KEPT};
 use crate::Timestamp;
 
 pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timestamp) {
@@ -11,7 +11,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             incident.revision.clone_from(revision);
             incident.detail.clone_from(detail);
             incident.remark.clear();
-            // What was doubted of another head says nothing about this one; a red base does.
+            // A doubt about another head does not apply to this one; a red base does.
             incident.doubt = incident.doubt.take().filter(|doubt| *doubt == Doubt::BaseRed {});
         }
         E::Vanished { until } => {
@@ -32,7 +32,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             if let Some(on) = on
                 && incident.tried.last().is_none_or(|last| last.commit != on.commit)
             {
-                // The first one is where the story begins; of the others the newest matter.
+                // The first one is the start of the story; of the others the newest matter.
                 if incident.tried.len() >= TRIED_KEPT {
                     incident.tried.remove(1);
                 }
@@ -40,14 +40,14 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             }
         }
         E::Escalated { to, due, .. } => {
-            incident.rung = *to;
+            incident.level = *to;
             incident.since = at;
             incident.due = *due;
             incident.doubt = None;
         }
-        E::Reopened {} => incident.rung = Rung::Agent,
+        E::Reopened {} => incident.level = EscalationLevel::Agent,
         E::Recorded { due } => {
-            incident.rung = Rung::Nobody;
+            incident.level = EscalationLevel::Nobody;
             incident.due = *due;
             incident.doubt = None;
         }
@@ -85,7 +85,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
         }
         E::Answered { revision, .. } => {
             incident.answered = Some(revision.clone());
-            if incident.rung == Rung::Agent && *revision == incident.revision {
+            if incident.level == EscalationLevel::Agent && *revision == incident.revision {
                 incident.due = None;
             }
         }

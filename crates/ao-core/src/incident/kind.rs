@@ -1,11 +1,11 @@
-//! What kinds of problems there are.
+//! The kinds of incidents.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What kind of problem it is; reactions are configured by this word.
+/// The kind of an incident; reactions are configured by its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IncidentKind {
     CiFailed,
@@ -18,7 +18,7 @@ pub enum IncidentKind {
     PrClosed,
     PrMerged,
     BaseRed,
-    /// The base branch, or what a repository is configured with, was changed and nobody of ours has done it.
+    /// The base branch, or the configuration of a repository, was changed by neither a person nor the queue.
     RepositoryChanged,
     AgentStuck,
     AgentIdle,
@@ -28,20 +28,22 @@ pub enum IncidentKind {
     BudgetExceeded,
     RateLimited,
     AllComplete,
-    /// An event of the user's own, by the name that they gave it.
+    /// A custom event, by the name that the user gave it.
     Custom(EventName),
 }
 
-/// The name of an event of the user's own: small letters, digits and `-`, beginning with a letter.
+/// The name of a custom event: lower-case letters, digits and `-`, beginning with a letter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventName(String);
 
-/// Why a word cannot be the name of an event.
+/// A text that cannot be the name of an event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no name of an event: small letters, digits and `-`, beginning with a letter, 40 at most")]
+#[error(
+    "`{0}` is not a valid event name: use at most 40 lower-case letters, digits and `-`, starting with a letter"
+)]
 pub struct BadEventName(pub String);
 
-/// Every kind that we raise ourselves, by its word, in the order in which they are listed for people.
+/// All built-in kinds by name, in the order in which they are listed for people.
 const OURS: [(&str, IncidentKind); 19] = [
     ("ci-failed", IncidentKind::CiFailed),
     ("changes-requested", IncidentKind::ChangesRequested),
@@ -65,7 +67,7 @@ const OURS: [(&str, IncidentKind); 19] = [
 ];
 
 impl IncidentKind {
-    /// The kinds that we raise ourselves.
+    /// Returns the built-in kinds.
     pub fn ours() -> impl Iterator<Item = IncidentKind> {
         OURS.iter().map(|(_, kind)| kind.clone())
     }
@@ -77,7 +79,7 @@ impl IncidentKind {
         }
     }
 
-    /// What an agent is told ahead of the details.
+    /// Returns the text that precedes the details in a message to an agent.
     pub fn default_message(&self) -> &'static str {
         match self {
             IncidentKind::CiFailed => "A check failed on your pull request. Fix the cause and push.",
@@ -89,7 +91,7 @@ impl IncidentKind {
             }
             IncidentKind::AgentStuck => "An agent is stuck.",
             IncidentKind::AgentNeedsInput => "An agent waits for an answer.",
-            IncidentKind::AgentExited => "An agent ended and could not be brought back.",
+            IncidentKind::AgentExited => "An agent exited and could not be restarted.",
             IncidentKind::SetupFailed => "A workspace could not be set up.",
             IncidentKind::BudgetExceeded => "A budget is spent.",
             IncidentKind::ReviewNeeded => "A pull request waits for you.",
@@ -118,7 +120,7 @@ impl fmt::Display for IncidentKind {
     }
 }
 
-/// A word that is none of ours is the name of an event of the user's own.
+/// Parses a name. One that is not built in is a custom event.
 impl FromStr for IncidentKind {
     type Err = BadEventName;
 

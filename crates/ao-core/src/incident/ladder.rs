@@ -1,92 +1,94 @@
-//! The ladder: what is done next about a problem, by whom, and when that ends.
+//! The escalation of an incident: the next action, by whom, and its end.
 
-use super::scene::{Misfit, Scene};
-use super::{Doubt, Incident, IncidentEvent, IncidentInput, IncidentKey, Rung, evolve};
+use super::context::{IncidentContext, Misfit};
+use super::{Doubt, EscalationLevel, Incident, IncidentEvent, IncidentInput, IncidentKey, evolve};
 use crate::Timestamp;
 use crate::reaction::Action;
 
-/// Why a person is asked who is the only one to be asked; not worth saying.
+/// The reason of an escalation that goes to a person first. It is left out of notices.
 pub(crate) const ONLY_A_PERSON: &str = "only a person can decide this";
 
-/// Says what an input means for a problem.
+/// Decides what an input means for a problem.
 pub(crate) fn decide(
     key: &IncidentKey,
     known: Option<&Incident>,
-    scene: &Scene<'_>,
+    context: &IncidentContext<'_>,
     input: IncidentInput,
 ) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
     use IncidentInput as I;
-    let now = scene.now;
+    let now = context.now;
     match (known, input) {
         (None, I::Seen(problem)) => {
             let opened = Incident::opened(key, &problem.revision, &problem.detail, now);
             let mut events = vec![E::Opened { revision: problem.revision, detail: problem.detail }];
-            events.extend(act(&opened, scene));
+            events.extend(act(&opened, context));
             events
         }
         (None, _) => vec![],
         (Some(incident), I::Seen(problem)) => {
             let mut events = Vec::new();
             if incident.absent.is_some() {
-                events.push(E::Returned { due: due_on_return(incident, scene) });
+                events.push(E::Returned { due: due_on_return(incident, context) });
             }
             if problem.revision != incident.revision {
                 events.push(E::Revised { revision: problem.revision, detail: problem.detail });
             }
-            // A condition that did not hold may hold by now, and the configuration may have changed its mind.
-            if incident.rung == Rung::Nobody
+            // A condition that did not hold may hold now, and the configuration may have changed.
+            if incident.level == EscalationLevel::Nobody
                 && !incident.key.kind.is_moment()
-                && scene.reaction.action != Action::Record
-                && (scene.holds)(&after(incident, &events, now)) == Ok(true)
+                && context.reaction.action != Action::Record
+                && (context.holds)(&after(incident, &events, now)) == Ok(true)
             {
                 events.push(E::Reopened {});
             }
             let now_known = after(incident, &events, now);
-            // Also when nothing is new: the agent may be within reach again, and doubts may be over or begin.
-            let red = scene.suspicion.is_some_and(|it| it.doubt(&now_known) == Some(Doubt::BaseRed {}));
+            // Even without news: the agent may be reachable again, and doubts may end or begin.
+            let red = context.suspicion.is_some_and(|it| it.doubt(&now_known) == Some(Doubt::BaseRed {}));
             if now_known.is_fresh() || now_known.doubt.is_some() || red {
-                events.extend(act(&now_known, scene));
+                events.extend(act(&now_known, context));
             }
             events
         }
         (Some(incident), I::Absent) if incident.absent.is_none() => {
-            vec![E::Vanished { until: now + scene.stable_clear }]
+            vec![E::Vanished { until: now + context.stable_clear }]
         }
         (Some(_), I::Absent) => vec![],
         (Some(incident), I::Due) if incident.due.is_none_or(|due| now < due) => vec![],
         (Some(incident), I::Due) if incident.absent.is_some() || moment_over(incident) => vec![E::Closed {}],
         (Some(incident), I::Due) => {
-            let events = act(incident, scene);
+            let events = act(incident, context);
             match events.is_empty() {
-                // The reaction is more patient than it was when this was put down.
+                // The reaction waits longer than it did when this was recorded.
                 true => {
-                    let patience = incident.since + scene.reaction.escalate_after;
+                    let patience = incident.since + context.reaction.escalate_after;
                     vec![E::Waiting { due: patience.max(now + std::time::Duration::from_secs(1)) }]
                 }
                 false => events,
             }
         }
-        (Some(incident), I::Unsaid) if incident.acted > 0 && incident.rung == Rung::Agent => {
+        (Some(incident), I::Unsaid) if incident.acted > 0 && incident.level == EscalationLevel::Agent => {
             vec![E::Unsaid {}]
         }
         (Some(_), I::Unsaid) => vec![],
-        (Some(incident), I::NotHeard { by, why }) if incident.rung == by => match by {
-            // Should it come back, it is told as if nothing had been said.
-            Rung::Agent if incident.absent.is_some() && incident.acted > 0 => vec![E::Unsaid {}],
+        (Some(incident), I::NotHeard { by, why }) if incident.level == by => match by {
+            // Should the problem return, it is reported as if no message had been sent.
+            EscalationLevel::Agent if incident.absent.is_some() && incident.acted > 0 => vec![E::Unsaid {}],
             _ if incident.absent.is_some() => vec![],
-            Rung::Agent => vec![up(incident, scene, format!("its agent could not be told: {why}"))],
-            Rung::Orchestrator => {
-                vec![person(incident, scene, format!("the orchestrator could not be told: {why}"))]
+            EscalationLevel::Agent => {
+                vec![up(incident, context, format!("its agent could not be told: {why}"))]
             }
-            Rung::Person | Rung::Nobody => vec![],
+            EscalationLevel::Orchestrator => {
+                vec![person(incident, context, format!("the orchestrator could not be told: {why}"))]
+            }
+            EscalationLevel::Person | EscalationLevel::Nobody => vec![],
         },
-        // Somebody else was asked meanwhile.
+        // Another level was asked meanwhile.
         (Some(_), I::NotHeard { .. }) => vec![],
-        (Some(incident), I::Errand { round, result }) if incident.awaits(round.as_ref()) => {
-            errand(incident, scene, result)
+        (Some(incident), I::Errand { round, result }) if incident.awaits(&round) => {
+            errand(incident, context, result)
         }
-        // The late word about an earlier round.
+        // A stale result of an earlier round.
         (Some(_), I::Errand { .. }) => vec![],
         (Some(incident), I::Addressed { commit }) => match &incident.acted_on {
             Some(told) if incident.answered.as_ref() != Some(told) => {
@@ -98,68 +100,69 @@ pub(crate) fn decide(
     }
 }
 
-/// The ladder goes on where it stood, and with the patience it had; whoever was told is not told again.
-fn due_on_return(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
-    if let Some(due) = moment_due(incident, scene) {
+/// Returns the time at which the escalation continues where it was, with the time that was left. No message is
+/// repeated.
+fn due_on_return(incident: &Incident, context: &IncidentContext<'_>) -> Option<Timestamp> {
+    if let Some(due) = moment_due(incident, context) {
         return Some(due);
     }
     let waits = incident.doubt == Some(Doubt::BaseRed {})
-        || (incident.rung == Rung::Agent
+        || (incident.level == EscalationLevel::Agent
             && incident.answered.is_some()
             && incident.answered.as_ref() == Some(&incident.revision));
-    let asked = matches!(incident.rung, Rung::Agent | Rung::Orchestrator);
-    (asked && !waits).then(|| scene.now.max(incident.since + scene.reaction.escalate_after))
+    let asked = matches!(incident.level, EscalationLevel::Agent | EscalationLevel::Orchestrator);
+    (asked && !waits).then(|| context.now.max(incident.since + context.reaction.escalate_after))
 }
 
-/// A moment that somebody was told of is past.
+/// Returns whether a custom event is past, because it was reported.
 fn moment_over(incident: &Incident) -> bool {
-    incident.key.kind.is_moment() && (incident.rung != Rung::Agent || !incident.is_fresh())
+    incident.key.kind.is_moment() && (incident.level != EscalationLevel::Agent || !incident.is_fresh())
 }
 
-/// The next step for a problem that is there, if its reaction's condition holds.
-fn act(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
+/// Returns the next step for a present problem, if the condition of its reaction holds.
+fn act(incident: &Incident, context: &IncidentContext<'_>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
-    if matches!(incident.rung, Rung::Person | Rung::Nobody) {
+    if matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody) {
         return vec![];
     }
-    let recorded = || vec![E::Recorded { due: moment_due(incident, scene) }];
-    if incident.rung == Rung::Agent && scene.reaction.action == Action::Record {
+    let recorded = || vec![E::Recorded { due: moment_due(incident, context) }];
+    if incident.level == EscalationLevel::Agent && context.reaction.action == Action::Record {
         return recorded();
     }
-    let (mut events, waits) = doubt(incident, scene);
+    let (mut events, waits) = doubt(incident, context);
     if !waits {
-        let believed = after(incident, &events, scene.now);
-        events.extend(next_rung(&believed, scene));
+        let believed = after(incident, &events, context.now);
+        events.extend(next_rung(&believed, context));
     }
-    if incident.rung != Rung::Agent || events.is_empty() {
+    if incident.level != EscalationLevel::Agent || events.is_empty() {
         return events;
     }
-    match (scene.holds)(incident) {
+    match (context.holds)(incident) {
         Ok(true) => events,
-        // Something was tried, and the story needs an end.
+        // An action was taken, so the incident needs a conclusion.
         Ok(false) if incident.acted > 0 => {
-            vec![up(incident, scene, tried(action_for(incident, scene), incident.acted))]
+            vec![up(incident, context, tried(action_for(incident, context), incident.acted))]
         }
         Ok(false) => recorded(),
         Err(why) => {
-            let condition = scene.reaction.condition.as_deref().unwrap_or_default();
+            let condition = context.reaction.condition.as_deref().unwrap_or_default();
             let why =
-                format!("nothing was done, because the condition `{condition}` cannot be judged: {why}");
-            vec![person(incident, scene, why)]
+                format!("nothing was done, because the condition `{condition}` cannot be evaluated: {why}");
+            vec![person(incident, context, why)]
         }
     }
 }
 
-/// Whether it is doubted, what happened to that, and whether the ladder has to wait for it.
-fn doubt(incident: &Incident, scene: &Scene<'_>) -> (Vec<IncidentEvent>, bool) {
+/// Returns the events of a doubt, and true if the ladder has to wait for it.
+fn doubt(incident: &Incident, context: &IncidentContext<'_>) -> (Vec<IncidentEvent>, bool) {
     use IncidentEvent as E;
     let believed = |why: &str| {
-        let due = scene.now + scene.reaction.escalate_after;
+        let due = context.now + context.reaction.escalate_after;
         (vec![E::Believed { why: why.to_owned(), due }], false)
     };
     let doubted = |doubt, due| (vec![E::Doubted { doubt, due }], true);
-    let Some(suspicion) = &scene.suspicion else { return (vec![], false) };
-    let out_of_patience = incident.due.is_some_and(|due| due <= scene.now);
+    let Some(suspicion) = &context.suspicion else { return (vec![], false) };
+    let out_of_patience = incident.due.is_some_and(|due| due <= context.now);
     match (suspicion.doubt(incident), &incident.doubt) {
         (None, None) => (vec![], false),
         (None, Some(_)) => believed(""),
@@ -170,100 +173,113 @@ fn doubt(incident: &Incident, scene: &Scene<'_>) -> (Vec<IncidentEvent>, bool) {
             Doubt::Base {} => believed("Whether the base passes it is not known yet."),
             _ => believed("It was to be run again, but that run has not come."),
         },
-        // The run was the slow part; the base has what is left of that time.
+        // The run was the slow part; the base gets the rest of that time.
         (Some(now @ Doubt::Base {}), Some(_)) => doubted(now, incident.due),
-        (Some(now), _) => doubted(now, Some(scene.now + scene.reaction.escalate_after)),
+        (Some(now), _) => doubted(now, Some(context.now + context.reaction.escalate_after)),
     }
 }
 
-fn next_rung(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
+fn next_rung(incident: &Incident, context: &IncidentContext<'_>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
-    let Scene { reaction, now, helpers, .. } = scene;
+    let IncidentContext { reaction, now, helpers, .. } = context;
     let now = *now;
-    let action = action_for(incident, scene);
+    let action = action_for(incident, context);
     let due = now + reaction.escalate_after;
     let patience_ended =
         incident.due.is_some_and(|due| due <= now) && now >= incident.since + reaction.escalate_after;
     let fresh = incident.is_fresh();
     let reachable = match action {
         Action::SendToAgent => helpers.agent,
-        // One that only waits is not replaced.
+        // A session that only waits is not replaced.
         Action::SpawnAgent => helpers.agent || !helpers.live,
         _ => true,
     };
     let left = incident.acted < reaction.attempts;
     let cool = incident.since + reaction.cooldown;
-    match incident.rung {
-        Rung::Person | Rung::Nobody => vec![],
-        Rung::Agent if !reaction.auto || action == Action::Notify => {
-            vec![person(incident, scene, ONLY_A_PERSON.into())]
+    match incident.level {
+        EscalationLevel::Person | EscalationLevel::Nobody => vec![],
+        EscalationLevel::Agent if !reaction.auto || action == Action::Notify => {
+            vec![person(incident, context, ONLY_A_PERSON.into())]
         }
-        Rung::Agent if matches!(scene.misfit, Some(Misfit::Senseless(_))) && !incident.instead => {
-            let Some(Misfit::Senseless(why)) = scene.misfit else { return vec![] };
-            vec![person(incident, scene, why.into())]
+        EscalationLevel::Agent
+            if matches!(context.misfit, Some(Misfit::Senseless(_))) && !incident.instead =>
+        {
+            let Some(Misfit::Senseless(why)) = context.misfit else { return vec![] };
+            vec![person(incident, context, why.into())]
         }
-        Rung::Agent if scene.misfit == Some(Misfit::NoAgent) => {
-            vec![up(incident, scene, "no agent is concerned".into())]
+        EscalationLevel::Agent if context.misfit == Some(Misfit::NoAgent) => {
+            vec![up(incident, context, "no agent is concerned".into())]
         }
-        Rung::Agent if action == Action::Escalate => {
-            vec![up(incident, scene, "it is not for the agent to mend".into())]
+        EscalationLevel::Agent if action == Action::Escalate => {
+            vec![up(incident, context, "it is not for the agent to mend".into())]
         }
-        // The agent cannot be told now: it is gone, or may not take a turn. Wait for it, but not for ever.
-        Rung::Agent if !reachable && (!patience_ended || helpers.back.is_some_and(|at| at > now)) => {
-            // Patience begins when a provider's limit ends: it is nobody's to mend before.
+        // The agent cannot get a message now: it is gone, or may not take a turn. Wait for it, but not forever.
+        EscalationLevel::Agent
+            if !reachable && (!patience_ended || helpers.back.is_some_and(|at| at > now)) =>
+        {
+            // The time starts when a provider's limit ends, because no one can act before.
             let due = helpers.back.map_or(due, |at| at.max(now) + reaction.escalate_after);
             match incident.due {
                 Some(due) if due > now => vec![],
                 _ => vec![E::Waiting { due }],
             }
         }
-        Rung::Agent if left && reachable && (fresh || patience_ended) => {
+        EscalationLevel::Agent if left && reachable && (fresh || patience_ended) => {
             if incident.acted > 0 && now < cool {
-                // Whatever is new, it is told when the last time is long enough ago.
+                // News is sent when the cooldown has passed.
                 return if incident.due == Some(cool) { vec![] } else { vec![E::Waiting { due: cool }] };
             }
-            let due = moment_due(incident, scene).unwrap_or(due);
-            vec![E::Acted { action, told: incident.acted_on.clone(), due, on: scene.head.clone() }]
+            let due = moment_due(incident, context).unwrap_or(due);
+            vec![E::Acted { action, told: incident.acted_on.clone(), due, on: context.head.clone() }]
         }
-        Rung::Agent if (!left && fresh) || patience_ended => {
-            vec![up(incident, scene, tried(action, incident.acted))]
+        EscalationLevel::Agent if (!left && fresh) || patience_ended => {
+            vec![up(incident, context, tried(action, incident.acted))]
         }
-        Rung::Orchestrator if patience_ended => {
+        EscalationLevel::Orchestrator if patience_ended => {
             let why = format!("{}, and the orchestrator could not help", tried(action, incident.acted));
-            vec![person(incident, scene, why)]
+            vec![person(incident, context, why)]
         }
-        Rung::Agent | Rung::Orchestrator => vec![],
+        EscalationLevel::Agent | EscalationLevel::Orchestrator => vec![],
     }
 }
 
-/// What an errand on a problem's behalf came to.
-fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>) -> Vec<IncidentEvent> {
+/// Returns the events that the outcome of an errand leads to.
+fn errand(
+    incident: &Incident,
+    context: &IncidentContext<'_>,
+    result: Result<String, String>,
+) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
-    let action = action_for(incident, scene);
-    let due = scene.now + scene.reaction.escalate_after;
-    let acted = incident.rung == Rung::Agent && incident.acted > 0 && incident.absent.is_none();
+    let action = action_for(incident, context);
+    let due = context.now + context.reaction.escalate_after;
+    let acted = incident.level == EscalationLevel::Agent && incident.acted > 0 && incident.absent.is_none();
     let by_errand = matches!(action, Action::SpawnAgent | Action::RerunChecks | Action::Rebase | Action::Run);
     match result {
         Ok(said) if acted && by_errand && !said.trim().is_empty() => vec![E::Noted { said }],
         Ok(_) => vec![],
-        // The check that is in doubt cannot be run again; the base may still be to blame.
+        // The check in doubt cannot be run again; the base may still be at fault.
         Err(why) if matches!(incident.doubt, Some(Doubt::Chance { .. } | Doubt::BaseMended { .. })) => {
             let why = format!("It could not be run again: {}.", why.trim_end_matches('.'));
-            let mut events = match scene.suspicion.is_some_and(|suspicion| suspicion.base_is_open(incident)) {
+            let mut events = match context.suspicion.is_some_and(|suspicion| suspicion.base_is_open(incident))
+            {
                 true => vec![
                     E::Failed { why, due: None, instead: false },
                     E::Doubted { doubt: Doubt::Base {}, due: incident.due },
                 ],
                 false => vec![E::Believed { why, due }],
             };
-            let now_known = after(incident, &events, scene.now);
+            let now_known = after(incident, &events, context.now);
             if incident.absent.is_none() {
-                events.extend(act(&now_known, scene));
+                events.extend(act(&now_known, context));
             }
             events
         }
-        // Nobody was answered, so the story goes on as if that had not been tried.
-        Err(why) if incident.due.is_none() && incident.answered.is_some() && incident.rung == Rung::Agent => {
+        // The answer failed, so the incident continues as if it had not been tried.
+        Err(why)
+            if incident.due.is_none()
+                && incident.answered.is_some()
+                && incident.level == EscalationLevel::Agent =>
+        {
             vec![E::Failed {
                 why: format!("The answer was not given: {why}"),
                 due: Some(due),
@@ -273,8 +289,8 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
         Err(why) if acted && action == Action::Rebase => {
             let why = format!("It was not rebased: {why}");
             let mut events = vec![E::Failed { why, due: None, instead: true }];
-            let told = after(incident, &events, scene.now);
-            events.extend(act(&told, scene));
+            let told = after(incident, &events, context.now);
+            events.extend(act(&told, context));
             events
         }
         Err(why) if acted && by_errand => {
@@ -283,37 +299,37 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
                 Action::RerunChecks => "the checks could not be run again",
                 _ => "the command failed",
             };
-            vec![up(incident, scene, format!("{what}: {why}"))]
+            vec![up(incident, context, format!("{what}: {why}"))]
         }
         Err(_) => vec![],
     }
 }
 
-/// What is done about this one.
-fn action_for(incident: &Incident, scene: &Scene<'_>) -> Action {
-    if incident.instead { Action::SendToAgent } else { scene.reaction.action }
+/// Returns the action for this incident.
+fn action_for(incident: &Incident, context: &IncidentContext<'_>) -> Action {
+    if incident.instead { Action::SendToAgent } else { context.reaction.action }
 }
 
-/// The next rung above the agent.
-fn up(incident: &Incident, scene: &Scene<'_>, why: String) -> IncidentEvent {
-    if scene.helpers.orchestrator && incident.rung == Rung::Agent {
-        let due = moment_due(incident, scene).unwrap_or(scene.now + scene.reaction.escalate_after);
-        IncidentEvent::Escalated { to: Rung::Orchestrator, due: Some(due), why }
+/// Escalates to the next level above the agent.
+fn up(incident: &Incident, context: &IncidentContext<'_>, why: String) -> IncidentEvent {
+    if context.helpers.orchestrator && incident.level == EscalationLevel::Agent {
+        let due = moment_due(incident, context).unwrap_or(context.now + context.reaction.escalate_after);
+        IncidentEvent::Escalated { to: EscalationLevel::Orchestrator, due: Some(due), why }
     } else {
-        person(incident, scene, why)
+        person(incident, context, why)
     }
 }
 
-fn person(incident: &Incident, scene: &Scene<'_>, why: String) -> IncidentEvent {
-    IncidentEvent::Escalated { to: Rung::Person, due: moment_due(incident, scene), why }
+fn person(incident: &Incident, context: &IncidentContext<'_>, why: String) -> IncidentEvent {
+    IncidentEvent::Escalated { to: EscalationLevel::Person, due: moment_due(incident, context), why }
 }
 
-/// When a moment that somebody was told of is past.
-fn moment_due(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
-    incident.key.kind.is_moment().then_some(scene.now + scene.stable_clear)
+/// Returns the time at which a reported moment is past.
+fn moment_due(incident: &Incident, context: &IncidentContext<'_>) -> Option<Timestamp> {
+    incident.key.kind.is_moment().then_some(context.now + context.stable_clear)
 }
 
-/// What was done so often, in words for people.
+/// Returns the repeated action as a text for people.
 fn tried(action: Action, times: u32) -> String {
     let often = match times {
         0 => return "no agent could be told".to_owned(),
@@ -329,7 +345,7 @@ fn tried(action: Action, times: u32) -> String {
     }
 }
 
-/// The problem as it is after some events.
+/// Returns the incident after some events.
 fn after(incident: &Incident, events: &[IncidentEvent], now: Timestamp) -> Incident {
     let mut after = incident.clone();
     for event in events {
@@ -344,8 +360,8 @@ mod tests {
 
     use super::*;
     use crate::errand::Round;
-    use crate::incident::scene::Helpers;
-    use crate::incident::{IncidentKind, Problem, Subject};
+    use crate::incident::context::Helpers;
+    use crate::incident::{IncidentKind, Problem, ProblemId, Subject};
     use crate::reaction::Reaction;
     use crate::settings::Settings;
     use crate::{ProjectId, PullId};
@@ -357,22 +373,22 @@ mod tests {
 
     fn key() -> IncidentKey {
         let subject = Subject::Pull(PullId { project: ProjectId::new("app"), number: 7 });
-        IncidentKey { subject, kind: IncidentKind::MergeConflicts, problem: "main".into() }
+        IncidentKey { subject, kind: IncidentKind::MergeConflicts, problem: ProblemId::Base("main".into()) }
     }
 
     fn problem(revision: &str) -> IncidentInput {
-        let (kind, problem) = (IncidentKind::MergeConflicts, "main".to_owned());
-        IncidentInput::Seen(Problem { kind, problem, revision: revision.into(), detail: "a.rs".into() })
+        let (kind, id) = (IncidentKind::MergeConflicts, ProblemId::Base("main".into()));
+        IncidentInput::Seen(Problem { kind, id, revision: revision.into(), detail: "a.rs".into() })
     }
 
-    /// What comes of some inputs, each with its second, in the words of the events.
+    /// Returns the events of some inputs, each with its second, as short names.
     fn story(reaction: &Reaction, helpers: Helpers, inputs: Vec<(i64, IncidentInput)>) -> String {
         let mut known: Option<Incident> = None;
         let mut told = Vec::new();
         let settings = Settings::default();
         for (second, input) in inputs {
             let now = Timestamp(second * 1000);
-            let scene = Scene {
+            let context = IncidentContext {
                 reaction,
                 stable_clear: settings.stable_clear,
                 now,
@@ -382,7 +398,7 @@ mod tests {
                 head: None,
                 holds: &|_| Ok(true),
             };
-            for event in decide(&key(), known.as_ref(), &scene, input) {
+            for event in decide(&key(), known.as_ref(), &context, input) {
                 match &event {
                     IncidentEvent::Opened { revision, detail } => {
                         known = Some(Incident::opened(&key(), revision, detail, now));
@@ -437,7 +453,8 @@ mod tests {
 
     #[test]
     fn an_errand_that_comes_to_nothing_goes_one_rung_up_and_a_rebase_to_the_agent() {
-        let errand = |result| IncidentInput::Errand { round: None, result };
+        let round = || Round { opened: Timestamp(0), revision: None, acted: None };
+        let errand = |result| IncidentInput::Errand { round: round(), result };
         let failed = || vec![(0, problem("1")), (5, errand(Err("no".into())))];
         let done = || vec![(0, problem("1")), (5, errand(Ok("yes".into())))];
         for (action, helpers, inputs, expected) in [
@@ -457,7 +474,7 @@ mod tests {
     #[test]
     fn the_late_word_about_an_earlier_round_means_nothing() {
         let failed = |opened: i64, revision: Option<&str>, acted| IncidentInput::Errand {
-            round: Some(Round { opened: Timestamp(opened), revision: revision.map(str::to_owned), acted }),
+            round: Round { opened: Timestamp(opened), revision: revision.map(str::to_owned), acted },
             result: Err("no".into()),
         };
         for (late, expected) in [

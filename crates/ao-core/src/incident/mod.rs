@@ -1,4 +1,4 @@
-//! Problems that open and clear, and the ladder of what is done about them.
+//! Incidents: problems that open and clear, and the ladder of reactions to them.
 //!
 //! ```text
 //!              seen (again, or on a new revision)
@@ -13,150 +13,140 @@
 //! The count belongs to the problem and not to its state, so that flicker, restarts and new commits with the same
 //! failure spend one budget. It starts anew only after the problem has truly gone.
 
+mod context;
 mod doubt;
 mod evolve;
 mod kind;
 mod ladder;
-mod scene;
+mod problem;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::errand::Round;
+use crate::keyed::Keyed;
 use crate::reaction::Action;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
+pub(crate) use context::IncidentContext;
 pub use doubt::Doubt;
 pub(crate) use evolve::evolve;
 pub use kind::{BadEventName, EventName, IncidentKind};
 pub(crate) use ladder::{ONLY_A_PERSON, decide};
-pub(crate) use scene::Scene;
+pub use problem::{Problem, ProblemId};
 
-/// How many of the commits that were to mend a problem are remembered.
+/// Number of commits with attempted fixes that are remembered.
 const TRIED_KEPT: usize = 5;
 
-/// Whom a problem concerns.
+/// The thing that a problem concerns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// The machine that we run on.
+    /// The machine that the daemon runs on.
     Host,
     Project(ProjectId),
     Session(SessionId),
     Pull(PullId),
 }
 
-/// Which problem: the same key is the same problem, however often it flickers.
+/// Identity of an incident: the same key is the same problem, however often it flickers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct IncidentKey {
     pub subject: Subject,
     pub kind: IncidentKind,
-    /// What tells it from others of its kind: check and failure signature, thread, base branch.
-    pub problem: String,
+    pub problem: ProblemId,
 }
 
-/// A problem that exists now, as a pull request or a session shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    pub kind: IncidentKind,
-    pub problem: String,
-    /// What it was seen on: the head commit, the comment's revision. The same problem on a new revision is worth a
-    /// new message, but spends the same budget.
-    pub revision: String,
-    /// What the agent needs to know to act on it.
-    pub detail: String,
-}
-
-/// An open problem and what has been done about it.
+/// An open problem and the actions taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     pub key: IncidentKey,
     pub opened: Timestamp,
     pub revision: String,
     pub detail: String,
-    /// Since when it has not been seen.
+    /// Time since when it has not been seen.
     pub absent: Option<Timestamp>,
-    /// How often the reaction has acted.
+    /// Times that the reaction has acted.
     pub acted: u32,
-    /// The revision that the last act was about.
+    /// The revision of the last action.
     pub acted_on: Option<String>,
-    pub rung: Rung,
-    /// When the present rung was reached or last acted on.
+    pub level: EscalationLevel,
+    /// Time at which the present level was reached or last acted on.
     pub since: Timestamp,
-    /// When patience with the present rung ends.
+    /// Time at which the next level is due.
     pub due: Option<Timestamp>,
-    /// Why nobody has been woken for it yet.
+    /// The reason why no agent has been woken for it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
-    /// Since when it is doubted.
+    /// Time since when it is doubted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted: Option<Timestamp>,
-    /// The revision on which the doubts were over.
+    /// The revision on which the doubt was resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub believed: Option<String>,
-    /// What there is to say of it beside the details: what came of the doubts, or of an errand.
+    /// Remark beside the details: the result of the doubts, or of an errand.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
-    /// The head that its agent was first told of it on, and those with which it was told again: what was tried.
+    /// The heads at which the agent got a message about it: the attempted fixes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// What was to be done did not go, so the agent is told instead.
+    /// The action failed, so the agent gets a message instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub instead: bool,
-    /// The revision that has been answered where it was asked; now it is the asker's turn.
+    /// The revision that was answered in its thread; now it is the reviewer's turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<String>,
 }
 
-/// A commit that was the head when the agent was told.
+/// A commit that was the head when the agent got a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     pub commit: Commit,
-    /// The first line of its message, if the forge tells.
+    /// The first line of its message, if the forge reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
-/// Who has been asked to help.
+/// The one who handles an incident now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rung {
+pub enum EscalationLevel {
     Agent,
     Orchestrator,
     Person,
-    /// Nobody needs to be: it was recorded, and that is all.
+    /// Nothing is done: it was only recorded.
     Nobody,
 }
 
-/// What can come in for an incident.
+/// Input for an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IncidentInput {
     Seen(Problem),
     Absent,
     Due,
-    /// News of it was taken back before the agent had it.
+    /// The message about it was withdrawn before the agent got it.
     Unsaid,
-    /// News of it was given up: whoever was to hear of it did not take it.
+    /// The message about it was given up: its receiver did not take it.
     NotHeard {
-        /// Who was to hear of it.
-        by: Rung,
+        /// The level that the message was for.
+        by: EscalationLevel,
         why: String,
     },
-    /// An errand on its behalf was done, or was not, and what there is to say about that.
+    /// An errand that it requested was done or failed, with a remark.
     Errand {
-        round: Option<Round>,
+        round: Round,
         result: Result<String, String>,
     },
-    /// The head has moved since its agent heard of it.
+    /// The head has moved since its agent got the message.
     Addressed {
         commit: Commit,
     },
-    /// What it is about is no more.
+    /// Its subject is gone.
     Gone,
 }
 
-/// What happened to an incident.
+/// Event of an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentEvent {
@@ -174,7 +164,7 @@ pub enum IncidentEvent {
     Returned {
         due: Option<Timestamp>,
     },
-    /// `told` is the revision that the agent already knows, so that it gets what is new since.
+    /// `told` is the revision that the agent already knows, so that it gets only the news.
     Acted {
         action: Action,
         told: Option<String>,
@@ -184,11 +174,11 @@ pub enum IncidentEvent {
         on: Option<Tried>,
     },
     Escalated {
-        to: Rung,
+        to: EscalationLevel,
         due: Option<Timestamp>,
         why: String,
     },
-    /// What was only recorded is to be dealt with after all.
+    /// It was only recorded and is handled after all.
     Reopened {},
     Recorded {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,44 +187,50 @@ pub enum IncidentEvent {
     Waiting {
         due: Timestamp,
     },
-    /// It may be chance, or not its agent's fault. Nobody is woken until that is found out, or patience ends.
+    /// It may be flaky, or not its agent's fault. No message is sent until that is known, or the time is up.
     Doubted {
         doubt: Doubt,
         due: Option<Timestamp>,
     },
-    /// The doubts are over. `why` says how, if not by what was seen.
+    /// The doubt is resolved. `why` is the reason, if it was not an observation.
     Believed {
         why: String,
         due: Timestamp,
     },
-    /// An errand on its behalf was done. Whether that helped is for the facts to say.
+    /// A job for it has finished. Observations decide whether it helped.
     Noted {
         said: String,
     },
-    /// An errand on its behalf came to nothing. `instead`: the agent is told from now on.
+    /// A job for it has failed. `instead`: the agent gets messages from now on.
     Failed {
         why: String,
         due: Option<Timestamp>,
         instead: bool,
     },
-    /// It was answered where it was asked, with this commit.
+    /// It was answered in its thread, with this commit.
     Answered {
         revision: String,
         commit: Commit,
     },
-    /// The last act came to nothing, and does not count.
+    /// The last action failed, and does not count.
     Unsaid {},
     Closed {},
 }
 
+impl Keyed for Incident {
+    type Key = IncidentKey;
+
+    fn key(&self) -> IncidentKey {
+        self.key.clone()
+    }
+}
+
 impl Incident {
-    /// Whether what comes of a round of errands is still of interest. Of what was ordered before there were rounds, it is.
-    pub(crate) fn awaits(&self, round: Option<&Round>) -> bool {
-        round.is_none_or(|round| {
-            round.opened == self.opened
-                && round.revision.as_ref().is_none_or(|revision| *revision == self.revision)
-                && round.acted.is_none_or(|acted| acted == self.acted)
-        })
+    /// Returns true if a result of this round is not stale.
+    pub(crate) fn awaits(&self, round: &Round) -> bool {
+        round.opened == self.opened
+            && round.revision.as_ref().is_none_or(|revision| *revision == self.revision)
+            && round.acted.is_none_or(|acted| acted == self.acted)
     }
 
     pub(crate) fn opened(key: &IncidentKey, revision: &str, detail: &str, at: Timestamp) -> Incident {
@@ -246,7 +242,7 @@ impl Incident {
             absent: None,
             acted: 0,
             acted_on: None,
-            rung: Rung::Agent,
+            level: EscalationLevel::Agent,
             since: at,
             due: None,
             doubt: None,
@@ -259,14 +255,15 @@ impl Incident {
         }
     }
 
-    /// Whether there is something about it that nobody was told.
+    /// Returns true if its present revision has not been acted on.
     pub fn is_fresh(&self) -> bool {
         self.acted_on.as_deref() != Some(self.revision.as_str())
     }
 }
 
 impl IncidentKind {
-    /// An event of the user's own happens and is over, unless somebody says otherwise: nobody can look whether it is still so.
+    /// Returns whether it is a custom event, which is over at once unless it is raised again: the core cannot observe
+    /// it.
     pub(crate) fn is_moment(&self) -> bool {
         matches!(self, IncidentKind::Custom(_))
     }

@@ -1,4 +1,4 @@
-//! Notices that have waited, told as one.
+//! Combines notices that have waited into one.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use crate::outside::cut;
 use crate::state::State;
 use crate::{NoticeId, Timestamp};
 
-/// So many that waited for the end of quiet hours are told one by one; more would be a flood.
+/// The number of notices that are sent one by one after quiet hours; more are combined.
 const ONE_BY_ONE: usize = 3;
-/// What comes in bursts is told when nothing more of it has come for this long, and no later than that after the first.
+/// The lull after which a burst is sent, and the longest delay after its first notice.
 const LULL: Duration = Duration::from_secs(20);
 const LULL_MOST: Duration = Duration::from_secs(120);
-/// Between two bursts on one channel.
+/// The time between two bursts on one channel.
 const BETWEEN_BURSTS: Duration = Duration::from_secs(600);
-/// What a line says of one notice, and how many lines there are.
+/// The length of a line about one notice, and the number of lines.
 const LINE: usize = 300;
 const LINES: usize = 200;
 
-/// Lets go what a channel has held until now: as it is, or gathered into one notice. That and the end of those it was made
-/// from are one step, so that none is lost and none is told twice.
+/// Releases the notices that a channel has held until now: as they are, or combined into one. The new notice and the
+/// end of the old ones are one step, so that none is lost and none is sent twice.
 pub(super) fn release(state: &State, channel: &str, now: Timestamp, digests: &mut u64) -> Vec<Event> {
     let held = |hold: Hold| {
         state.notices.values().filter(move |notice| {
@@ -48,15 +48,16 @@ pub(super) fn release(state: &State, channel: &str, now: Timestamp, digests: &mu
     events
 }
 
-/// Holds what may be one of many until no more come, and until a while after the last ones were told.
+/// Holds a notice that may be one of many until no more come, and until some time after the last burst.
 pub(super) fn await_others(state: &State, channel: &str, now: Timestamp) -> NoticeEvent {
     let last = state.channels.get(channel).and_then(|record| record.burst_at);
     let until = last.map_or(now, |last| last + BETWEEN_BURSTS).max(now + LULL);
     NoticeEvent::Held { channel: channel.to_owned(), until, hold: Hold::Burst }
 }
 
-/// Lets go all that a channel has held because more could come, once no more do: a few one by one, many as one. What is over
-/// by then is not told. A problem that is away for a moment may come back, so its notice is held on until it does or is over.
+/// Releases the notices that a channel has held because more could come, once no more do: a few one by one, many as
+/// one. Notices of resolved problems are dropped. A problem that is absent for a moment may return, so its notice is
+/// held until it does or is resolved.
 pub(super) fn release_burst(state: &State, channel: &str, now: Timestamp, digests: &mut u64) -> Vec<Event> {
     let incident = |notice: &Notice| notice.incident.as_ref().and_then(|key| state.incidents.get(key));
     let is_away = |notice: &Notice| incident(notice).is_some_and(|incident| incident.absent.is_some());
@@ -70,7 +71,7 @@ pub(super) fn release_burst(state: &State, channel: &str, now: Timestamp, digest
     let away: Vec<Event> = away.collect();
     let ways = || held().filter_map(|notice| notice.way(channel));
     let first = ways().filter_map(|way| way.held_since).min().unwrap_or(now);
-    // Each waits for the lull behind itself, so the newest of them says when it is quiet.
+    // Each waits for a lull after itself, so the newest determines the end of the burst.
     let quiet = ways().filter_map(|way| way.again_at).max().unwrap_or(now).min((first + LULL_MOST).max(now));
     let to = channel.to_owned();
     if quiet > now {
@@ -99,7 +100,7 @@ pub(super) fn release_burst(state: &State, channel: &str, now: Timestamp, digest
     events
 }
 
-/// Makes one notice of many.
+/// Combines many notices into one.
 fn gathered(state: &State, channel: &str, notices: &[&Notice], digests: &mut u64) -> Vec<Event> {
     let id = NoticeId(state.next_notice().0.saturating_add(*digests));
     *digests += 1;
@@ -135,7 +136,7 @@ fn digest(id: NoticeId, channel: &str, notices: &[&Notice]) -> Notice {
     }
 }
 
-/// What all of them are about, if it is one thing.
+/// Returns the common subject of all of them.
 fn common(notices: &[&Notice]) -> Subject {
     let first = &notices[0];
     if notices.iter().all(|notice| notice.subject == first.subject) {
@@ -153,7 +154,7 @@ fn words(notices: &[&Notice], count: u32) -> String {
     let mut lines: Vec<String> = notices
         .iter()
         .flat_map(|notice| match notice.gathered {
-            // Of one that was gathered before, the lines, without what stands above them.
+            // For a notice that was combined before: its lines, without the heading.
             2.. => notice.text.lines().skip(1).map(str::to_owned).collect(),
             _ => vec![line(notice)],
         })
@@ -172,7 +173,7 @@ fn words(notices: &[&Notice], count: u32) -> String {
 
 fn line(notice: &Notice) -> String {
     if notice.comes_in_bursts() {
-        // What stands above the lines says the rest.
+        // The heading covers the rest.
         let said = notice.text.lines().next().unwrap_or_default();
         let said = said.replacen(IncidentKind::ReviewNeeded.default_message(), "", 1);
         return format!("· {}", cut(&said.split_whitespace().collect::<Vec<_>>().join(" "), LINE));

@@ -1,7 +1,7 @@
-//! What people are told: once, with a reason, and with a record of whether it got through.
+//! Notices for people: each is sent once, with a reason, and with a record of its delivery.
 //!
-//! A notice goes its own way on each channel, so that one that hangs, sleeps or fails moves nothing but its own next try.
-//! Which channels there are, which hours are quiet and what is gathered is not known here: the channels say so, and here is
+//! A notice proceeds on each channel separately, so that a channel that hangs, is quiet or fails delays nothing but
+//! itself. The notifiers know the channels, their quiet hours and their digests; this module records their answers.
 //! kept what they said.
 
 mod gather;
@@ -17,47 +17,47 @@ use crate::session;
 use crate::state::State;
 use crate::{Moment, NoticeId, ProjectId, Timestamp};
 
-/// How many times as often a channel is tried that says when it wants to be.
+/// The factor on the number of tries for a channel that names the time of its next try.
 const PATIENT: u32 = 20;
-/// A channel that wants to wait gets at least this long, or it would be asked again and again.
+/// The shortest wait that a channel can ask for, so that it is not called in a loop.
 const SHORTEST_HOLD: Duration = Duration::from_secs(1);
 
-/// Something to tell a person, until every channel that it is for has taken it.
+/// A text for people, until every channel that it is for has taken it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     pub id: NoticeId,
     pub level: Level,
     pub subject: Subject,
     pub text: String,
-    /// The one channel that it goes to, if not those for its level.
+    /// The one channel that it goes to; if absent, those for its level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// A second notice with the same key is the same notice.
+    /// A second notice with the same key is dropped.
     pub key: String,
-    /// How often it was asked whom it is for, and when it is asked again.
+    /// The number of tries to find its channels, and the time of the next one.
     pub tries: u32,
     pub again_at: Option<Timestamp>,
-    /// What it is about, in the words that links and commands are made of.
+    /// The subject, as fields that links and commands are built from.
     #[serde(default, skip_serializing_if = "About::is_empty")]
     pub about: About,
-    /// The problem that it tells of. Once that is over, nobody need hear of it any more.
+    /// The problem that it reports. Once that is resolved, the notice is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incident: Option<IncidentKey>,
-    /// How many notices are told by this one, if it was gathered from others.
+    /// The number of notices that this one combines, if it does.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub gathered: u32,
-    /// The channels that have yet to take it; none as long as it is not known whom it is for.
+    /// The channels that have yet to take it; absent until they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<BTreeMap<String, Way>>,
-    /// The channels that were given up on, and why.
+    /// The channels that were given up on, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<String>,
-    /// Whether a channel has taken it, by itself or with others.
+    /// A channel has taken it, alone or combined with others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
 }
 
-/// What a notice is about, for those who have to find it.
+/// The subject of a notice, with the fields to find it by.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
@@ -66,37 +66,37 @@ pub struct About {
     /// The name of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The address of the pull request.
+    /// The URL of the pull request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull: Option<String>,
 }
 
-/// How far a notice has come on one channel.
+/// The progress of a notice on one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Way {
     pub tries: u32,
     pub again_at: Option<Timestamp>,
-    /// Why it waits, if not because a try has failed.
+    /// The reason why it waits, if not for a retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Hold>,
-    /// Since when it waits for others of its kind.
+    /// The time since which it waits for others of its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_since: Option<Timestamp>,
 }
 
-/// Why a channel does not take a notice yet.
+/// The reason why a channel does not take a notice yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// Nobody wants to be disturbed now.
+    /// It is quiet time.
     Quiet,
-    /// It is to be told together with others.
+    /// It is sent together with others.
     Digest,
-    /// Others of its kind may come close behind it, and are told with it then.
+    /// Others of its kind may follow soon, and are then sent with it.
     Burst,
 }
 
-/// How soon a person should look.
+/// The urgency of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -106,20 +106,38 @@ pub enum Level {
     Urgent,
 }
 
-/// What became of a channel's notices last.
+/// The latest results of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct ChannelRecord {
     pub told_at: Option<Timestamp>,
     pub failed_at: Option<Timestamp>,
-    /// Why the last failure was one.
+    /// The reason of the last failure.
     pub why: String,
-    /// When it was last told of something that comes in bursts.
+    /// The time of its last burst.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_at: Option<Timestamp>,
 }
 
-/// What can come in for a notice.
+/// A notice that is to be sent. A second one with the same key is the same notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewNotice {
+    pub level: Level,
+    pub subject: Subject,
+    pub key: String,
+    pub text: String,
+    /// The incident that it reports.
+    pub incident: Option<IncidentKey>,
+    /// The one channel that it goes to, if not those for its level.
+    pub channel: Option<String>,
+}
+
+impl NewNotice {
+    pub fn new(level: Level, subject: Subject, key: impl Into<String>, text: impl Into<String>) -> NewNotice {
+        NewNotice { level, subject, key: key.into(), text: text.into(), incident: None, channel: None }
+    }
+}
+
+/// An input for a notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoticeInput {
     /// These channels are to take it.
@@ -131,8 +149,8 @@ pub enum NoticeInput {
         channel: String,
         tries: u32,
     },
-    /// `wait` is how long the channel wants to be left alone, if it said so. Without a channel, it could not even be found
-    /// out whom it is for.
+    /// `wait` is the delay that the channel asked for, if it did. Without a channel, the channels themselves could
+    /// not be found.
     Failed {
         channel: Option<String>,
         tries: u32,
@@ -146,14 +164,14 @@ pub enum NoticeInput {
         until: Timestamp,
         hold: Hold,
     },
-    /// What it tells of is over.
+    /// The reported problem is resolved.
     Withdraw {
         why: String,
     },
     Due,
 }
 
-/// What happened to a notice.
+/// An event of a notice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "an event is made once and moved rarely")]
@@ -164,11 +182,11 @@ pub enum NoticeEvent {
     Addressed {
         channels: Vec<String>,
     },
-    /// One channel has it.
+    /// One channel has taken it.
     Told {
         channel: String,
     },
-    /// All have it.
+    /// All channels have taken it.
     Sent {},
     Delayed {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,7 +199,7 @@ pub enum NoticeEvent {
         until: Timestamp,
         hold: Hold,
     },
-    /// The hold is over.
+    /// The hold has ended.
     Released {
         channel: String,
     },
@@ -189,17 +207,17 @@ pub enum NoticeEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
     },
-    /// On this channel it is told as part of another.
+    /// On this channel it was combined into another notice.
     Gathered {
         channel: String,
         into: NoticeId,
     },
-    /// One channel is given up on.
+    /// One channel was given up on.
     Missed {
         channel: String,
         why: String,
     },
-    /// It was not told where it still waited, because there is nothing to tell any more.
+    /// It was not sent where it still waited, because the problem is resolved.
     Withdrawn {
         why: String,
     },
@@ -209,7 +227,7 @@ pub enum NoticeEvent {
 }
 
 impl Notice {
-    /// A notice that nobody has been told yet.
+    /// Returns a notice that has not been sent yet.
     pub fn new(id: NoticeId, level: Level, subject: Subject, key: &str, text: &str) -> Notice {
         Notice {
             id,
@@ -229,7 +247,7 @@ impl Notice {
         }
     }
 
-    /// How often it was tried on a channel, or to find out which those are.
+    /// Returns the number of tries on a channel or, without one, to find the channels.
     pub fn tries_on(&self, channel: Option<&str>) -> u32 {
         match channel {
             Some(channel) => self.way(channel).map_or(0, |way| way.tries),
@@ -237,13 +255,13 @@ impl Notice {
         }
     }
 
-    /// When there is next something to be done about it.
+    /// Returns the time of the next step.
     pub(crate) fn due(&self) -> Option<Timestamp> {
         let ways = self.ways.iter().flatten().filter_map(|(_, way)| way.again_at);
         self.again_at.into_iter().chain(ways).min()
     }
 
-    /// The channels that it goes to now; none of them if it is not known whom it is for.
+    /// Returns the channels that it goes to now; one `None` if its channels have to be found first.
     pub(crate) fn ready(&self) -> Vec<Option<String>> {
         match &self.ways {
             None if self.again_at.is_none() => vec![None],
@@ -255,13 +273,14 @@ impl Notice {
         }
     }
 
-    /// Whether many of its kind may come at once: when agents finish together, all their changes wait for one person.
+    /// Returns whether many of its kind may come at once: when agents finish together, all their changes wait for one
+    /// person.
     fn comes_in_bursts(&self) -> bool {
         self.channel.is_none()
             && self.incident.as_ref().is_some_and(|key| key.kind == IncidentKind::ReviewNeeded)
     }
 
-    /// Whether it waits on a channel for others of its kind.
+    /// Returns whether it waits on a channel for others of its kind.
     pub(crate) fn awaits_others(&self, channel: &str) -> bool {
         self.way(channel).is_some_and(|way| way.held == Some(Hold::Burst))
     }
@@ -270,7 +289,7 @@ impl Notice {
         self.ways.as_ref()?.get(channel)
     }
 
-    /// Whether it is over when this channel is done with it.
+    /// Returns whether it ends when this channel is done with it.
     fn ends_with(&self, channel: &str) -> bool {
         self.ways.as_ref().is_some_and(|ways| ways.keys().all(|known| known == channel))
     }
@@ -281,7 +300,7 @@ impl About {
         *self == About::default()
     }
 
-    /// What is known of a subject.
+    /// Gathers the fields of a subject.
     pub(crate) fn of(state: &State, subject: &Subject) -> About {
         let session = match subject {
             Subject::Host => return About::default(),
@@ -307,17 +326,11 @@ impl About {
     }
 }
 
-/// The open problem that a notice with this key tells of, if it is one that can be over before anybody heard of it. That
-/// something was merged is news the morning after too.
-pub(crate) fn incident_of(state: &State, subject: &Subject, key: &str) -> Option<IncidentKey> {
+/// Returns true if a notice of such an incident is withdrawn once the incident is over. A merge is still news the morning
+/// after.
+pub(crate) fn is_withdrawn(kind: &IncidentKind) -> bool {
     use IncidentKind as K;
-    let told_of = state.incidents_of(subject).find(|incident| {
-        let rest = key.strip_prefix(&incident.key.to_string());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    })?;
-    let news =
-        matches!(told_of.key.kind, K::PrMerged | K::PrClosed | K::AllComplete | K::LabelAdded | K::Custom(_));
-    (!news).then(|| told_of.key.clone())
+    !matches!(kind, K::PrMerged | K::PrClosed | K::AllComplete | K::LabelAdded | K::Custom(_))
 }
 
 pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: NoticeInput) -> Vec<Event> {
@@ -349,7 +362,7 @@ pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: Not
             })]
         }
         NoticeInput::Failed { channel: Some(channel), tries, why, wait } if waits_for(&channel, tries) => {
-            // A channel that says when to come again is not broken; it is asked for far longer.
+            // A channel that names the time of its next try is not broken; it gets far more tries.
             let most = state.settings.notice_tries * if wait.is_some() { PATIENT } else { 1 };
             if tries + 1 >= most {
                 let end = notice.ends_with(&channel).then(|| end(notice, Some(miss(&channel, &why))));
@@ -385,7 +398,7 @@ pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: Not
             }
             events
         }
-        // A late word about a try that we have already counted.
+        // A stale result of a try that was already counted.
         NoticeInput::Addressed { .. }
         | NoticeInput::Told { .. }
         | NoticeInput::Failed { .. }
@@ -393,7 +406,7 @@ pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: Not
     }
 }
 
-/// Folds an event into a notice. Says whether that was the end of it.
+/// Applies an event to a notice. Returns whether the notice has ended.
 pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent, at: Timestamp) -> bool {
     let mut without = |channel: &str| {
         let ways = notice.ways.get_or_insert_default();
@@ -412,7 +425,7 @@ pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent, at: Timestamp) ->
             ways.retain(|_, way| way.again_at.is_none());
             return ways.is_empty();
         }
-        // Whether that was all is said by an event of its own.
+        // The end of the notice is an event of its own.
         NoticeEvent::Told { channel } => {
             without(channel);
             notice.told = true;
@@ -449,7 +462,7 @@ fn evolve_way(way: &mut Way, event: &NoticeEvent, at: Timestamp) {
             let held_since = (*hold == Hold::Burst).then_some(way.held_since.unwrap_or(at));
             *way = Way { again_at: Some(*until), held: Some(*hold), held_since, ..*way }
         }
-        // Not counted: nothing was tried.
+        // Not counted, because nothing was tried.
         NoticeEvent::Released { .. } => *way = Way { tries: way.tries, ..Way::default() },
         NoticeEvent::Retried { .. } => {
             *way = Way { tries: way.tries.saturating_add(1), ..Way::default() };
@@ -458,7 +471,7 @@ fn evolve_way(way: &mut Way, event: &NoticeEvent, at: Timestamp) {
     }
 }
 
-/// What is to be said when the last channel is done with it.
+/// Returns the final event when the last channel is done with it.
 fn end(notice: &Notice, missed: Option<String>) -> NoticeEvent {
     let missed: Vec<String> = notice.missed.iter().cloned().chain(missed).collect();
     if missed.is_empty() { NoticeEvent::Sent {} } else { NoticeEvent::GivenUp { why: missed.join("; ") } }

@@ -1,28 +1,28 @@
-//! What markup hides from people who see it rendered: comments, scripts, elements that are not shown.
+//! Text that markup hides from people who see it rendered: comments, scripts, elements that are not shown.
 //!
-//! It works on the text alone and errs to one side: what might be hidden is taken out, and a mark is left in its place. What
-//! stands in titles of links, in definitions of references and in `<details>` stays, as text for everybody to see. Entities
-//! are not decoded, so nothing becomes markup that was none.
+//! It works on the text alone and errs on one side: what might be hidden is removed, and a mark is left in its place.
+//! Titles of links, definitions of references and `<details>` stay, as visible text. Entities are not decoded, so no
+//! plain text turns into markup.
 
-/// What stands where something was.
+/// The replacement for removed text.
 const LEFT_OUT: &str = "[hidden text left out]";
-/// The most bytes of one tag.
+/// The largest size of one tag in bytes.
 const TAG_MOST: usize = 4096;
-/// What is taken out can make a tag of what was none. More turns than this need nobody who wants to be read.
+/// A removal can form a new tag, so this repeats. Honest text never needs more rounds than this.
 const TURNS: usize = 4;
 
-/// Elements of which a browser shows nothing.
+/// Elements that a browser does not show.
 const UNSEEN: &[&str] = &[
     "applet", "audio", "canvas", "datalist", "embed", "frameset", "head", "iframe", "math", "noembed",
     "noframes", "noscript", "object", "script", "style", "svg", "template", "textarea", "title", "video",
     "xmp",
 ];
-/// Elements without an end.
+/// Elements without an end tag.
 const VOID: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
 ];
-/// Words in a style, blanks taken out, by which something is there and cannot be seen.
+/// Parts of a style, without blanks, that make an element invisible.
 const HIDING: &[&str] = &[
     "display:none",
     "visibility:hidden",
@@ -81,7 +81,7 @@ fn one_turn(text: &str) -> String {
     seen
 }
 
-/// Where a comment, a declaration or an instruction to some processor ends, if one begins here. Without an end it hides
+/// Returns the end of a comment, a declaration or a processing instruction that begins here. Without an end it hides
 /// all that follows.
 fn remark_end(here: &str) -> Option<usize> {
     let find = |from: usize, ends: &[&str]| {
@@ -91,7 +91,7 @@ fn remark_end(here: &str) -> Option<usize> {
     };
     let behind = &here[1..];
     if let Some(inside) = behind.strip_prefix("!--") {
-        // Empty ones end where they have hardly begun.
+        // Empty comments end early.
         return match inside {
             empty if empty.starts_with('>') => Some(5),
             empty if empty.starts_with("->") => Some(6),
@@ -109,7 +109,7 @@ fn remark_end(here: &str) -> Option<usize> {
     }
 }
 
-/// A tag that opens an element or closes one.
+/// A tag that opens or closes an element.
 struct Tag<'a> {
     name: String,
     attributes: &'a str,
@@ -125,7 +125,7 @@ impl<'a> Tag<'a> {
             return None;
         }
         let name_end = behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(behind.len());
-        // A name that long is none, and copying it again and again would cost.
+        // No real name is that long, and copying it repeatedly would be slow.
         if name_end > 64 {
             return None;
         }
@@ -150,7 +150,7 @@ impl<'a> Tag<'a> {
         None
     }
 
-    /// Whether what it opens is not shown.
+    /// Returns whether the element that it opens is not shown.
     fn hides(&self) -> bool {
         if self.closes {
             return false;
@@ -165,7 +165,7 @@ impl<'a> Tag<'a> {
             let attributes = self.attributes.to_ascii_lowercase();
             attributes.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|found| found == word)
         };
-        // Entities, escapes and remarks in a style have no honest use here.
+        // Entities, escapes and comments in a style have no honest use here.
         let disguised = plain.contains("style=") && plain.contains(['&', '\\']) || plain.contains("style=/*");
         word("hidden")
             || disguised
@@ -174,8 +174,8 @@ impl<'a> Tag<'a> {
             || plain.contains("height=0")
     }
 
-    /// Where the element ends that it opens, others of its name inside it included. Without an end it goes on to the last
-    /// byte.
+    /// Returns the end of the element that it opens, nested elements of the same name included. Without an end tag it
+    /// extends to the last byte.
     fn end_of_element(&self, here: &str) -> usize {
         if VOID.contains(&self.name.as_str()) || self.attributes.ends_with('/') && self.name != "script" {
             return self.len;

@@ -1,6 +1,6 @@
-//! The marks by which prompts tell who speaks. In a quotation they are only words, and are made to look like it.
+//! The tags by which prompts mark a speaker. In a quotation they are plain text, and are changed to look like it.
 
-/// Names of such marks, without `-`, `_` and `:`. Of a longer name, its beginning counts if it ends in `*`.
+/// Names of such tags, without `-`, `_` and `:`. A name that ends in `*` matches as a prefix.
 const NAMES: &[&str] = &[
     "admin",
     "agent",
@@ -57,14 +57,15 @@ const NAMES: &[&str] = &[
     "usermessage",
     "userprompt*",
 ];
-/// How far away the other end of a mark is looked for.
+/// The distance in which the other end of a tag is searched.
 const MARK_MOST: usize = 400;
 
-/// Replaces the brackets of such marks: `<system-reminder>` becomes `‹system-reminder›`, and so do `<|…|>` and `[INST]`.
+/// Replaces the brackets of such tags: `<system-reminder>` becomes `‹system-reminder›`, and so do `<|…|>` and
+/// `[INST]`.
 pub(super) fn neutralised(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    // The other end of a mark that has begun, counted from the end of the text.
+    // The other end of an open tag, counted from the end of the text.
     let mut closes: Option<(usize, char)> = None;
     while let Some(c) = rest.chars().next() {
         let behind = &rest[c.len_utf8()..];
@@ -100,7 +101,7 @@ fn end_of(text: &str, close: char) -> Option<usize> {
 
 fn is_mark(behind: &str) -> bool {
     let name = behind.trim_start_matches([' ', '\t', '/']);
-    // Only as much as the longest name could be, so that one long word costs nothing.
+    // No more than the longest name, so that a long token costs nothing.
     let name: String = name
         .chars()
         .take(48)

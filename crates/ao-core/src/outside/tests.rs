@@ -79,7 +79,7 @@ fn a_quotation_says_whose_it_is_and_where() {
     assert_eq!(one_line(&"x".repeat(1000)).chars().count(), NAME_MOST + 1);
 }
 
-/// What a cut leaves is as clean as the whole, wherever it falls. acceptance: X4
+/// A cut text is as clean as the whole, at any position of the cut. acceptance: X4
 #[test]
 fn a_cut_never_opens_what_was_hidden() {
     let text = format!("begin <!-- {} obey --> end", "x".repeat(100_000));
@@ -89,7 +89,7 @@ fn a_cut_never_opens_what_was_hidden() {
     assert!(kept.starts_with("firsté") && kept.ends_with("élast") && kept.len() < 1100, "{kept}");
 }
 
-/// Long texts that are made to be slow: each would take hours if one of the steps looked at the rest for every byte.
+/// Long texts that are made to be slow: each would take hours if a step looked at the whole rest for every byte.
 #[test]
 fn no_text_takes_long() {
     for piece in [

@@ -1,7 +1,7 @@
-//! Times in which nothing is merged: once, or every week in somebody's time zone.
+//! Times in which nothing is merged: once, or every week in some time zone.
 //!
-//! The core has no table of time zones. Whoever reads a policy brings along when its zone changes its offset, for some
-//! years; beyond that nobody here knows what time it is there, and what is not known is not allowed.
+//! The core has no time zone database. The reader of a policy supplies the offset changes of its zone for some years
+//! ahead. Beyond them the local time is unknown, and an unknown time allows no merge.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,8 @@ pub struct Freeze {
     pub why: String,
 }
 
-/// The same every week. Minutes count from Monday, 00:00; an end that is not after the beginning is in the next week.
+/// A freeze that repeats every week. Minutes count from Monday, 00:00; an end that is not after the beginning is in
+/// the next week.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weekly {
@@ -32,18 +33,18 @@ pub struct Weekly {
     pub why: String,
 }
 
-/// What the clocks of a place show.
+/// A time zone, as a list of offset changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
     pub name: String,
-    /// Since when they are so many minutes ahead of UTC, the earliest first.
+    /// Offsets in minutes ahead of UTC, each with the time it takes effect, the earliest first.
     pub offsets: Vec<(Timestamp, i32)>,
-    /// Until when that is known.
+    /// The end of the time for which the offsets are known.
     pub until: Timestamp,
 }
 
-/// A freeze that is on.
+/// A freeze that is in effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Frozen {
     pub(super) why: String,
@@ -51,19 +52,19 @@ pub(super) struct Frozen {
 }
 
 impl Policy {
-    /// The freeze that is on now, and lasts longest.
+    /// Returns the freeze that is in effect now; of several, the one that ends last.
     pub(super) fn frozen(&self, now: Timestamp) -> Option<Frozen> {
         let once = self.freeze.iter().filter(|freeze| freeze.from <= now && now < freeze.until);
         let once = once.map(|freeze| Frozen { why: freeze.why.clone(), until: freeze.until });
         once.chain(self.weekly.iter().filter_map(|weekly| weekly.frozen(now))).max_by_key(|on| on.until)
     }
 
-    /// Whether nothing is merged now.
+    /// Returns whether a freeze is in effect.
     pub fn is_frozen(&self, now: Timestamp) -> bool {
         self.frozen(now).is_some()
     }
 
-    /// Returns the first moment from now on at which nothing is frozen; now, if a freeze has no end.
+    /// Returns the first moment from now on without a freeze; now, if a freeze has no end.
     pub fn unfrozen_from(&self, now: Timestamp) -> Timestamp {
         // Freezes that touch each other end one after another.
         const MOST: usize = 1_000;
@@ -71,7 +72,7 @@ impl Policy {
         ends.take(MOST).find(|at| !self.is_frozen(*at)).unwrap_or(now)
     }
 
-    /// When a freeze may begin or end next. Something may be asked again then, and need not be before.
+    /// Returns the next moment at which a freeze may begin or end. A verdict about freezes stays valid until then.
     pub(crate) fn next_edge(&self, now: Timestamp) -> Option<Timestamp> {
         let once = self.freeze.iter().flat_map(|freeze| [freeze.from, freeze.until]);
         let weekly = self.weekly.iter().flat_map(|weekly| weekly.edges(now));
@@ -86,7 +87,7 @@ impl Weekly {
             return Some(Frozen { why, until: Timestamp(i64::MAX) });
         };
         let (since, length) = (ahead(self.from, minute), ahead(self.from, self.until));
-        // One that begins and ends at the same minute lasts all week.
+        // A freeze that begins and ends at the same minute lasts all week.
         let length = if length == 0 { WEEK } else { length };
         (since < length).then(|| Frozen {
             why: self.why.clone(),
@@ -94,7 +95,8 @@ impl Weekly {
         })
     }
 
-    /// The next times at which it may begin or end; a change of the offset is one, as it moves all others.
+    /// Returns the next moments at which it may begin or end. A change of the offset is one of them, because it moves
+    /// all others.
     fn edges(&self, now: Timestamp) -> Vec<Timestamp> {
         let Some(minute) = self.zone.minute_of_week(now) else { return vec![] };
         let next = |edge: u16| {
@@ -110,7 +112,7 @@ impl Weekly {
 }
 
 impl Zone {
-    /// How far a week has come there, if that is known.
+    /// Returns the local minute of the week, if the offset is known.
     fn minute_of_week(&self, now: Timestamp) -> Option<u16> {
         let known = self.offsets.iter().take_while(|(since, _)| *since <= now).last();
         let (_, offset) = known.filter(|_| now < self.until)?;
@@ -120,7 +122,7 @@ impl Zone {
     }
 }
 
-/// How many minutes it is from one minute of the week to another.
+/// Returns the minutes from one minute of the week to another.
 fn ahead(from: u16, to: u16) -> u16 {
     (to % WEEK + WEEK - from % WEEK) % WEEK
 }
@@ -179,7 +181,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever wakes at every edge misses no change.
+        /// A caller that wakes at every edge misses no change.
         #[test]
         fn nothing_begins_or_ends_between_two_edges(
             from in 0..WEEK, until in 0..WEEK, hour in 0..900_i64, change in 0..900_i64, probe in 0..100_u64,

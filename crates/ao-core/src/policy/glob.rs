@@ -1,9 +1,9 @@
 //! Path patterns, as protected paths are written: `*` and `?` within a name, `**` across names, `dir/` for all below.
 //!
-//! A crate would bring classes and braces along, whose every rule is one more way to write a pattern that protects
-//! less than it seems to. This much is enough for paths, and runs in bounded time whatever the pattern.
+//! A crate would add classes and braces, and each further rule is one more way to write a pattern that protects less
+//! than it seems to. This syntax is enough for paths, and every pattern runs in bounded time.
 
-/// Returns whether the whole `path`, seen from the root of the repository, fits `glob`.
+/// Returns whether the whole `path`, relative to the root of the repository, matches `glob`.
 pub fn matches(glob: &str, path: &str) -> bool {
     let below = if glob.ends_with('/') { "**" } else { "" };
     let glob = format!("{}{below}", glob.trim_start_matches('/'));
@@ -17,8 +17,8 @@ fn name_matches(name: &str, part: &str) -> bool {
     fits(&name, &part, |c| *c == '*', |c, with| *c == '?' || c == with)
 }
 
-/// Matches a sequence with wildcards, be it letters or names. Of all wildcards only the last one seen ever needs
-/// another try, because whatever an earlier one could yield, the last one can take as well.
+/// Matches a sequence with wildcards, of letters or of names. Only the last wildcard seen ever needs another try,
+/// because it can take everything that an earlier one could give up.
 fn fits<P, T>(pattern: &[P], text: &[T], any: impl Fn(&P) -> bool, one: impl Fn(&P, &T) -> bool) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut retry = None;
@@ -82,7 +82,7 @@ mod tests {
         assert!(!matches(&format!("{}b", "**/".repeat(500)), &vec!["a"; 500].join("/")));
     }
 
-    /// The same meaning said naively: try everything a wildcard could take.
+    /// A naive reference implementation that tries everything a wildcard could take.
     fn slow<P, T>(pattern: &[P], text: &[T], any: &dyn Fn(&P) -> bool, one: &dyn Fn(&P, &T) -> bool) -> bool {
         match pattern {
             [] => text.is_empty(),

@@ -1,10 +1,10 @@
-//! The policy of a project as it is in force: what it says of a pull request that is known, and what that makes of it.
+//! The policy in force for a project: its verdict on a known pull request, and the problems that follow from it.
 
 use std::collections::BTreeSet;
 
 use super::{Case, MergeRule, Policy, RuleVerdict, Verdict, judge};
 use crate::Timestamp;
-use crate::incident::{IncidentKey, IncidentKind, Problem, Subject};
+use crate::incident::{IncidentKey, IncidentKind, Problem, ProblemId, Subject};
 use crate::outside::one_line;
 use crate::pull::{Mergeable, Pull, PullState};
 use crate::reaction::{Action, Reaction, ReactionPatch};
@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::work;
 
 impl State {
-    /// What the policy of its project says of a pull request, now.
+    /// Judges a pull request by the policy of its project.
     pub fn verdict(&self, pull: &Pull, now: Timestamp) -> Verdict {
         let project = self.projects.get(&pull.id.project);
         let (makers, maker_known) = self.makers_of(pull);
@@ -31,8 +31,8 @@ impl State {
 
     /// Returns the rules that keep a person from merging a pull request, except for those that the person overrules.
     ///
-    /// The default policy says what is merged unasked. It does not bind a person who asks: where no policy is written, only
-    /// the rules that every merge goes by count.
+    /// The default policy restricts automatic merges. It does not bind a person who asks for a merge: if no policy is
+    /// written, only the rules that apply to every merge count.
     pub fn blockers(&self, pull: &Pull, over: &BTreeSet<MergeRule>, now: Timestamp) -> Vec<RuleVerdict> {
         let stand = self.projects.get(&pull.id.project).map(|project| &project.policy_stand);
         let written = stand.is_some_and(|stand| stand.written || stand.broken.is_some());
@@ -45,9 +45,9 @@ impl State {
         verdict.rules.into_iter().filter(|it| !it.holds && counts(it.rule)).collect()
     }
 
-    /// The problems of a pull request. It is ready only once its policy holds, so that who merges unasked is asked then; and
-    /// where the policy wants no approval and merges by itself, without one. What waits for a person and is not ready is one
-    /// that a person has to look at.
+    /// Returns the problems of a pull request. It is ready only once its policy holds, because readiness triggers the
+    /// automatic merge; if the policy needs no approval and merges by itself, it is ready without one. A pull request
+    /// that waits for a person and is not ready is reported as one that needs a review.
     pub(crate) fn problems_of_pull(&self, pull: &Pull, now: Timestamp) -> Vec<Problem> {
         let mut problems = pull.problems();
         if !pull.is_open() {
@@ -58,18 +58,24 @@ impl State {
         if ready.is_none()
             && let Some(step) = work::waits_for_person(self, pull, now)
         {
-            let IncidentKey { kind, problem, .. } = work::waiting_key(pull);
+            let IncidentKey { kind, problem: id, .. } = work::waiting_key(pull);
             let look = step.command.map(|command| format!("Look at it with: {command}"));
             let first = format!("{}: it {}", one_line(&pull.facts.title), step.says);
             let lines = [Some(first), Some(pull.facts.url.clone()), look].into_iter().flatten();
             let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
-            problems.push(Problem { kind, revision: problem.clone(), problem, detail: lines.join("\n") });
+            problems.push(Problem {
+                kind,
+                id,
+                revision: pull.facts.head.to_string(),
+                detail: lines.join("\n"),
+            });
         }
         problems.extend(ready);
         problems
     }
 
-    /// Returns whether what is allowed is merged with nobody asking, by its policy or, where that leaves it open, by the reaction.
+    /// Returns whether an allowed pull request is merged automatically: by its policy or, if that leaves it open, by
+    /// the reaction.
     fn merges_unasked(&self, pull: &Pull, verdict: &Verdict) -> bool {
         let by_reaction = || {
             let reaction = self.reaction(&IncidentKind::ApprovedAndGreen, &Subject::Pull(pull.id.clone()));
@@ -78,8 +84,8 @@ impl State {
         verdict.merges_unasked() || (verdict.allows() && by_reaction())
     }
 
-    /// That a pull request is ready to be merged, if it is: approved and green, or without an approval where its policy
-    /// asks for none and merges by itself.
+    /// Returns the problem "ready to merge", if it applies: approved and green, or without an approval if the policy
+    /// needs none and merges by itself.
     pub(crate) fn readiness(&self, pull: &Pull, verdict: &Verdict) -> Option<Problem> {
         let mut problems = pull.problems();
         let ready = problems.iter().position(|problem| problem.kind == IncidentKind::ApprovedAndGreen);
@@ -88,7 +94,7 @@ impl State {
             None if self.merges_unasked(pull, verdict) && pull.facts.mergeable == Mergeable::Clean => {
                 Some(Problem {
                     kind: IncidentKind::ApprovedAndGreen,
-                    problem: pull.facts.head.to_string(),
+                    id: ProblemId::Head(pull.facts.head.clone()),
                     revision: pull.facts.head.to_string(),
                     detail: format!(
                         "{} {}, and its policy asks for no approval",
@@ -103,8 +109,8 @@ impl State {
 }
 
 impl Policy {
-    /// Whether what is ready is merged with nobody asking, where a policy says so. Whoever has said in the reactions that it
-    /// is not, or that something else is done, is not overruled by it.
+    /// Applies the policy's `auto_merge` to the reaction. Layers of the reactions that switch it off or choose
+    /// another action take precedence.
     pub(crate) fn over(&self, reaction: &mut Reaction, layers: &[&ReactionPatch]) {
         let said_otherwise = layers.iter().any(|layer| layer.auto == Some(false))
             || layers.iter().any(|layer| layer.action.is_some_and(|action| action != Action::Merge));

@@ -1,4 +1,4 @@
-//! Whether a policy holds for a pull request: every rule, one after the other, with what it found.
+//! Judges a pull request by a policy: every rule in turn, with its evidence.
 
 use std::fmt;
 
@@ -8,30 +8,30 @@ use super::{MergeRule, Policy, people, rules};
 use crate::Timestamp;
 use crate::pull::{Maker, Pull};
 
-/// What is judged: a pull request, who made it, and when.
+/// The input of a judgement: a pull request, its makers, and the time.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
     pub pull: &'a Pull,
-    /// Our agents that made it, or that answer for it or did once. The strictest word about any of them counts.
+    /// Our agents that made it, or that own it or once did. The strictest rule about any of them counts.
     pub makers: &'a [Maker],
-    /// Whether the one that made it is among them. If a program made it and this is not known, it may have been any.
+    /// The actual maker is among `makers`. If a program made the pull request and this is false, any agent may have.
     pub maker_known: bool,
     pub now: Timestamp,
-    /// Why the policy that is in force on the base branch cannot be read. The one before it is judged by then, and nothing
-    /// is allowed.
+    /// The reason why the policy on the base branch cannot be read. The previous policy is used then, and nothing is
+    /// allowed.
     pub broken: Option<&'a str>,
 }
 
-/// What each rule says about a pull request, for its current head.
+/// The result of each rule for the current head of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     pub rules: Vec<RuleVerdict>,
-    /// Whether the policy merges unasked what it allows; if it leaves that open, the reactions say so. Not a rule: a person
-    /// may merge without it.
+    /// The policy's own choice of automatic merges; if absent, the reactions decide. Not a rule: a person may merge
+    /// without it.
     pub auto_merge: Option<bool>,
 }
 
-/// What one rule says, and from what it says so.
+/// The result of one rule, with its evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleVerdict {
     pub rule: MergeRule,
@@ -40,17 +40,17 @@ pub struct RuleVerdict {
 }
 
 impl Verdict {
-    /// Returns whether the pull request may be merged, should someone ask for it.
+    /// Returns whether the pull request may be merged on request.
     pub fn allows(&self) -> bool {
         self.rules.iter().all(|rule| rule.holds)
     }
 
-    /// Returns whether the policy itself wants it merged with nobody asking.
+    /// Returns whether the policy itself wants it merged automatically.
     pub fn merges_unasked(&self) -> bool {
         self.auto_merge == Some(true) && self.allows()
     }
 
-    /// Returns what stands in the way.
+    /// Returns the rules that do not hold.
     pub fn against(&self) -> impl Iterator<Item = &RuleVerdict> {
         self.rules.iter().filter(|rule| !rule.holds)
     }
@@ -67,7 +67,7 @@ impl RuleVerdict {
         RuleVerdict { rule, holds, evidence: evidence.into() }
     }
 
-    /// Returns what keeps a pull request from being merged, in words for the person who asks for the merge.
+    /// Returns the obstacle to a merge as text for the person who asks for the merge.
     pub fn blocker(&self) -> String {
         match self.rule {
             MergeRule::Open => format!("it is {}", self.evidence),
@@ -78,7 +78,7 @@ impl RuleVerdict {
         }
     }
 
-    /// What somebody can do about it, if it does not hold.
+    /// Returns the next step for a person, if the rule does not hold.
     pub fn next(&self) -> Option<&'static str> {
         if self.holds {
             return None;
@@ -108,24 +108,24 @@ impl RuleVerdict {
 }
 
 impl Case<'_> {
-    /// Whether a trusted person has approved this very head.
+    /// Returns whether a trusted person has approved the current head.
     pub(super) fn person_approved(&self) -> bool {
         self.pull.approvals().iter().any(|review| review.author.standing.is_trusted_person())
     }
 
-    /// Whether a program made it: ours or another one. Who answers for it or did once and who opened it count.
+    /// Returns whether a program made it, ours or another one. Its present and former owners and its opener count.
     pub(super) fn by_program(&self) -> bool {
         !self.makers.is_empty() || self.pull.owner.is_some() || self.pull.opened_by_program()
     }
 
-    /// Whether a program made it of which nobody knows which one it was.
+    /// Returns whether an unidentified bot or agent made it.
     pub(super) fn by_unknown_program(&self) -> bool {
         let opened = self.pull.opened_by_program() && !self.maker_known;
         opened || (self.by_program() && self.makers.is_empty())
     }
 }
 
-/// Judges a pull request by all rules. None stops another, so that a person sees everything that is missing at once.
+/// Judges a pull request by all rules. Rules are independent, so a person sees at once everything that is missing.
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Verdict {
     let pull = case.pull;
     let broken = case

@@ -1,14 +1,14 @@
-//! What must hold before a pull request may be merged, as data, and whether it holds, with evidence.
+//! Rules that must hold before a pull request may be merged, as data, and their verdict, with evidence.
 //!
 //! ```text
 //! policy (from the base branch, and from the configuration) ─┐
-//! pull request (facts, what was found in its added lines) ───┼─▶ judge ─▶ Verdict: each rule, its evidence, what to do
-//! who made it, and the time ─────────────────────────────────┘
+//! pull request (facts, findings in its added lines) ─────────┼─▶ judge ─▶ Verdict: each rule, its evidence, the next step
+//! makers, and the time ──────────────────────────────────────┘
 //! ```
 //!
-//! A policy is read from the base branch by whoever reads it, so that no pull request loosens the rules it is judged
-//! by. What is not known is not allowed. Nothing here merges, approves or dismisses anything, and nothing here reads a
-//! file: which of two layers is the stricter one is for the configuration to say.
+//! The caller reads a policy from the base branch, so no pull request loosens the rules it is judged by. What is
+//! unknown is not allowed. This module merges, approves and dismisses nothing, and reads no file; the configuration
+//! decides which of two layers is stricter.
 
 use std::collections::BTreeSet;
 
@@ -32,54 +32,55 @@ pub use rule::MergeRule;
 pub use scan::{Finding, MOST_FINDINGS, Pattern, Scan};
 pub use trust::{Level, Trust};
 
-/// Where a repository keeps its policy.
+/// The path of the policy in a repository.
 pub const POLICY_FILE: &str = ".ao/policy.yaml";
 
-/// The rules of a project. What is left out has its default, and a misspelt rule is an error: silently dropped, it
+/// The rules of a project. An omitted rule has its default, and a misspelt rule is an error: silently dropped, it
 /// would protect nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// How many approvals of the current head are needed.
+    /// The number of approvals of the current head that are needed.
     pub approvals: u32,
     pub approvers: Approvers,
     pub protected: Vec<ProtectedPath>,
     pub max_files: Option<u64>,
-    /// Lines added and removed, together.
+    /// Lines added and removed together.
     pub max_lines: Option<u64>,
-    /// Checks that must have passed, whatever the forge requires. Being skipped is not enough here.
+    /// Checks that must have passed, regardless of those the forge requires. A skipped check does not count as
+    /// passed.
     pub required_checks: Vec<String>,
     pub required_labels: BTreeSet<String>,
     pub forbidden_labels: BTreeSet<String>,
-    /// What no added line may match.
+    /// Patterns that no added line may match.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub forbidden: Vec<Pattern>,
-    /// No added line may have a secret, by the rule set that comes with the program.
+    /// Forbids secrets in added lines, by the rule set that comes with the program.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub secrets: bool,
     pub freeze: Vec<Freeze>,
-    /// The same every week.
+    /// Freezes that repeat every week.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weekly: Vec<Weekly>,
     /// At least one trusted person must have approved, even if `approvals` is zero.
     pub human_always: bool,
-    /// The same for some pull requests only. Each of these can ask for it.
+    /// Requires a person's approval for some pull requests only. Each entry can require it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub human: Vec<HumanNeed>,
-    /// What agents may have merged with no person having approved it. All of these must agree.
+    /// Limits on what agents may have merged without a person's approval. All of them must agree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trust: Vec<Trust>,
     /// No thread in which a trusted person wrote about a file may be open.
     pub threads_resolved: bool,
-    /// Whether what is allowed is also merged unasked. Left open, the reaction to `approved-and-green` says so, and that is
-    /// off unless somebody switches it on.
+    /// Merges automatically what is allowed. If absent, the reaction to `approved-and-green` decides, and that is off
+    /// by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_merge: Option<bool>,
 }
 
-/// Whose approval counts: anyone of these standings, and these logins.
+/// The people whose approval counts, by standing and by login.
 ///
-/// The author, our agents and other programs never count, whatever stands here.
+/// The author, our agents and other programs never count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Approvers {
@@ -87,14 +88,14 @@ pub struct Approvers {
     pub logins: Vec<String>,
 }
 
-/// Files that only some may let through.
+/// Files whose changes need particular approvers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProtectedPath {
-    /// Seen from the root of the repository: `*`, `?`, `**`, and `dir/` for all below it.
+    /// A pattern relative to the root of the repository: `*`, `?`, `**`, and `dir/` for all below it.
     pub glob: String,
-    /// Of these logins, and of those of these standings, so many must have approved. With none named, nothing that
-    /// touches the path is allowed.
+    /// The logins that may approve, in addition to `standings`; `approvals` of them are needed. If neither is given,
+    /// no change to the path is allowed.
     pub approvers: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub standings: BTreeSet<Standing>,
@@ -102,22 +103,22 @@ pub struct ProtectedPath {
     pub approvals: u32,
 }
 
-/// Pull requests that a person must have approved. One thing of what is said here is enough to make it one of them.
+/// Pull requests that a person must approve. One matching condition is enough.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HumanNeed {
     pub paths: Vec<String>,
     pub labels: BTreeSet<String>,
-    /// More files than this.
+    /// Matches a change of more files than this.
     pub files: Option<u64>,
-    /// More lines than this, added and removed together.
+    /// Matches a change of more lines than this, added and removed together.
     pub lines: Option<u64>,
     /// Logins of authors, and names of agents and specialists.
     pub authors: Vec<String>,
 }
 
 impl Default for Policy {
-    /// The safe one: nothing is merged unasked, and a person has looked.
+    /// The safe policy: no automatic merge, and one approval by a person.
     fn default() -> Policy {
         Policy {
             approvals: 1,

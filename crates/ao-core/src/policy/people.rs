@@ -1,4 +1,4 @@
-//! The rules about people and programs, one function each: who has approved, who must, and what goes without.
+//! Rules about people and programs, one function each: approvals given, approvals needed, and exceptions.
 
 use super::{Case, HumanNeed, MergeRule, POLICY_FILE, Policy, ProtectedPath, RuleVerdict, glob};
 use crate::pull::{Pull, ReviewFacts, ThreadFacts};
@@ -30,7 +30,7 @@ pub(super) fn changes_requested(pull: &Pull) -> RuleVerdict {
     RuleVerdict::new(MergeRule::ChangesRequested, objections.is_empty(), evidence)
 }
 
-/// Threads without a path are plain comments, which forges have no way to resolve.
+/// Checks that no review thread is open. Threads without a path are plain comments, which forges cannot resolve.
 pub(super) fn threads(policy: &Policy, pull: &Pull) -> RuleVerdict {
     let by_person = |thread: &&ThreadFacts| {
         thread.comments.iter().any(|comment| comment.author.standing.is_trusted_person())
@@ -45,7 +45,7 @@ pub(super) fn threads(policy: &Policy, pull: &Pull) -> RuleVerdict {
     RuleVerdict::new(MergeRule::Threads, open.is_empty() || !policy.threads_resolved, evidence)
 }
 
-/// Whether a person must have approved it, whatever else is enough.
+/// Checks whether a person must approve it, regardless of other approvals.
 pub(super) fn human(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
     let verdict = |holds, evidence: String| RuleVerdict::new(MergeRule::Human, holds, evidence);
     let always = policy.human_always.then(|| "always".to_owned());
@@ -58,7 +58,7 @@ pub(super) fn human(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
     }
 }
 
-/// Why a person must have approved it, if one must.
+/// Returns the reason why a person must approve it, if there is one.
 fn needs(need: &HumanNeed, case: &Case<'_>) -> Option<String> {
     let facts = &case.pull.facts;
     let (files, lines) = (facts.size.files.len() as u64, facts.size.added.saturating_add(facts.size.removed));
@@ -87,8 +87,8 @@ fn needs(need: &HumanNeed, case: &Case<'_>) -> Option<String> {
     need.authors.iter().find(is_author).map(|name| format!("made by {name}"))
 }
 
-/// Whether the trust in the agents that made it is enough: in each of them, as one that gave it up is not trusted more for
-/// that, nor one that took it on a surety for it. A person's approval is, whatever the agent.
+/// Checks whether every agent that made it is trusted enough. All count: an agent gains no trust by handing its pull
+/// request over, nor does the new owner vouch for it. A person's approval is always enough.
 pub(super) fn trust(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
     let verdict = |holds, evidence: &str| RuleVerdict::new(MergeRule::Trust, holds, evidence);
     if policy.trust.is_empty() {
@@ -112,7 +112,8 @@ pub(super) fn trust(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
     said.swap_remove(0)
 }
 
-/// Nobody loosens the rules but a person: even where agents need no approval, a change to the policy itself does.
+/// Requires a person's approval for a change of the policy itself, even if agents need none otherwise, so that only a
+/// person loosens the rules.
 pub(super) fn policy_file(case: &Case<'_>) -> RuleVerdict {
     let verdict = |holds, evidence: String| RuleVerdict::new(MergeRule::PolicyFile, holds, evidence);
     let files = &case.pull.facts.size.files;
@@ -162,7 +163,7 @@ pub(super) fn protected(policy: &Policy, pull: &Pull) -> Vec<RuleVerdict> {
     policy.protected.iter().map(judged).collect()
 }
 
-/// In words that read on from what was done: `, by ann, bob`.
+/// Lists the reviewers as a suffix: `, by ann, bob`.
 fn by(reviews: &[&ReviewFacts]) -> String {
     let logins: Vec<&str> = reviews.iter().map(|review| review.author.login.as_str()).collect();
     if logins.is_empty() { String::new() } else { format!(", by {}", logins.join(", ")) }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! merge_rules {
     ($($rule:ident = $name:literal,)*) => {
-        /// One rule of a policy. Its name is the same in events, on the wire and in what people read.
+        /// One rule of a policy. Its name is the same in events, on the wire and in output.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum MergeRule {
             $(#[serde(rename = $name)] $rule,)*
@@ -44,7 +44,8 @@ merge_rules! {
 }
 
 impl MergeRule {
-    /// Returns the rules that a person may overrule: a draft, a closed pull request and a conflict cannot be merged at all.
+    /// Returns the rules that a person may override. A draft, a closed pull request and a conflict cannot be merged
+    /// at all.
     pub fn yielding() -> impl Iterator<Item = MergeRule> {
         MergeRule::ALL.iter().copied().filter(|rule| rule.yields())
     }
@@ -64,7 +65,7 @@ impl MergeRule {
         matches!(self, MergeRule::Checks | MergeRule::RequiredChecks)
     }
 
-    /// Returns whether a person fulfils the rule by a review.
+    /// Returns whether a person satisfies the rule by a review.
     pub fn is_met_by_review(self) -> bool {
         use MergeRule::{Approvals, Human, PolicyFile, Protected, Trust};
         matches!(self, Approvals | Human | Trust | PolicyFile | Protected)

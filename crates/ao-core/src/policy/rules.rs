@@ -1,4 +1,4 @@
-//! The rules about the change itself, one function each: whether it holds for a pull request, and the evidence.
+//! Rules about the change itself, one function each.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{MergeRule, Policy, RuleVerdict};
 use crate::Timestamp;
 use crate::pull::{CheckState, Conflict, Green, Mergeable, Pull, PullState};
 
-/// How many findings are named.
+/// The number of findings that the evidence lists.
 const NAMED: usize = 5;
 
 pub(super) fn open(pull: &Pull) -> RuleVerdict {
@@ -19,8 +19,8 @@ pub(super) fn open(pull: &Pull) -> RuleVerdict {
     RuleVerdict::new(MergeRule::Open, holds, evidence)
 }
 
-/// Only a known conflict stands in the way: forges forget the answer each time the base moves, and a merge tries
-/// anyway, so a queue must not lose its entries over it.
+/// Objects only to a known conflict. Forges forget the answer each time the base moves, and a merge tries anyway, so
+/// a queue must not lose its entries over an unknown one.
 pub(super) fn mergeable(pull: &Pull) -> RuleVerdict {
     let base = &pull.facts.base_branch;
     let (holds, evidence) = match (&pull.conflict, &pull.facts.mergeable) {
@@ -76,7 +76,7 @@ pub(super) fn size(policy: &Policy, pull: &Pull) -> RuleVerdict {
 }
 
 pub(super) fn labels(policy: &Policy, pull: &Pull) -> RuleVerdict {
-    // Forges do not tell `WIP` from `wip`.
+    // Forges compare labels without regard to case.
     let has = |label: &&String| pull.facts.labels.iter().any(|known| known.eq_ignore_ascii_case(label));
     let missing: Vec<&str> =
         policy.required_labels.iter().filter(|label| !has(label)).map(String::as_str).collect();
@@ -90,7 +90,7 @@ pub(super) fn labels(policy: &Policy, pull: &Pull) -> RuleVerdict {
     RuleVerdict::new(MergeRule::Labels, missing.is_empty() && unwanted.is_empty(), evidence)
 }
 
-/// What was found in the lines that it adds. What was not looked through, or for something else, is not known.
+/// Checks the findings in the added lines. A scan of another head or for other rules counts as unknown.
 pub(super) fn patterns(policy: &Policy, pull: &Pull) -> RuleVerdict {
     let verdict = |holds, evidence: String| RuleVerdict::new(MergeRule::Patterns, holds, evidence);
     let Some(rules) = policy.looks_for() else { return verdict(true, "none are named".into()) };

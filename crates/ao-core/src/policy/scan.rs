@@ -1,7 +1,7 @@
-//! What was found in the lines that a pull request adds.
+//! Findings in the lines that a pull request adds.
 //!
-//! Looking is work for a machine with the diff at hand. Here is only what is to be looked for, and what came of it: a file,
-//! a line and the name of a rule, and never the words themselves, which may be a secret.
+//! The scan itself needs the diff and runs elsewhere. This module defines the patterns to look for and the result: a
+//! file, a line and the name of a rule. The matched text is left out, because it may be a secret.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,40 +9,40 @@ use super::Policy;
 use crate::Commit;
 use crate::outside::{cut, one_line};
 
-/// How many findings are kept. Who has as many has enough to do.
+/// The number of findings that are stored.
 pub const MOST_FINDINGS: usize = 50;
 
-/// How much of a name is kept.
+/// The number of bytes of a name that are stored.
 const NAME: usize = 300;
 
-/// Raised whenever the rule set that comes with the program changes, so that what was looked through is looked through anew.
+/// The version of the rule set that comes with the program. A new version makes earlier scans stale.
 const SECRET_RULES: u32 = 1;
 
-/// What no added line may match.
+/// A pattern that no added line may match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pattern {
     pub name: String,
     pub regex: String,
-    /// Only in these files; in all of them, if none is named.
+    /// The files to scan; all of them if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
 }
 
-/// What came of looking through the added lines of one head.
+/// The result of a scan of the added lines of one head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scan {
     pub head: Commit,
-    /// What it was looked through for, as [`Policy::looks_for`] names it.
+    /// The identity of the rules that it looked for, from [`Policy::looks_for`].
     pub rules: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<Finding>,
-    /// There was more than is kept.
+    /// There were more findings than are stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
-    /// Why it could not be looked through, or not to the end.
+    /// The reason why the scan failed or ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
@@ -50,14 +50,14 @@ pub struct Scan {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Finding {
     pub file: String,
-    /// In the file as the pull request has it.
+    /// The line in the file at the head of the pull request.
     pub line: u32,
     pub rule: String,
 }
 
 impl Policy {
-    /// A name for all that added lines are looked through for; none if that is nothing. Another policy that looks for the
-    /// same has the same.
+    /// Returns the identity of everything that added lines are scanned for; `None` if that is nothing. Policies that
+    /// look for the same have the same identity.
     pub fn looks_for(&self) -> Option<String> {
         if self.forbidden.is_empty() && !self.secrets {
             return None;
@@ -68,7 +68,7 @@ impl Policy {
 }
 
 impl Scan {
-    /// What of it is kept.
+    /// Returns the part of it that is stored.
     pub(crate) fn bounded(&self) -> Scan {
         let name = |text: &str| cut(&one_line(text), NAME);
         let kept = |finding: &Finding| Finding {
@@ -91,7 +91,7 @@ impl Scan {
     }
 }
 
-/// A hash that is the same on every machine and in every release.
+/// Returns a hash that is the same on every machine and in every release.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

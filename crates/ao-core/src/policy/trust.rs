@@ -1,4 +1,4 @@
-//! How far agents are trusted: what may be merged that no person has approved.
+//! Trust in agents: what may be merged without a person's approval.
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 use super::{MergeRule, RuleVerdict, glob};
 use crate::pull::{ChangeSize, Maker};
 
-/// The trust in each agent. Who is not named has the default one.
+/// The trust in each agent. Agents that are not listed have the default level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
-    /// By the names of specialists and tools; a specialist's own name counts more than its tool's.
+    /// Trust levels by name of specialist or tool; a specialist's own name takes precedence over its tool's.
     pub agents: BTreeMap<String, String>,
     pub default: String,
     pub levels: BTreeMap<String, Level>,
 }
 
-/// What an agent of this trust may have merged with no person having approved it.
+/// The limits of what an agent with this trust may have merged without a person's approval.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Level {
-    /// Nothing: a person always has to approve.
+    /// A person always has to approve.
     pub human: bool,
-    /// Changes to these files only; to any, if none is named.
+    /// The files that may change; any if empty.
     pub paths: Vec<String>,
     pub max_files: Option<u64>,
     pub max_lines: Option<u64>,
 }
 
 impl Trust {
-    /// The levels that have a meaning without anybody saying one, from the least to the most.
+    /// Returns the levels that are predefined, from the least to the most trust.
     pub fn known_levels() -> BTreeMap<String, Level> {
         let words = ["docs/", "**/*.md"].map(String::from).to_vec();
         [
@@ -43,7 +43,7 @@ impl Trust {
         .into()
     }
 
-    /// What the level of an agent is called.
+    /// Returns the name of an agent's level.
     fn of(&self, agent: &Maker) -> &str {
         let named = |name: &str| {
             let same = |(known, _): &(&String, &String)| known.eq_ignore_ascii_case(name);
@@ -53,12 +53,12 @@ impl Trust {
         own.or_else(|| named(&agent.name)).unwrap_or(&self.default)
     }
 
-    /// What it says of a change by an agent that no person has approved.
+    /// Judges a change by an agent that no person has approved.
     pub(super) fn judge(&self, agent: &Maker, size: &ChangeSize) -> RuleVerdict {
         self.judge_by(agent.called(), self.of(agent), size)
     }
 
-    /// The same of a program that nobody knows. It may be any of those that are named, so that the strictest level counts.
+    /// Judges a change by an unidentified program. It may be any of the listed agents, so the strictest level counts.
     pub(super) fn judge_unknown(&self, size: &ChangeSize) -> RuleVerdict {
         let judged = |level: &str| self.judge_by("a program that is not known", level, size);
         let mut named = self.agents.values().map(|level| judged(level));

@@ -1,11 +1,12 @@
-//! What people and bots ask for in threads and reviews.
+//! Requests of people and bots in threads and reviews.
 
 use super::facts::may_ask;
 use super::{CommentFacts, Pull, ReviewFacts, ReviewVerdict, Standing, TEXT_LIMIT, ThreadFacts};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::outside::{self, Kind, Source, one_line};
 
-/// Between the comments that a thread's revision lists. Forges' ids and timestamps may hold a blank, but not this.
+/// The separator of the comments that a thread's revision lists. Ids and timestamps of forges may hold a blank, but
+/// not this.
 const AND: &str = " | ";
 
 impl Pull {
@@ -15,21 +16,25 @@ impl Pull {
         threads.chain(self.asking_reviews().map(|review| self.asked_in_review(review))).collect()
     }
 
-    /// Returns the open thread that is this problem, if it is one.
-    pub(super) fn asking_thread(&self, kind: &IncidentKind, problem: &str) -> Option<&ThreadFacts> {
+    /// Returns the open thread of this problem, if it is about one.
+    pub(super) fn asking_thread(&self, kind: &IncidentKind, problem: &ProblemId) -> Option<&ThreadFacts> {
+        let ProblemId::Thread(id) = problem else { return None };
         let mut threads = self.asking_threads();
-        threads.find(|(its, thread)| its == kind && thread.id == problem).map(|(_, thread)| thread)
+        threads.find(|(its, thread)| its == kind && thread.id == *id).map(|(_, thread)| thread)
     }
 
-    /// Whether an agent of ours has written in a thread after what it was told of there; nothing if it is no open thread.
-    pub(crate) fn agent_answered(&self, thread: &str, told: &str) -> Option<bool> {
-        let comments = &self.facts.threads.iter().find(|known| known.id == thread)?.comments;
+    /// Returns true if an agent of ours has written in the thread after what it was sent of it; nothing if the problem is no
+    /// open thread.
+    pub(crate) fn agent_answered(&self, problem: &ProblemId, told: &str) -> Option<bool> {
+        let ProblemId::Thread(thread) = problem else { return None };
+        let comments = &self.facts.threads.iter().find(|known| known.id == *thread)?.comments;
         let last_told = comments.iter().rposition(|comment| was_told(comment, told));
         let later = last_told.map_or(0, |place| place + 1);
         Some(comments[later..].iter().any(|comment| comment.author.standing == Standing::Agent))
     }
 
-    /// A thread in which both a person and a bot wrote counts once for each, because their budgets are apart.
+    /// Returns the threads with requests. A thread in which both a person and a bot wrote counts once for each,
+    /// because their budgets are separate.
     fn asking_threads(&self) -> impl Iterator<Item = (IncidentKind, &ThreadFacts)> {
         let pairs = self.facts.threads.iter().flat_map(|thread| {
             [IncidentKind::ChangesRequested, IncidentKind::BotComments].map(|kind| (kind, thread))
@@ -37,7 +42,8 @@ impl Pull {
         pairs.filter(|(kind, thread)| comments_of(kind, thread).next().is_some())
     }
 
-    /// A review that says something asks for it until its author approves, or judges a later commit.
+    /// Returns the reviews with requests. A review with text is a request until its author approves, or judges a
+    /// later commit.
     fn asking_reviews(&self) -> impl Iterator<Item = &ReviewFacts> {
         let answered = |review: &ReviewFacts, later: &ReviewFacts| {
             later.author.is(&review.author.login)
@@ -63,12 +69,12 @@ impl Pull {
             kind: Kind::Review,
             author: Some(&review.author),
             place: &format!("review of {commit}"),
-            // It stands at no line, so that the address is that of the whole.
+            // It belongs to no line, so the URL is that of the pull request.
             url: &self.facts.url,
         };
         Problem {
             kind: kind_of(review.author.standing).unwrap_or(IncidentKind::ChangesRequested),
-            problem: id.clone(),
+            id: ProblemId::Review(id.clone()),
             revision: format!("{id}@{}", review.revision),
             detail: outside::quoted(source, &review.body, TEXT_LIMIT),
         }
@@ -81,8 +87,8 @@ pub(super) fn new_comments(kind: &IncidentKind, thread: &ThreadFacts, told: &str
     comments.any(|comment| !was_told(comment, told)).then(|| asked_in_thread(kind, thread, told).detail)
 }
 
-/// Tells of a thread what is not in `told` already. The revision names every comment, not only the last one, because
-/// an edit of the first one is news too.
+/// Describes the part of a thread that is not in `told` yet. The revision names every comment, not only the last one,
+/// because an edit of the first one is news too.
 fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Problem {
     let place = match (&thread.path, thread.line) {
         (Some(path), Some(line)) => format!("{}:{line}", one_line(path)),
@@ -102,7 +108,7 @@ fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Pro
             outside::quoted(source, &comment.body, TEXT_LIMIT)
         })
         .collect();
-    // The newest are the ones that were surely not read yet.
+    // The newest ones were certainly not read yet.
     let mut size: usize = new.iter().map(String::len).sum();
     let mut left_out = 0;
     while size > 2 * TEXT_LIMIT && new.len() - left_out > 1 {
@@ -115,7 +121,7 @@ fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Pro
     }
     Problem {
         kind: kind.clone(),
-        problem: thread.id.clone(),
+        id: ProblemId::Thread(thread.id.clone()),
         revision: revision.join(AND),
         detail: new.concat(),
     }
@@ -128,7 +134,7 @@ fn comments_of<'a>(
     thread.comments.iter().filter(move |comment| kind_of(comment.author.standing).as_ref() == Some(kind))
 }
 
-/// What kind of problem words of this standing make: none, if they are our own or a stranger's.
+/// Returns the kind of problem that a comment of this standing makes: none, if it is our own or a stranger's.
 fn kind_of(standing: Standing) -> Option<IncidentKind> {
     match standing {
         Standing::Owner | Standing::Member | Standing::Collaborator => Some(IncidentKind::ChangesRequested),
@@ -178,34 +184,35 @@ mod tests {
         );
     }
 
-    /// Each comment once, the edit once more, whichever comment was edited. acceptance: F5
+    /// Each comment once, and an edited one again, regardless of its position. acceptance: F5
     #[test]
     fn only_new_and_edited_comments_are_news_to_who_was_told_before() {
+        let t1 = ProblemId::Thread("t1".into());
         let kind = IncidentKind::ChangesRequested;
         let (first, second) = (comment("c1", member("bob"), "1"), comment("c2", member("ann"), "1"));
         let edited = comment("c1", member("bob"), "2");
         let both = pull(with_threads(1, vec![thread("t1", vec![first, second.clone()])]));
         assert_eq!(
-            both.news_since(&kind, "t1", "").unwrap(),
+            both.news_since(&kind, &t1, "").unwrap(),
             format!(
                 "src/lib.rs:12, bob (member), https://forge/7#c1 {NOTE}\n> please change c1 (1)\n\
                  src/lib.rs:12, ann (member), https://forge/7#c2 {NOTE}\n> please change c2 (1)\n"
             )
         );
-        let news = both.news_since(&kind, "t1", "c1@1").unwrap();
+        let news = both.news_since(&kind, &t1, "c1@1").unwrap();
         assert_eq!(
             news,
             format!("src/lib.rs:12, ann (member), https://forge/7#c2 {NOTE}\n> please change c2 (1)\n")
         );
-        assert_eq!(both.news_since(&kind, "t1", "c1@1 | c2@1"), None);
+        assert_eq!(both.news_since(&kind, &t1, "c1@1 | c2@1"), None);
         let later = pull(with_threads(1, vec![thread("t1", vec![edited, second.clone()])]));
-        let news = later.news_since(&kind, "t1", "c1@1 | c2@1").unwrap();
+        let news = later.news_since(&kind, &t1, "c1@1 | c2@1").unwrap();
         assert_eq!(
             news,
             format!("src/lib.rs:12, bob (member), https://forge/7#c1 {NOTE}\n> please change c1 (2)\n")
         );
         let fewer = pull(with_threads(1, vec![thread("t1", vec![second])]));
-        assert_eq!(fewer.news_since(&kind, "t1", "c1@1 | c2@1"), None, "a deleted comment is no news");
+        assert_eq!(fewer.news_since(&kind, &t1, "c1@1 | c2@1"), None, "a deleted comment is no news");
     }
 
     /// The agent's own reply changes neither the problem nor its revision. acceptance: F6
@@ -256,12 +263,14 @@ mod tests {
             let found = problems(vec![PullFacts { reviews: reviews.clone(), ..facts(1) }]);
             let expected: Vec<_> = asking
                 .iter()
-                .map(|id| problem(IncidentKind::ChangesRequested, id, &format!("{id}@1")))
+                .map(|id| {
+                    problem(IncidentKind::ChangesRequested, &format!("review {id}"), &format!("{id}@1"))
+                })
                 .collect();
             assert_eq!(found, expected, "{reviews:?}");
         }
         let by_bot = PullFacts { reviews: vec![review("1", bot(), Commented, "no")], ..facts(1) };
-        assert_eq!(problems(vec![by_bot]), [problem(IncidentKind::BotComments, "1", "1@1")]);
+        assert_eq!(problems(vec![by_bot]), [problem(IncidentKind::BotComments, "review 1", "1@1")]);
     }
 
     /// acceptance: X4

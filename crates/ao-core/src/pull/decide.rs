@@ -1,16 +1,16 @@
-//! What an input means for a pull request: mostly, how a new look differs from what is known.
+//! Decides what an input means for a pull request: mostly, how a new look differs from the known facts.
 
 use super::diff::{first_sight, news};
 use super::{Pull, PullEvent, PullInput, PullRefusal, PullState, Standing};
 
-/// Decides what an input means. Pure: no clock, no disk, no randomness.
+/// Decides the events of an input. Pure: no clock, no disk, no randomness.
 ///
-/// A look that brings no news leaves no trace, so one that was taken earlier but arrives after it can be believed
-/// until the next look sets it right. Whoever looks does so one look at a time for each pull request.
+/// A look without news leaves no trace, so an older look that arrives after it is believed until the next look
+/// corrects it. Callers therefore take one look at a time for each pull request.
 pub(crate) fn decide(known: Option<&Pull>, input: &PullInput) -> Result<Vec<PullEvent>, PullRefusal> {
     match (known, input) {
         (None, PullInput::Seen(seen)) => Ok(first_sight(&seen.tidied())),
-        // Merging is final. A replica of the forge that lags behind cannot undo it.
+        // Merging is final. A forge replica that lags behind cannot undo it.
         (Some(pull), PullInput::Seen(_)) if matches!(pull.facts.state, PullState::Merged { .. }) => {
             Ok(vec![])
         }
@@ -24,13 +24,13 @@ pub(crate) fn decide(known: Option<&Pull>, input: &PullInput) -> Result<Vec<Pull
         (Some(pull), PullInput::Claim { session }) => match pull.owner {
             Some(owner) if owner == *session => Ok(vec![]),
             Some(by) => Err(PullRefusal::Owned { by }),
-            // A stranger's branch may well be called like one of ours.
+            // A stranger's branch may have the name of one of ours.
             None if pull.facts.author.standing == Standing::Outsider => {
                 Err(PullRefusal::Stranger { login: pull.facts.author.login.clone() })
             }
             None => Ok(vec![PullEvent::Claimed { session: *session }]),
         },
-        // What was found in another head says nothing about this one.
+        // Findings in another head do not apply to this one.
         (Some(pull), PullInput::Scanned(scan)) if scan.head != pull.facts.head || !pull.is_open() => {
             Ok(vec![])
         }

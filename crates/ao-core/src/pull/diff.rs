@@ -1,9 +1,9 @@
-//! How a new look at a pull request differs from what is known of it.
+//! Differences between a new look at a pull request and the known facts.
 
 use super::evolve::fold;
 use super::{Mergeable, PullEvent, PullFacts, PullState, ThreadFacts};
 
-/// Returns what there is to tell about a pull request that nobody knew.
+/// Returns the events of a new pull request.
 pub(super) fn first_sight(seen: &PullFacts) -> Vec<PullEvent> {
     let bare = PullFacts {
         checks: vec![],
@@ -17,11 +17,11 @@ pub(super) fn first_sight(seen: &PullFacts) -> Vec<PullEvent> {
     std::iter::once(opened).chain(news(&bare, seen)).collect()
 }
 
-/// Returns the events that turn what is known into what was seen.
+/// Returns the events that turn the known facts into the new ones.
 pub(super) fn news(known: &PullFacts, seen: &PullFacts) -> Vec<PullEvent> {
     let mut news = News { facts: known.clone(), events: vec![] };
     match &seen.state {
-        // What was said and checked on a merged pull request asks nothing of anyone any more.
+        // Comments and checks on a merged pull request need no action any more.
         PullState::Merged { commit } => {
             news.of_the_head(seen);
             news.tell(PullEvent::Merged { commit: commit.clone() });
@@ -43,8 +43,8 @@ pub(super) fn news(known: &PullFacts, seen: &PullFacts) -> Vec<PullEvent> {
     news.events
 }
 
-/// Events found so far, and the facts as they are after them: an event that wipes other facts (a moved head wipes its
-/// checks) thereby makes those worth telling again.
+/// The events found so far, and the facts after them: an event that clears other facts (a moved head clears its
+/// checks) makes those news again.
 struct News {
     facts: PullFacts,
     events: Vec<PullEvent>,
@@ -86,7 +86,7 @@ impl News {
             branch: seen.base_branch.clone(),
             remote: seen.base_remote.clone(),
         });
-        // Before mergeability, because a conflict is with the base as it now is.
+        // Before mergeability, because a conflict is with the present base.
         self.tell_if(self.facts.base != seen.base, || PullEvent::BaseMoved { base: seen.base.clone() });
         self.tell_if(self.facts.draft != seen.draft, || PullEvent::DraftChanged { draft: seen.draft });
         self.tell_if(self.facts.author != seen.author, || PullEvent::AuthorChanged {
@@ -162,10 +162,10 @@ impl News {
     }
 }
 
-/// How one list differs from another.
+/// Difference between two lists.
 struct Changes<'a, T> {
     gone: Vec<String>,
-    /// With its place each; put there one after the other, they give the list its new order.
+    /// Each with its position; inserted one after the other, they give the list its new order.
     new: Vec<(usize, &'a T)>,
 }
 
@@ -175,7 +175,7 @@ fn changes<'a, T: PartialEq>(known: &[T], seen: &'a [T], id: impl Fn(&T) -> &str
     let mut order = stay;
     let mut new = vec![];
     for (place, item) in seen.iter().enumerate() {
-        // Up to `place`, `order` is already as `seen` wants it.
+        // Up to `place`, `order` already matches `seen`.
         if order.get(place) != Some(&item) {
             order.retain(|other| id(other) != id(item));
             order.insert(place, item);

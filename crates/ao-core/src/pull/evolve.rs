@@ -1,4 +1,4 @@
-//! How an event changes what is known of a pull request. Nothing here can fail, so old logs always load.
+//! Folds events into a pull request. Nothing here can fail, so every log loads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::runs::count;
 use super::{CheckState, Conflict, Mergeable, Pull, PullEvent, PullFacts, PullState, ThreadFacts};
 use crate::{PullId, Timestamp};
 
-/// Folds an event into a pull request; the first one creates it.
+/// Applies an event to a pull request; the first one creates it.
 pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at: Timestamp) {
     let Some(pull) = pull else {
         if let PullEvent::Opened { facts } = event {
@@ -77,7 +77,7 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
     }
 }
 
-/// Folds an event into the facts alone. `decide` uses it too, to see what is left to tell after each event.
+/// Applies an event to the facts alone. `decide` uses it too, to find the remaining differences after each event.
 pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
     match event {
         PullEvent::Opened { facts: seen } => *facts = (**seen).clone(),
@@ -139,7 +139,7 @@ pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
         PullEvent::ThreadResolved { thread } => facts.threads.retain(|known| known.id != *thread),
         PullEvent::Merged { commit } => {
             facts.state = PullState::Merged { commit: commit.clone() };
-            // Nobody asks about these again, and merged pull requests are the ones that pile up.
+            // These are not needed again, and merged pull requests are the ones that accumulate.
             facts.checks.clear();
             facts.reviews.clear();
             facts.threads.clear();
@@ -152,7 +152,7 @@ pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
     }
 }
 
-/// Puts an item at its place in time, instead of an older version of itself.
+/// Inserts an item at its position in time, and removes an older version of it.
 fn put<T: Clone>(items: &mut Vec<T>, place: usize, item: &T, same: impl Fn(&T) -> bool) {
     items.retain(|known| !same(known));
     items.insert(place.min(items.len()), item.clone());

@@ -1,4 +1,4 @@
-//! One look at a pull request, whole, as a forge shows it. Plain data: every forge is translated into these words.
+//! One complete look at a pull request, as a forge shows it. Plain data, into which every forge is translated.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,33 +8,34 @@ use serde::{Deserialize, Serialize};
 use crate::outside::{Kind, bounded};
 use crate::{Commit, Timestamp};
 
-/// How much of one text from outside is kept. The log of a failed check is a file; this is what a message can carry.
+/// Bytes of one text from outside that are kept. The log of a failed check is a file; this is what a message can carry.
 pub(crate) const TEXT_LIMIT: usize = 8 * 1024;
 
-/// Everything a forge says about one pull request at one time.
+/// All facts about one pull request at one time.
 ///
-/// A look is whole: what is missing from it is gone. An adapter that could not read all pages has no facts to give.
+/// A look is complete: what is missing from it is gone. An adapter that could not read all pages has no facts to
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullFacts {
-    /// When the forge was asked, so that an answer that was overtaken on its way is seen and dropped.
+    /// Time of the request to the forge, so that a response that was overtaken is seen and dropped.
     pub observed_at: Timestamp,
     pub title: String,
     pub url: String,
     pub head: Commit,
     pub head_branch: String,
-    /// The fork that the branch lives in; `None` if it lives beside its base.
+    /// The fork that has the branch; `None` if it is in the repository of the base.
     pub head_repo: Option<String>,
-    /// The address of whoever made the head commit. Each session commits under one of its own.
+    /// The email address of the head commit's author. Each session commits under one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_author: Option<String>,
     /// The first line of the head commit's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_title: Option<String>,
     pub base_branch: String,
-    /// The remote by which a workspace knows the base; none if it is a branch of the workspace's own repository.
+    /// The name of the base's remote in a workspace; `None` if the base is a branch of the workspace's own
+    /// repository.
     #[serde(default = "origin", skip_serializing_if = "is_origin")]
     pub base_remote: Option<String>,
-    /// The tip of the base branch, not the commit that the branch was cut from.
+    /// The tip of the base branch, not the merge base.
     pub base: Commit,
     pub draft: bool,
     pub state: PullState,
@@ -43,7 +44,7 @@ pub struct PullFacts {
     pub mergeable: Mergeable,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckFacts>,
-    /// No check is configured for it, so that none will ever report. Only a forge that runs checks itself knows this.
+    /// No check is configured for it, so none will ever report. Only a forge that runs checks itself knows this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_checks: bool,
     /// In the order they were given, because a later verdict replaces an earlier one of the same person.
@@ -55,7 +56,7 @@ pub struct PullFacts {
     pub size: ChangeSize,
 }
 
-/// What it was for every forge before one of them was in the repository itself.
+/// Returns the remote that most forges use.
 pub(super) fn origin() -> Option<String> {
     Some("origin".to_owned())
 }
@@ -78,16 +79,16 @@ pub struct Author {
     pub standing: Standing,
 }
 
-/// What an author may ask of us. Judged by the adapter from permissions, never from how a login is spelled.
+/// The standing of an author. Judged by the adapter from permissions, never from how a login is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     Owner,
     Member,
     Collaborator,
-    /// Another program that was let in on purpose.
+    /// Another program that was given access on purpose.
     Bot,
-    /// One of our own agents, or we ourselves. Its words must never come back to it as news.
+    /// One of our own agents, or the daemon. Its text must never come back to it as news.
     Agent,
     Outsider,
 }
@@ -109,7 +110,7 @@ pub struct CheckFacts {
     pub commit: Commit,
     pub state: CheckState,
     pub required: bool,
-    /// Which run of it this is; another run of the same commit has another one. None if the forge does not tell.
+    /// Id of the run; another run of the same commit has another one. None if the forge has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
 }
@@ -120,22 +121,23 @@ pub enum CheckState {
     Pending,
     Passed,
     Failed {
-        /// What tells this failure from another one of the same check: times, paths and numbers taken out.
+        /// Signature of the failure among those of the same check: times, paths and numbers taken out.
         signature: String,
-        /// The lines that matter.
+        /// The relevant lines.
         excerpt: String,
         url: String,
-        /// Where the whole log was put for the agent to read.
+        /// Path of the whole log, for the agent to read.
         log: Option<String>,
         /// The files of the repository that the failure names.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<String>,
-        /// It is surely not chance: a compiler or a linter says so.
+        /// Certainly not flaky: the error of a compiler or a linter.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         certain: bool,
     },
     Skipped,
-    /// It could not be run, whatever the change is: a program is missing, the machine gave out. Nobody's agent can mend that.
+    /// It could not be run, for reasons unrelated to the change: a program is missing, the machine failed. No agent
+    /// can fix that.
     Broken {
         why: String,
     },
@@ -180,25 +182,25 @@ pub struct CommentFacts {
     pub revision: String,
 }
 
-/// How much a pull request changes.
+/// Size of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ChangeSize {
-    /// All of them, and both names of a renamed one: protected paths are looked for here, so a list cut short by a
-    /// forge's page limit would let one slip by. Empty means not known.
+    /// All changed files, with both names of a renamed one: protected paths are looked for here, so a list cut short
+    /// by a forge's page limit would let one slip through. Empty means unknown.
     pub files: Vec<String>,
     pub added: u64,
     pub removed: u64,
 }
 
 impl Author {
-    /// Forges do not tell `Bob` from `bob`, so neither may whoever counts approvals.
+    /// Compares logins without regard to case, as forges do, so that no approval counts twice.
     pub fn is(&self, login: &str) -> bool {
         self.login.eq_ignore_ascii_case(login)
     }
 }
 
 impl Standing {
-    /// A person whose word counts in this repository.
+    /// Returns whether it is a person with rights in this repository.
     pub fn is_trusted_person(self) -> bool {
         matches!(self, Standing::Owner | Standing::Member | Standing::Collaborator)
     }
@@ -218,9 +220,9 @@ impl fmt::Display for Standing {
 }
 
 impl PullFacts {
-    /// Returns what of a look is kept: bounded, in a fixed order, without what can no longer matter.
+    /// Returns the part of a look that is stored: bounded, in a fixed order, without what can no longer matter.
     ///
-    /// Two looks that mean the same are equal afterwards, so the rest can compare plain values.
+    /// Looks with the same meaning are equal afterwards, so plain values can be compared.
     pub(super) fn tidied(&self) -> PullFacts {
         let mut facts = self.clone();
         facts.checks = worst_per_name(facts.checks.into_iter().filter(|check| check.commit == self.head));
@@ -242,12 +244,12 @@ impl PullFacts {
     }
 }
 
-/// Whether a word of this author can become work for an agent.
+/// Returns true if a comment of this author can become work for an agent.
 pub(super) fn may_ask(author: &Author) -> bool {
     author.standing.is_trusted_person() || author.standing == Standing::Bot
 }
 
-/// Keeps what is asked of us and that we answered. An outsider's text is not even stored; our own needs no body.
+/// Keeps requests, and the fact of our own replies. An outsider's text is not even stored; our own needs no body.
 fn tidy_comments(comments: &mut Vec<CommentFacts>) -> bool {
     comments.retain(|comment| comment.author.standing != Standing::Outsider);
     for comment in comments.iter_mut() {
@@ -258,7 +260,8 @@ fn tidy_comments(comments: &mut Vec<CommentFacts>) -> bool {
     !comments.is_empty()
 }
 
-/// Pages that shift while they are read show a thing twice. Its first place and its last content are right.
+/// Removes duplicates, because pages that shift while they are read show an item twice. Its first position and its
+/// last content are right.
 fn once_per_id<T>(items: Vec<T>, id: impl Fn(&T) -> &str) -> Vec<T> {
     let mut once: Vec<T> = Vec::with_capacity(items.len());
     for item in items {
@@ -270,7 +273,8 @@ fn once_per_id<T>(items: Vec<T>, id: impl Fn(&T) -> &str) -> Vec<T> {
     once
 }
 
-/// Two workflows may both report a `build`. A pull request is as good as the worse of them.
+/// Keeps the worst check of each name. Two workflows may both report a `build`, and the pull request is as good as
+/// the worse of them.
 fn worst_per_name(checks: impl Iterator<Item = CheckFacts>) -> Vec<CheckFacts> {
     let badness = |check: &CheckFacts| match check.state {
         CheckState::Skipped => 0,
@@ -330,7 +334,7 @@ mod tests {
         assert_eq!(seen.tidied().threads[0].comments, [new, comment("c2", bot(), "1")]);
     }
 
-    /// An outsider's words must not even reach the log. acceptance: X3
+    /// An outsider's text must not even reach the log. acceptance: X3
     #[test]
     fn what_an_outsider_writes_is_not_kept() {
         let mut seen = facts(1);

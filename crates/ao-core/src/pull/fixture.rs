@@ -1,4 +1,4 @@
-//! Pull requests for tests, made of as few words as possible.
+//! Pull requests for tests, with short constructors.
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -11,7 +11,7 @@ pub(crate) fn id() -> PullId {
     PullId { project: ProjectId::new("my-app"), number: 7 }
 }
 
-/// A look at time `at`: open, clean, nothing checked or said yet.
+/// A look at time `at`: open, clean, without checks or comments.
 pub(crate) fn facts(at: i64) -> PullFacts {
     PullFacts {
         head_title: None,
@@ -38,7 +38,7 @@ pub(crate) fn facts(at: i64) -> PullFacts {
     }
 }
 
-/// A look at something that the default policy allows to be merged.
+/// A look at a pull request that the default policy allows to merge.
 pub(crate) fn ready() -> PullFacts {
     PullFacts {
         checks: vec![check("build", CheckState::Passed)],
@@ -68,7 +68,7 @@ pub(crate) fn after_looks(looks: Vec<PullFacts>) -> Pull {
     known.expect("at least one look")
 }
 
-/// Shows the looks one after the other and returns the events of the last one by name.
+/// Applies the looks one after the other and returns the events of the last one by name.
 pub(crate) fn last_news(looks: &[PullFacts]) -> String {
     let mut known = None;
     let mut last = vec![];
@@ -220,7 +220,7 @@ fn a_thread() -> impl Strategy<Value = ThreadFacts> {
 /// The problems after some looks, without their details.
 pub(crate) fn problems(looks: Vec<PullFacts>) -> Vec<(IncidentKind, String, String)> {
     let problems = after_looks(looks).problems();
-    problems.into_iter().map(|found| (found.kind, found.problem, found.revision)).collect()
+    problems.into_iter().map(|found| (found.kind, found.id.to_string(), found.revision)).collect()
 }
 
 pub(crate) fn problem(kind: IncidentKind, problem: &str, revision: &str) -> (IncidentKind, String, String) {

@@ -1,4 +1,4 @@
-//! Which agents a pull request is made by, for those who judge how far it is trusted.
+//! Agents that made a pull request, for policies that trust some more than others.
 //!
 //! It does not say who answers for it now: giving a pull request up, or taking on somebody else's, makes nobody less its
 //! maker. So every agent that ever answered for it is remembered.
@@ -11,7 +11,7 @@ use crate::SessionId;
 use crate::session::{AgentChoice, Role, Session};
 use crate::state::State;
 
-/// An agent by the names that rules know it by. Kept with the pull request, because sessions do not stay for ever.
+/// An agent by the names that rules use. Stored with the pull request, because sessions are archived.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Maker {
     /// The tool.
@@ -21,12 +21,12 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// What people call it.
+    /// Returns the name that people use.
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether a name means it.
+    /// Returns true if it is found by this name.
     pub fn is(&self, name: &str) -> bool {
         let names = [Some(self.name.as_str()), self.specialist.as_deref()];
         names.into_iter().flatten().any(|known| known.eq_ignore_ascii_case(name))
@@ -40,7 +40,7 @@ impl From<&AgentChoice> for Maker {
 }
 
 impl Pull {
-    /// Remembers a session that answers for it, and whether it is the one that made it.
+    /// Records a session that owns it, and whether that session made it.
     pub(crate) fn claimed_by(&mut self, session: &Session) {
         self.made_by_ours |= made(session, self);
         self.makers.insert(Maker::from(&session.spec.agent));
@@ -49,14 +49,14 @@ impl Pull {
         }
     }
 
-    /// Whether some program opened it, whoever answers for it.
+    /// Returns true if a program opened it, whichever session owns it.
     pub(crate) fn opened_by_program(&self) -> bool {
         matches!(self.facts.author.standing, Standing::Agent | Standing::Bot)
     }
 }
 
 impl State {
-    /// All agents that have had to do with a pull request, and whether one of them is known to have made it.
+    /// Returns all agents involved in a pull request, and whether one of them is known to have made it.
     pub(crate) fn makers_of(&self, pull: &Pull) -> (Vec<Maker>, bool) {
         let author = pull.facts.head_author.as_deref().and_then(SessionId::of_address);
         let ids = pull.owner.iter().chain(&pull.disowned_by).chain(&author);
@@ -73,7 +73,7 @@ impl State {
     }
 }
 
-/// Whether a pull request is a session's own work: by what it is made of, or because it was opened in its name.
+/// Returns true if a pull request is a session's own work: by what it is made of, or because it was opened in its name.
 fn made(session: &Session, pull: &Pull) -> bool {
     let author = &pull.facts.author;
     is_own(session, pull) || (author.standing == Standing::Agent && author.is(&session.spec.name))

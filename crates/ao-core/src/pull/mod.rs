@@ -1,12 +1,12 @@
-//! A pull request: what the forge says about it, who of us works on it, and what is wrong with it now.
+//! A pull request: the facts from the forge, its owner, and its present problems.
 //!
 //! ```text
 //! forge ──whole look──▶ decide ──what changed──▶ evolve ──▶ Pull ──▶ problems(), approvals(), green()
 //! ```
 //!
-//! Looks come whole and are compared with what is known, so a webhook delivered twice, a poll without news and an
-//! answer that was overtaken on its way all come to nothing. Status is never stored: problems, approvals and
-//! greenness are functions of the facts. Nothing here reacts to a problem or remembers whom it was told to.
+//! Looks are complete and are compared with the known facts, so a repeated webhook, a poll without news and an answer
+//! that was overtaken all have no effect. Status is never stored: problems, approvals and greenness are functions of
+//! the facts. This module does not react to problems, nor remember messages about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,73 +40,72 @@ pub(crate) use owner::{owner_of, unclaimed_of};
 pub use runs::Runs;
 pub use verdicts::Green;
 
-/// What is known of one pull request.
+/// One pull request, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pull {
     pub id: PullId,
-    /// The session that answers for it.
+    /// The session that owns it.
     pub owner: Option<SessionId>,
     /// The newest look, tidied: checks of this head only, open threads only, texts bounded. A merged pull request
-    /// keeps only what it is called and how it ended.
+    /// keeps only its name and its end.
     pub facts: PullFacts,
-    /// The last failure of each check on this head. A re-run takes it back only by passing, so that a check going
-    /// failed, pending, failed stays one problem.
+    /// The last failure of each check on this head. A re-run clears it only by passing, so that a check going failed,
+    /// pending, failed stays one problem.
     pub failures: BTreeMap<String, CheckFacts>,
-    /// How often each check was run on this head, as far as that was seen.
+    /// The runs of each check on this head, as far as they were seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, Runs>,
-    /// The sessions that gave it up, or were relieved of it. Only somebody's word brings it back to them.
-    #[serde(default)]
+    /// The sessions that gave it up, or lost it. Only an explicit claim brings it back to them.
     pub disowned_by: BTreeSet<SessionId>,
-    /// The agents of all sessions that ever answered for it.
+    /// The agents of all sessions that ever owned it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub makers: BTreeSet<Maker>,
-    /// The tasks of the sessions that answer for it. Kept with it, because sessions do not stay for ever.
+    /// The tasks of the sessions that own it. Stored with it, because sessions are archived.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<SessionId, TaskId>,
-    /// Whether one of them was seen to have made it, rather than to have taken it on.
+    /// One of them was seen to have made it, rather than to have taken it on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_by_ours: bool,
-    /// The conflict this head has, kept while the forge computes anew, for the same reason.
+    /// The conflict of this head, kept while the forge computes, for the same reason.
     pub conflict: Option<Conflict>,
-    /// What was found in the lines that this head adds, if that was looked for.
+    /// Findings in the lines that this head adds, if they were scanned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<Scan>,
-    /// When the last event happened to it.
+    /// Time of its last event.
     pub changed_at: Timestamp,
 }
 
-/// A conflict, with the commits on which it first showed.
+/// A conflict, with the commits on which it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
-    /// Where the base was then. Later moves of the base leave the task what it is, so they are no new conflict.
+    /// The base at that time. Later moves of the base leave the task what it is, so they are no new conflict.
     pub base: Commit,
     pub head: Commit,
     pub files: Vec<String>,
 }
 
-/// What can be said to a pull request.
+/// Input for a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullInput {
-    /// The forge was looked at.
+    /// A look at the forge.
     Seen(Box<PullFacts>),
-    /// A session takes responsibility.
+    /// A session takes ownership.
     Claim {
         session: SessionId,
     },
     Release {
         session: SessionId,
     },
-    /// The lines that a head adds were looked through.
+    /// The added lines of a head were scanned.
     Scanned(Box<Scan>),
 }
 
-/// What happened to a pull request.
+/// Event of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullEvent {
-    /// We saw it for the first time. Checks, reviews and threads follow as events of their own.
+    /// First seen. Checks, reviews and threads follow as events of their own.
     Opened {
         facts: Box<PullFacts>,
     },
@@ -114,7 +113,7 @@ pub enum PullEvent {
         title: String,
         url: String,
     },
-    /// New commits: what was known about the old head's checks and conflicts no longer applies.
+    /// New commits: checks and conflicts of the old head no longer apply.
     HeadMoved {
         head: Commit,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +122,7 @@ pub enum PullEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
     },
-    /// The branch has another name or home but the same commits.
+    /// The branch has another name or repository but the same commits.
     BranchRenamed {
         branch: String,
         repo: Option<String>,
@@ -131,7 +130,7 @@ pub enum PullEvent {
     BaseMoved {
         base: Commit,
     },
-    /// It is to be merged into another branch than before.
+    /// It targets another branch than before.
     Retargeted {
         branch: String,
         #[serde(default = "facts::origin", skip_serializing_if = "facts::is_origin")]
@@ -153,7 +152,7 @@ pub enum PullEvent {
     MergeabilitySeen {
         mergeable: Mergeable,
     },
-    /// Checks were configured for it for the first time, or all of them were taken away.
+    /// Checks were configured for it for the first time, or all of them were removed.
     ChecksConfigured {
         none: bool,
     },
@@ -163,7 +162,7 @@ pub enum PullEvent {
     CheckVanished {
         check: String,
     },
-    /// A review is new or was edited. `place` is its rank in time among all reviews.
+    /// A review is new or was edited. `place` is its position in time among all reviews.
     ReviewGiven {
         place: usize,
         review: ReviewFacts,
@@ -172,13 +171,13 @@ pub enum PullEvent {
     ReviewWithdrawn {
         review: String,
     },
-    /// An open thread is new, open again, or has moved within the file.
+    /// An open thread is new, reopened, or has moved within the file.
     ThreadSeen {
         thread: String,
         path: Option<String>,
         line: Option<u32>,
     },
-    /// A comment is new or was edited. `place` is its rank within the thread.
+    /// A comment is new or was edited. `place` is its position within the thread.
     CommentSeen {
         thread: String,
         place: usize,
@@ -188,7 +187,7 @@ pub enum PullEvent {
         thread: String,
         comment: String,
     },
-    /// A thread was resolved or deleted: either way it asks for nothing any more.
+    /// A thread was resolved or deleted: either way it needs no action any more.
     ThreadResolved {
         thread: String,
     },
@@ -197,7 +196,7 @@ pub enum PullEvent {
     },
     Closed {},
     Reopened {},
-    /// Ends the news of one look and tells how old it was. A look without news leaves no trace, not even this one:
+    /// Ends the news of one look, with the time of that look. A look without news leaves no trace, not even this one:
     /// sixty quiet pull requests polled all day would fill the log.
     Seen {
         observed_at: Timestamp,
@@ -208,13 +207,13 @@ pub enum PullEvent {
     Released {
         session: SessionId,
     },
-    /// The lines that the head adds were looked through.
+    /// The lines that the head adds were scanned.
     Scanned {
         scan: Box<Scan>,
     },
 }
 
-/// Why a request about a pull request was refused.
+/// Refusal of a request about a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PullRefusal {
     #[error("no such pull request is known yet; it appears once the forge has been looked at")]
@@ -228,8 +227,7 @@ pub enum PullRefusal {
 }
 
 impl Pull {
-    /// What would be known of a pull request after this one look, with nobody to answer for it: for those who judge a look
-    /// that they have just taken themselves.
+    /// Returns the pull request after this one look, without an owner, to judge facts that were just read.
     pub fn at_a_look(id: &PullId, facts: &PullFacts) -> Pull {
         Pull {
             id: id.clone(),

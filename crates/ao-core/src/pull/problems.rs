@@ -1,14 +1,14 @@
-//! What is wrong with a pull request now, and what its agent needs to know to act on it.
+//! Problems of a pull request, with what its agent needs to know to act on them.
 //!
 //! Level-triggered: each call returns all problems that exist, so nothing is lost when nobody listened at the right
 //! moment. Whether a problem is new, and how often it may be told, is for the incidents to say.
 
 use super::asks::new_comments;
 use super::{CheckFacts, CheckState, Mergeable, Pull, PullState, ReviewFacts, Standing, TEXT_LIMIT};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::outside::{Kind, fenced, one_line};
 
-/// How many conflicting files are named; the agent sees the others as soon as it rebases.
+/// Number of conflicting files that are named; the agent sees the others as soon as it rebases.
 const FILES_NAMED: usize = 50;
 
 const ELSEWHERE: &str = "None of the files that this failure names is changed by this pull request.\n";
@@ -19,13 +19,13 @@ impl Pull {
         match &self.facts.state {
             PullState::Merged { commit } => vec![Problem {
                 kind: IncidentKind::PrMerged,
-                problem: "merged".into(),
+                id: ProblemId::Merged,
                 revision: commit.to_string(),
                 detail: format!("{} was merged as {commit}", self.facts.url),
             }],
             PullState::Closed => vec![Problem {
                 kind: IncidentKind::PrClosed,
-                problem: "closed".into(),
+                id: ProblemId::Closed,
                 revision: self.facts.head.to_string(),
                 detail: format!("{} was closed without a merge", self.facts.url),
             }],
@@ -41,15 +41,14 @@ impl Pull {
         }
     }
 
-    /// Returns what there is to say about a problem to someone who was told it as it stood at revision `told`.
+    /// Returns the news about a problem for a receiver who was informed of it at revision `told`.
     ///
-    /// Of a thread these are the comments written or edited since then, so that each is delivered once.
-    pub fn news_since(&self, kind: &IncidentKind, problem: &str, told: &str) -> Option<String> {
+    /// For a thread these are the comments written or edited since then, so that each is delivered once.
+    pub fn news_since(&self, kind: &IncidentKind, problem: &ProblemId, told: &str) -> Option<String> {
         if let Some(thread) = self.asking_thread(kind, problem) {
             return new_comments(kind, thread, told);
         }
-        let found =
-            self.problems().into_iter().find(|found| found.kind == *kind && found.problem == problem)?;
+        let found = self.problems().into_iter().find(|found| found.kind == *kind && found.id == *problem)?;
         (found.revision != told).then_some(found.detail)
     }
 
@@ -63,7 +62,7 @@ impl Pull {
         }
         Some(Problem {
             kind: IncidentKind::MergeConflicts,
-            problem: base.clone(),
+            id: ProblemId::Base(base.clone()),
             revision: format!("{}+{}", conflict.base, conflict.head),
             detail: format!(
                 "`{branch}` conflicts with `{base}` at {base_tip}:\n{files}run: {command}\n\
@@ -76,7 +75,7 @@ impl Pull {
         })
     }
 
-    /// What an agent runs in its workspace to put its work onto the base as it is now.
+    /// Returns the command by which an agent rebases its work onto the present base.
     fn rebase_command(&self) -> String {
         let base = &self.facts.base_branch;
         match &self.facts.base_remote {
@@ -102,7 +101,7 @@ impl Pull {
         let elsewhere = if elsewhere { ELSEWHERE } else { "" };
         Some(Problem {
             kind: IncidentKind::CiFailed,
-            problem: format!("{name} {signature}"),
+            id: ProblemId::Check { check: name.clone(), signature: signature.clone() },
             revision: commit.to_string(),
             detail: format!(
                 "check `{}` failed on {commit}\n{}\n{log}{elsewhere}{}",
@@ -124,8 +123,8 @@ impl Pull {
             && self.facts.mergeable == Mergeable::Clean;
         ready.then(|| Problem {
             kind: IncidentKind::ApprovedAndGreen,
-            // Another head is another readiness: what became of the one before it says nothing about it.
-            problem: self.facts.head.to_string(),
+            // Another head is another readiness, unrelated to the one before it.
+            id: ProblemId::Head(self.facts.head.clone()),
             revision: self.facts.head.to_string(),
             detail: format!(
                 "{} {} and is approved by {}",
@@ -140,13 +139,14 @@ impl Pull {
 fn label_added(label: &str) -> Problem {
     Problem {
         kind: IncidentKind::LabelAdded,
-        problem: label.to_owned(),
+        id: ProblemId::Label(label.to_owned()),
         revision: label.to_owned(),
         detail: format!("label `{}`", one_line(label)),
     }
 }
 
-/// A branch name may hold characters that a shell would act upon, and an agent runs this line as it stands.
+/// Quotes a branch name, which may hold characters that are special to a shell, because an agent runs this line as it
+/// is.
 fn shell_word(word: &str) -> String {
     let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "._/-".contains(c));
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
@@ -167,7 +167,7 @@ mod tests {
             *excerpt = format!("first\n{}\nlast", "x".repeat(5_000_000));
         }
         let found = pull(PullFacts { checks: vec![check], ..facts(1) }).problems();
-        assert_eq!(found[0].problem, "build E0308");
+        assert_eq!(found[0].id.to_string(), "build E0308");
         let detail = &found[0].detail;
         let beginning =
             "check `build` failed on head1\nhttps://ci/build\nwhole log: /logs/build.txt\n> first\n";
@@ -192,7 +192,7 @@ mod tests {
         assert!(!named(&["src/other.rs"], &[]), "what is changed is not known");
     }
 
-    /// The problem stands still while the check flickers, so the budgets kept for it do too. acceptance: F2
+    /// The problem stays the same while the check flickers, so its budget does too. acceptance: F2
     #[test]
     fn a_check_that_flips_between_failed_and_pending_stays_one_problem() {
         let red = vec![problem(IncidentKind::CiFailed, "build E1", "head1")];
@@ -219,7 +219,8 @@ mod tests {
         assert_eq!(problems(vec![old, again]), [problem(IncidentKind::CiFailed, "build E1", "head2")]);
     }
 
-    /// The second conflict is a new revision; the forge thinking anew, or the base moving on, is not. acceptance: F7
+    /// The second conflict is a new revision; a new computation of the forge, or a move of the base, is not.
+    /// acceptance: F7
     #[test]
     fn a_conflict_that_was_resolved_and_came_back_has_a_new_revision() {
         let look = |at, head: &str, base: &str, mergeable| PullFacts {

@@ -1,54 +1,51 @@
-//! How often a check was run on one head, and what its runs said.
+//! Runs of a check on one head, and their results.
 
 use serde::{Deserialize, Serialize};
 
 use super::{CheckFacts, CheckState, Pull};
+use crate::incident::ProblemId;
 
 /// The runs of one check on the head.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Runs {
-    /// How many of them failed.
+    /// Number of failed runs.
     pub failed: u32,
-    /// The last one that failed, if the forge tells one from another.
+    /// The last failed run, if the forge identifies runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<String>,
-    /// Since the last failure it was seen running, or gone.
+    /// It was seen running, or gone, since the last failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     again: bool,
-    /// The failure that the last run has shown to be chance, by passing on the same head.
+    /// The failure that the last run has shown to be flaky, by passing on the same head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) flaked: Option<Flaked>,
 }
 
-/// A failure that was chance.
+/// A flaky failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Flaked {
     pub(crate) signature: String,
-    /// The first line of what failed.
+    /// The first line of the failure.
     pub(crate) excerpt: String,
 }
 
 impl Runs {
-    /// A re-run may take the check away for a moment.
+    /// Records that the check has disappeared, which a re-run may cause for a moment.
     pub(super) fn vanish(&mut self) {
         self.again = true;
     }
 }
 
 impl Pull {
-    /// Returns the failed check that is this problem.
-    pub(crate) fn failure(&self, problem: &str) -> Option<&CheckFacts> {
-        self.failures.values().find(|check| match &check.state {
-            CheckState::Failed { signature, .. } => {
-                problem.strip_prefix(check.name.as_str()).and_then(|rest| rest.strip_prefix(' '))
-                    == Some(signature)
-            }
-            _ => false,
-        })
+    /// Returns the failed check of this problem.
+    pub(crate) fn failure(&self, problem: &ProblemId) -> Option<&CheckFacts> {
+        let ProblemId::Check { check, signature } = problem else { return None };
+        let failed = |known: &&CheckFacts| matches!(&known.state, CheckState::Failed { signature: its, .. } if its == signature);
+        self.failures.get(check).filter(failed)
     }
 }
 
-/// Counts what a check reports; `failure` is the last one that this head was known to have.
+/// Counts a report of a check; `failure` is the last known one of this head.
 pub(super) fn count(runs: &mut Runs, check: &CheckFacts, failure: Option<&CheckFacts>) {
     match &check.state {
         CheckState::Failed { .. } => {

@@ -1,15 +1,15 @@
-//! What reviewers and checks say about the current head, taken together.
+//! Verdicts of reviewers and checks on the current head, taken together.
 
 use super::facts::may_ask;
 use super::{CheckFacts, CheckState, Mergeable, Pull, ReviewFacts, ReviewVerdict, Standing};
 
-/// Whether the checks of the current head say that it works.
+/// Result of all checks of the current head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Green {
     Yes,
     /// No check is configured, so none is waited for.
     Unchecked,
-    /// Nothing is wrong so far.
+    /// Not failed so far.
     Waiting {
         why: String,
     },
@@ -19,40 +19,40 @@ pub enum Green {
 }
 
 impl Green {
-    /// Returns whether no check stands in the way of a merge.
+    /// Returns true if no check stands in the way of a merge.
     pub fn allows(&self) -> bool {
         matches!(self, Green::Yes | Green::Unchecked)
     }
 }
 
 impl Pull {
-    /// Returns what can be said of the checks of a pull request that is ready.
+    /// Describes the checks of a pull request that is ready.
     pub fn checked_words(&self) -> &'static str {
         if self.green() == Green::Unchecked { "has no checks" } else { "is green" }
     }
 
-    /// Returns the approvals that speak for the current head: each by a person other than the author whose latest
-    /// verdict it is, given on this very commit. Whether that person's word counts is for the policy to say.
+    /// Returns the approvals of the current head: each by a person other than the author whose latest verdict it is,
+    /// given on exactly this commit. The policy decides whether that person's approval counts.
     pub fn approvals(&self) -> Vec<&ReviewFacts> {
         self.approvals_by_others().filter(|review| review.commit == self.facts.head).collect()
     }
 
-    /// Returns the approvals that spoke for an earlier head and speak for nothing now.
+    /// Returns the approvals of an earlier head, which no longer count.
     pub fn stale_approvals(&self) -> Vec<&ReviewFacts> {
         self.approvals_by_others().filter(|review| review.commit != self.facts.head).collect()
     }
 
-    /// Returns the reviews that ask for changes and still stand. New commits do not answer them; their author does.
+    /// Returns the open reviews that request changes. New commits do not answer them; their author does.
     pub fn changes_requested(&self) -> Vec<&ReviewFacts> {
         self.verdicts()
             .filter(|review| review.verdict == ReviewVerdict::ChangesRequested && may_ask(&review.author))
             .collect()
     }
 
-    /// Returns whether all required checks passed on the current head. Where the forge requires none, all count.
+    /// Returns the combined result of the required checks on the current head. If the forge requires none, all count.
     ///
-    /// A skipped check does not stand in the way, as with every forge; a policy can name checks that must have run. Where no
-    /// check is configured at all, none can be waited for.
+    /// A skipped check does not block, as with every forge; a policy can name checks that must have run. If no check
+    /// is configured at all, none is waited for.
     pub fn green(&self) -> Green {
         let required = self.facts.checks.iter().any(|check| check.required);
         let (mut waiting, mut red, mut broken) = (vec![], vec![], vec![]);
@@ -82,7 +82,7 @@ impl Pull {
         }
     }
 
-    /// Returns whether checks wait that will not run: there is no merged tree to run them on.
+    /// Returns true if checks wait that will not run: there is no merged tree to run them on.
     pub fn checks_are_blocked(&self) -> bool {
         let waits = |check: &CheckFacts| check.state == CheckState::Pending;
         matches!(self.facts.mergeable, Mergeable::Conflict { .. }) && self.facts.checks.iter().any(waits)
@@ -95,7 +95,7 @@ impl Pull {
             .filter(|review| !matches!(review.author.standing, Standing::Agent | Standing::Bot))
     }
 
-    /// Returns each reviewer's latest verdict. A mere comment afterwards leaves it standing.
+    /// Returns each reviewer's latest verdict. A mere comment afterwards does not replace it.
     fn verdicts(&self) -> impl Iterator<Item = &ReviewFacts> {
         let reviews = &self.facts.reviews;
         reviews
@@ -170,7 +170,7 @@ mod tests {
         let without = PullFacts { no_checks: true, ..facts(1) };
         assert_eq!(pull(without.clone()).green(), Green::Unchecked);
         assert_eq!(pull(without.clone()).checked_words(), "has no checks");
-        // What an earlier configuration ran still counts for as long as it is told.
+        // Results of an earlier configuration count for as long as they are reported.
         let red = PullFacts { checks: vec![failed("build", "E1")], ..without };
         assert!(!pull(red).green().allows());
         assert!(!pull(facts(1)).green().allows(), "a forge that does not know may still hear of one");

@@ -1,4 +1,4 @@
-//! A queue for tests, and the inputs it is fed, made of as few words as possible.
+//! A queue for tests, with short constructors for its inputs.
 
 use super::*;
 use crate::{Moment, ProjectId};
@@ -19,7 +19,7 @@ pub(super) fn request(number: u64, head: &str, request: MergeRequest) -> QueueIn
     QueueInput::MergeNow { pull: pull(number), head: commit(head), request }
 }
 
-/// A request with nothing special about it.
+/// A request without special options.
 pub(super) fn ann() -> MergeRequest {
     MergeRequest { by: "ann".into(), ..MergeRequest::default() }
 }
@@ -28,7 +28,7 @@ pub(super) fn base(base: &str) -> QueueInput {
     QueueInput::BaseMoved { base: commit(base), branch: None }
 }
 
-pub(super) fn tested(number: u64, head: &str, base: &str, result: TestResult) -> QueueInput {
+pub(super) fn tested(number: u64, head: &str, base: &str, result: TestOutcome) -> QueueInput {
     tested_after(number, head, base, &[], result)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn tested_after(
     head: &str,
     base: &str,
     ahead: &[(u64, &str)],
-    result: TestResult,
+    result: TestOutcome,
 ) -> QueueInput {
     let ahead = ahead.iter().map(|(number, head)| part(*number, head)).collect();
     let (pull, head, base) = (pull(number), commit(head), commit(base));
@@ -49,21 +49,21 @@ pub(super) fn part(number: u64, head: &str) -> Part {
     Part { pull: pull(number), head: commit(head) }
 }
 
-pub(super) fn red(output: &str) -> TestResult {
-    TestResult::Red { output: output.into(), between: String::new() }
+pub(super) fn red(output: &str) -> TestOutcome {
+    TestOutcome::Red { output: output.into(), between: String::new() }
 }
 
-pub(super) fn conflict(files: &[&str]) -> TestResult {
-    TestResult::Conflict { files: files.iter().map(|file| (*file).to_owned()).collect(), pull: None }
+pub(super) fn conflict(files: &[&str]) -> TestOutcome {
+    TestOutcome::Conflict { files: files.iter().map(|file| (*file).to_owned()).collect(), pull: None }
 }
 
-pub(super) fn green(tree: &str) -> TestResult {
-    TestResult::Green { tree: tree.into() }
+pub(super) fn green(tree: &str) -> TestOutcome {
+    TestOutcome::Green { tree: tree.into() }
 }
 
 pub(super) fn landed(number: u64, head: &str, on: &str) -> QueueInput {
     let (pull, head, commit) = (pull(number), commit(head), commit(on));
-    QueueInput::Landed { pull, head, commit, head_branch: None, with: vec![] }
+    QueueInput::Landed { pull, head, tip: commit.clone(), commit, head_branch: None, with: vec![] }
 }
 
 pub(super) fn failed(number: u64, head: &str, base: &str, tries: u32) -> QueueInput {
@@ -86,22 +86,22 @@ pub(super) fn verdict(number: u64, head: &str, objection: Option<&str>) -> Queue
     QueueInput::Verdict { pull: pull(number), head: commit(head), objection: objection.map(str::to_owned) }
 }
 
-/// A queue under test, with the pull requests that policy is against right now.
+/// A queue under test, with the pull requests that policy forbids at present.
 #[derive(Debug)]
 pub(super) struct Bench {
     pub(super) queue: MergeQueue,
     pub(super) now: i64,
     pub(super) against: Vec<u64>,
-    /// Those that were merged or closed by another hand.
+    /// Pull requests that were merged or closed outside the queue.
     pub(super) over: Vec<u64>,
-    /// Those that change the policy.
+    /// Pull requests that change the policy.
     pub(super) of_policy: Vec<u64>,
-    /// Whether hooks are asked before anything lands.
+    /// Hooks are asked before anything lands.
     pub(super) asks: bool,
     pub(super) rules: QueueRules,
 }
 
-/// One at a time.
+/// Tests one entry at a time.
 impl Default for Bench {
     fn default() -> Bench {
         let rules = QueueRules { parallel: 1, batch: 1, ..QueueRules::default() };
@@ -122,7 +122,7 @@ impl Bench {
         self
     }
 
-    /// Returns the names of the events, and what the queue wants then.
+    /// Returns the names of the events, and the work that the queue then wants.
     pub(super) fn step(&mut self, input: &QueueInput) -> String {
         match self.events(input) {
             Ok(events) => {
@@ -137,15 +137,15 @@ impl Bench {
     pub(super) fn events(&mut self, input: &QueueInput) -> Result<Vec<QueueEvent>, QueueRefusal> {
         self.now += 1;
         let moment = Moment { at: Timestamp(self.now), seed: 0 };
+        let over = |pull: &PullId| self.over.contains(&pull.number).then(|| "it was merged".to_owned());
         let allowed =
             |pull: &PullId, _: &Commit, _: Option<&MergeRequest>| match self.against.contains(&pull.number) {
                 true => Err("not approved".to_owned()),
-                false => Ok(()),
+                false => over(pull).map_or(Ok(()), Err),
             };
-        let over = |pull: &PullId| self.over.contains(&pull.number).then(|| "it was merged".to_owned());
         let (rules, asks) = (self.rules.clone(), self.asks);
         let changes_policy = |pull: &PullId| self.of_policy.contains(&pull.number);
-        let around = Around {
+        let context = QueueContext {
             rules,
             asks,
             allowed: &allowed,
@@ -155,7 +155,7 @@ impl Bench {
             clash: &|_, _| false,
             changes_policy: &changes_policy,
         };
-        let events = decide(&self.queue, &moment, input, &around)?;
+        let events = decide(&self.queue, &moment, input, &context)?;
         for event in &events {
             evolve(&mut self.queue, event, moment.at);
         }

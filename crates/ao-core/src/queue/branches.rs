@@ -17,17 +17,18 @@ impl Project {
         self.queues().find(|queue| queue.entry(pull).is_some())
     }
 
-    /// Returns a pull request's entry, in whichever queue it is.
+    /// Returns the entry of a pull request, from any queue.
     pub fn queued(&self, pull: &PullId) -> Option<&Entry> {
         self.queues().find_map(|queue| queue.entry(pull))
     }
 
-    /// Returns the queue of a branch; none of another branch than the default one that nothing is to land on.
+    /// Returns the queue of a branch. A branch other than the default one has a queue only while something is to land
+    /// on it.
     fn queue_of(&self, branch: Option<&String>) -> Option<&MergeQueue> {
         branch.map_or(Some(&self.queue), |branch| self.other_queues.get(branch))
     }
 
-    /// Returns the queues that an input is for. What is late, because its pull request is in none any more, is for the
+    /// Returns the queues that an input is for. A late input, whose pull request has left all queues, goes to the
     /// queue of the default branch, which ignores it.
     pub(super) fn queues_for(
         &self,
@@ -43,7 +44,7 @@ impl Project {
                 vec![self.queue.clone()]
             }
             QueueInput::MergeNow { pull, .. } => {
-                let branch = base_branch(pull).filter(|branch| *branch != self.default_branch);
+                let branch = base_branch(pull).filter(|branch| *branch != self.config.default_branch);
                 let fresh = || MergeQueue { branch: branch.clone(), ..MergeQueue::default() };
                 vec![self.queue_of(branch.as_ref()).cloned().unwrap_or_else(fresh)]
             }
@@ -79,7 +80,7 @@ impl Project {
 }
 
 impl QueueEvent {
-    /// Returns the pull request that it is about, or one of them.
+    /// Returns the pull request that the event is about, or one of them.
     fn pull(&self) -> Option<&PullId> {
         match self {
             QueueEvent::Enqueued { pull, .. }

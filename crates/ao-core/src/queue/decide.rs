@@ -1,4 +1,4 @@
-//! What an input means for the merge queue, and what the queue does next because of it.
+//! Decides the events that follow from an input to the merge queue.
 
 use super::steps::Steps;
 use super::{
@@ -8,52 +8,53 @@ use crate::outside::cut;
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Moment, PullId};
 
-/// What the queue has to know of the rest.
-pub(crate) struct Around<'a> {
+/// Facts from outside the queue that its decisions depend on.
+pub(crate) struct QueueContext<'a> {
     pub(crate) rules: QueueRules,
-    /// Whether hooks are to be asked before anything lands.
+    /// Hooks are asked before anything lands.
     pub(crate) asks: bool,
-    /// Says whether policy holds right now for a pull request at a head, and for the request to merge it, if there is one.
+    /// Returns the reason why policy forbids a pull request at a head, given the request to merge it, if there is
+    /// one.
     pub(crate) allowed: &'a Judge<'a>,
-    /// Says whether it still does, once what would land was tested.
+    /// Like `allowed`, but for a pull request whose merge result was tested.
     pub(crate) still_allowed: &'a Judge<'a>,
     /// Returns the base of a pull request, as last seen.
     pub(crate) base_of: &'a dyn Fn(&PullId) -> Option<Commit>,
-    /// Why a pull request is no longer open, if so.
+    /// Returns the reason why a pull request is no longer open, if it is not.
     pub(crate) over: &'a dyn Fn(&PullId) -> Option<String>,
-    /// Whether two of them conflict with each other, as far as anybody knows.
+    /// Returns whether two pull requests are predicted to conflict with each other.
     pub(crate) clash: &'a dyn Fn(&PullId, &PullId) -> bool,
-    /// Whether one changes the policy by which all of them are judged.
+    /// Returns whether a pull request changes the policy by which all of them are judged.
     pub(crate) changes_policy: &'a dyn Fn(&PullId) -> bool,
 }
 
-/// Says why a pull request may not be merged.
+/// Returns the reason why a pull request may not be merged.
 pub(crate) type Judge<'a> = dyn Fn(&PullId, &Commit, Option<&MergeRequest>) -> Result<(), String> + 'a;
 
-/// Decides what an input means.
+/// Decides the events that follow from an input.
 ///
-/// Results that belong to other heads or another base than those in work are late, and mean nothing.
+/// Results for other heads or another base than those under test are stale and ignored.
 pub(crate) fn decide(
     queue: &MergeQueue,
     moment: &Moment,
     input: &QueueInput,
-    around: &Around<'_>,
+    context: &QueueContext<'_>,
 ) -> Result<Vec<QueueEvent>, QueueRefusal> {
     let mut steps = Steps { queue: queue.clone(), at: moment.at, events: vec![] };
     let known =
         |pull: &PullId| queue.entry(pull).ok_or_else(|| QueueRefusal::NotQueued { pull: pull.clone() });
     match input {
         QueueInput::Enqueue { pull, head, priority } => {
-            (around.allowed)(pull, head, None)
+            (context.allowed)(pull, head, None)
                 .map_err(|why| QueueRefusal::NotAllowed { pull: pull.clone(), why })?;
             steps.enqueue(pull, head, *priority);
         }
         QueueInput::MergeNow { pull, head, request } => {
-            (around.allowed)(pull, head, Some(request))
+            (context.allowed)(pull, head, Some(request))
                 .map_err(|why| QueueRefusal::NotAllowed { pull: pull.clone(), why })?;
             steps.request(pull, head, request);
             if queue.base.is_none()
-                && let Some(base) = (around.base_of)(pull)
+                && let Some(base) = (context.base_of)(pull)
             {
                 steps.base_moved(&base);
             }
@@ -77,15 +78,15 @@ pub(crate) fn decide(
             let why = format!("its head moved to {head}; enqueue it again to land that");
             steps.tell(QueueEvent::Removed { pull: pull.clone(), why });
         }
-        // A look that was taken before the last landing tells where the base was then.
+        // A look taken before the last landing reports where the base was then, so known earlier bases are ignored.
         QueueInput::BaseMoved { base, .. } if !queue.past.contains(base) => steps.base_moved(base),
         QueueInput::Tested { pull, head, base, ahead, checks, result } => {
             if let Some(lane) = queue.in_test(pull, head, base, ahead, *checks) {
                 steps.tested(lane, result);
             }
         }
-        // True whatever we thought of it meanwhile: the commits are on the base branch.
-        QueueInput::Landed { pull, head, commit, head_branch, with } => {
+        // Accepted even if the entry is no longer landing: the commits are on the base branch.
+        QueueInput::Landed { pull, head, commit, tip, head_branch, with } => {
             let was_landing = in_landing(queue, pull, head).map(|lane| lane.on.clone());
             let last = (Part { pull: pull.clone(), head: head.clone() }, commit.clone());
             for (Part { pull: landed, head }, commit) in with.iter().cloned().chain([last]) {
@@ -94,10 +95,10 @@ pub(crate) fn decide(
                     steps.tell(QueueEvent::Landed { pull: landed, head, commit, head_branch });
                 }
             }
-            // If it was landing no longer, the base was seen to move since and may be further along than this; and it may
-            // be told of what landed long ago.
-            if was_landing.is_some() && was_landing == queue.base && !queue.past.contains(commit) {
-                steps.base_moved(commit);
+            // If it was no longer landing, the base was seen to move since and may be further along than this tip.
+            // The report may also be about an old landing.
+            if was_landing.is_some() && was_landing == queue.base && !queue.past.contains(tip) {
+                steps.base_moved(tip);
             }
         }
         QueueInput::LandRefused { pull, head, base, tip, why, in_the_way } => {
@@ -108,7 +109,7 @@ pub(crate) fn decide(
                 }
             }
         }
-        // For this head only: of another one nobody was asked.
+        // Applies to this head only; the hooks were not asked about another one.
         QueueInput::Verdict { pull, head, objection } => {
             if let Some(entry) = queue.entry(pull).filter(|entry| entry.head == *head && !entry.cleared) {
                 let (pull, head) = (entry.pull.clone(), entry.head.clone());
@@ -135,7 +136,7 @@ pub(crate) fn decide(
         | QueueInput::BaseMoved { .. }
         | QueueInput::Look {} => {}
     }
-    steps.advance(around);
+    steps.advance(context);
     Ok(steps.events)
 }
 
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(unheard, [(&pull(1), &commit("h1"), &commit("b1"))]);
         assert_eq!(bench.step(&verdict(1, "h0", None)), " => nothing", "the word was about another head");
         assert_eq!(bench.step(&verdict(1, "h1", None)), "cleared land_started => land 1 h1 on b1 as t1");
-        // The base moves: what is tested anew has been asked about already.
+        // The base moves: what is tested again needs no second answer of the hooks.
         bench.step(&refused(1, "h1", "b1", Some("b2")));
         let step = bench.step(&tested(1, "h1", "b2", green("t2")));
         assert_eq!(step, "test_passed land_started => land 1 h1 on b2 as t2");
@@ -189,7 +190,7 @@ mod tests {
         let events = bench.events(&verdict(1, "h1", Some("code freeze"))).unwrap();
         assert_eq!(events[0], QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason });
         assert_eq!(bench.work(), "test 2 h2 on b1");
-        // Enqueued again, it is asked about again.
+        // Enqueued again, the hooks are asked again.
         bench.step(&tested(2, "h2", "b1", red("E1")));
         bench.step(&enqueue(1, "h1", 0));
         assert_eq!(bench.step(&tested(1, "h1", "b1", green("t1"))), "test_passed => nothing");
@@ -252,7 +253,7 @@ mod tests {
         assert_eq!(bench.step(&refused(1, "h1", "b1", None)), "rejected => nothing");
     }
 
-    /// While a landing is under way its own result says where the base is: the look may have been at what it did.
+    /// While a landing is under way its own result determines the base: the look may have seen its outcome already.
     #[test]
     fn a_landing_seen_first_through_its_base_still_counts() {
         let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0), tested(1, "h1", "b1", green("t1"))]);

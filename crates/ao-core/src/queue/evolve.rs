@@ -1,4 +1,4 @@
-//! How an event changes the queue. Nothing here can fail.
+//! Applies events to the queue. Nothing here can fail.
 
 use std::cmp::Reverse;
 
@@ -77,7 +77,7 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         QueueEvent::Removed { pull, .. } => leave(queue, pull),
         QueueEvent::Rejected { pull, reason, .. } => {
             leave(queue, pull);
-            // Whoever it was is found, so the others need not be told apart any more.
+            // The culprit is found, so the others may be tested in full batches again.
             if matches!(reason, Rejection::Red { .. } | Rejection::Conflict { .. }) {
                 queue.entries.iter_mut().for_each(|entry| entry.most = None);
             }
@@ -88,13 +88,13 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
     }
 }
 
-/// It has nothing to do with the queue any more, and whatever was tested with it says nothing.
+/// Removes a pull request from the queue, with the lane it was tested in, whose result no longer counts.
 fn leave(queue: &mut MergeQueue, pull: &PullId) {
     queue.entries.retain(|entry| entry.pull != *pull);
     queue.lanes.retain(|lane| !lane.has(pull));
 }
 
-/// It is on the base now. Those that were tested on top of it stand on that, and their results with them.
+/// Records that a part landed. Lanes that were tested on top of it stay valid, and so do their results.
 fn landed(queue: &mut MergeQueue, part: &Part, commit: &Commit) {
     queue.entries.retain(|entry| entry.pull != part.pull);
     queue.policy_due |= queue.lane_of(&part.pull).is_some_and(|lane| lane.policy);
@@ -116,7 +116,7 @@ fn landed(queue: &mut MergeQueue, part: &Part, commit: &Commit) {
 }
 
 fn base_moved(queue: &mut MergeQueue, base: &Commit) {
-    // Whoever goes back to an earlier one may do so again.
+    // The base went back to an earlier commit, so any of them may return.
     if queue.past.contains(base) {
         queue.past.clear();
     } else if let Some(before) = queue.base.take() {
@@ -140,8 +140,7 @@ fn change_lane(queue: &mut MergeQueue, pull: &PullId, state: LaneState) {
     }
 }
 
-/// Requests first, then by urgency, then by who came first. The id decides between two of one moment, so that a replay
-/// agrees.
+/// Sorts by request, then priority, then age. The id breaks ties, so that a replay agrees.
 fn sort(queue: &mut MergeQueue) {
     queue.entries.sort_by_key(|entry| {
         (entry.request.is_none(), Reverse(entry.priority), entry.since, entry.pull.clone())

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TestResult, Work};
+use super::{TestOutcome, Work};
 use crate::{Commit, PullId};
 
 /// One head of one pull request.
@@ -12,19 +12,19 @@ pub struct Part {
     pub head: Commit,
 }
 
-/// What is tested at once, on the base and all that is in the lanes before it.
+/// Pull requests that are tested together, on the base and everything in the lanes before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lane {
-    /// What its test was begun on: the base, and these in order. It stays what it was, as that is what the result is about.
+    /// The base and the parts that the test was started on. They never change, because the result is about them.
     pub base: Commit,
     pub ahead: Vec<Part>,
-    /// Its own, in the order in which they land. The last one stands for all of them.
+    /// The lane's own parts, in the order in which they land. The last one identifies the lane.
     pub parts: Vec<Part>,
-    /// What that comes to now: of what was ahead, some may have landed, and the base is there.
+    /// The present equivalent of `base` and `ahead`: parts that were ahead may have landed, which moved the base.
     pub on: Commit,
     pub left: Vec<Part>,
     pub state: LaneState,
-    /// Whether it changes the policy. Such a lane has one part, and none behind it.
+    /// The lane changes the policy. Such a lane has one part, and none behind it.
     #[serde(default, skip_serializing_if = "super::is_false")]
     pub policy: bool,
 }
@@ -33,13 +33,13 @@ pub struct Lane {
 #[serde(rename_all = "snake_case")]
 pub enum LaneState {
     Testing {},
-    /// Green, but not to be landed yet: others are ahead, the queue is paused, or hooks are asked whether it may.
+    /// Green, but not landing yet: others are ahead, the queue is paused, or hooks have to answer first.
     Tested {
         tree: String,
     },
-    /// Red or in conflict, with others ahead of it that may be why.
+    /// Red or in conflict, with others ahead of it that may be the cause.
     Failed {
-        result: TestResult,
+        result: TestOutcome,
     },
     Landing {
         tree: String,
@@ -56,7 +56,7 @@ impl Lane {
         self.parts.iter().any(|part| part.pull == *pull)
     }
 
-    /// The one that stands for all of them.
+    /// Returns the part that identifies the lane.
     pub fn last(&self) -> Option<&Part> {
         self.parts.last()
     }
@@ -69,12 +69,12 @@ impl Lane {
         matches!(self.state, LaneState::Failed { .. })
     }
 
-    /// Those that land with the last one, before it.
+    /// Returns the parts that land together with the last one, before it.
     pub(super) fn others(&self) -> &[Part] {
         self.parts.split_last().map(|(_, others)| others).unwrap_or_default()
     }
 
-    /// All that is merged before the last one for the test.
+    /// Returns everything that is merged before the last part for the test.
     pub(super) fn before(&self) -> Vec<Part> {
         [&self.ahead, self.others()].concat()
     }

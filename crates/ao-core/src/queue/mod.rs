@@ -1,20 +1,20 @@
-//! The merge queue of a project: lands pull requests, each tested as it will really be.
+//! The merge queue of a project: lands pull requests, each tested on exactly the base it lands on.
 //!
 //! ```text
 //!  waits ──▶ in a lane: Testing ──green──▶ Tested ──first, policy holds, no hook objects──▶ Landing ──▶ landed
 //!    ▲           │         │                 │                                               │
 //!    │           │         └─red, conflict──▶ Failed, until nothing is ahead of it any more  │
-//!    │           │                             ├─alone: rejected, with what was seen         │
-//!    └─voided────┴─────────────────────────────┴─with others: halved, and tested anew        │
-//!    └─the base moved by another hand ◀──────────────────────────────────────────────────────┘
+//!    │           │                             ├─alone: rejected, with the output            │
+//!    └─voided────┴─────────────────────────────┴─with others: halved, and tested again       │
+//!    └─the base was moved by others ◀────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! A lane is tested on the base and everything in the lanes before it, so several are under way at a time. A result counts
-//! for exactly those heads on that base: when a lane lands, those behind it keep theirs, and when it falls, theirs is void.
-//! A [`MergeRequest`] of a person goes before all others, has the queue to itself, and is rejected where others would wait.
+//! A lane is tested on the base and everything in the lanes before it, so several tests run at a time. A result
+//! counts for exactly those heads on that base: when a lane lands, the results behind it stay valid; when it fails,
+//! they are void. A person's [`MergeRequest`] goes first, has the queue to itself, and is rejected where other
+//! entries would wait.
 //!
-//! What the queue wants done is derived from its state by [`MergeQueue::work`], so after a crash the same work is simply
-//! wanted again.
+//! [`MergeQueue::work`] derives the wanted work from the state, so after a crash the same work is wanted again.
 
 use std::time::Duration;
 
@@ -37,21 +37,21 @@ mod rules;
 mod settle;
 mod steps;
 
-use decide::{Around, decide};
+use decide::{QueueContext, decide};
 pub(crate) use evolve::evolve;
 pub use lane::{Lane, LaneState, Part};
 pub(crate) use of_project::decide_in_project;
 pub use request::{HeadBranch, MergeRequest, Strategy};
 pub use rules::{QueueRules, Update};
 
-/// How often an entry may break for reasons that are not its own before it is given up.
+/// The number of times an entry's work may break through no fault of its own before the entry is given up.
 pub const MAX_TRIES: u32 = 3;
 
-/// How long a landing waits for what is in its way, at first and at most: twice as long each time.
+/// The delay before a blocked landing is retried, at first and at most. It doubles each time.
 const AGAIN: Duration = Duration::from_secs(15);
 const AGAIN_AT_MOST: Duration = Duration::from_secs(300);
 
-/// How many earlier bases are remembered, so that a look from before is not taken for news.
+/// The number of earlier bases that are remembered, so that a stale look is not mistaken for a move.
 const BASES_KEPT: usize = 32;
 
 /// The pull requests that want to land on one base branch.
@@ -60,19 +60,19 @@ pub struct MergeQueue {
     /// The branch that its entries land on, if that is not the default branch of the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Requests first, then by urgency, then by who came first. Those that are in no lane wait.
+    /// The entries, sorted by request, then priority, then age. Those that are in no lane wait.
     pub entries: Vec<Entry>,
-    /// What is in work, in the order in which it will land.
+    /// The lanes under way, in the order in which they will land.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<Lane>,
-    /// Why nothing is started.
+    /// The reason why nothing is started.
     pub paused: Option<String>,
     /// The tip of the base branch, as last seen.
     pub base: Option<Commit>,
-    /// Where the base was before, the latest last.
+    /// Earlier tips of the base, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Commit>,
-    /// Whether a change of the policy has landed that nobody has read yet. Nothing is begun or landed before that.
+    /// A policy change has landed and was not read yet. Nothing is started or landed before that.
     #[serde(default, skip_serializing_if = "is_false")]
     pub policy_due: bool,
 }
@@ -80,38 +80,38 @@ pub struct MergeQueue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub pull: PullId,
-    /// What was asked to land. Another head is another question.
+    /// The head that was asked to land. Another head needs another request.
     pub head: Commit,
-    /// Higher goes first.
+    /// A higher number goes first.
     pub priority: i32,
     pub since: Timestamp,
-    /// How often its work broke for reasons that are not its own.
+    /// The number of times its work broke through no fault of its own.
     pub tries: u32,
-    /// Why policy made it step aside when its turn came. It keeps its place, because a freeze ends and a check that
-    /// is run again passes.
+    /// The reason why policy held it back when its turn came. It keeps its position, because a freeze ends and a
+    /// retried check may pass.
     pub held: Option<String>,
-    /// Whether the hooks that may object have been asked about this head, and did not.
+    /// The hooks that may object were asked about this head, and did not.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
-    /// With how many at most it is tested at once, itself among them: less and less, once it was in a batch that failed.
+    /// The largest batch it is tested in, itself included. It shrinks each time such a batch fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
-    /// How many of the tries were landings. A green test says nothing of those.
+    /// The part of `tries` that were landings. A green test does not reset these.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub landings: u32,
-    /// What keeps it from landing although it is green.
+    /// The obstacle that keeps it from landing although it is green.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_the_way: Option<InTheWay>,
-    /// The request of the person who wants it merged at once, if that is how it came here.
+    /// The request of the person who wants it merged at once, if it was enqueued by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<MergeRequest>,
 }
 
-/// Something that keeps the base from being moved, whatever is to land: nobody's fault who is in the queue.
+/// An obstacle to moving the base that is unrelated to the entries, such as a dirty main checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InTheWay {
     pub why: String,
-    /// How often it was found there.
+    /// The number of attempts that it blocked.
     pub times: u32,
     pub again_at: Timestamp,
 }
@@ -124,26 +124,27 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Something that the queue wants done now.
+/// Work that the queue wants done now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// Merge those ahead and then `head` into `base` somewhere clean, run the checks, and tell the tree that was tested.
+    /// Merge those ahead and then `head` into `base` in a clean tree, run the checks, and return the tree that was
+    /// tested.
     Test { pull: PullId, head: Commit, base: Commit, ahead: Vec<Part>, tries: u32 },
-    /// Land exactly `tree`, with those of its batch before it, and only if heads and base are still where they were.
+    /// Land exactly `tree`, with the rest of its batch before it, and only if heads and base have not moved.
     Land { pull: PullId, head: Commit, base: Commit, with: Vec<Part>, tree: String, tries: u32 },
 }
 
-/// What can be said to the queue.
+/// An input of the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueInput {
-    /// One that is in the queue with this head already keeps its place, unless a priority other than 0 says otherwise.
+    /// Adds an entry. An entry with the same head keeps its position, unless a priority other than 0 is given.
     Enqueue {
         pull: PullId,
         head: Commit,
         priority: i32,
     },
-    /// A person wants it merged at once. One that is in the queue already is taken to its front.
+    /// Merges it at once, for a person. An existing entry moves to the front.
     MergeNow {
         pull: PullId,
         head: Commit,
@@ -161,7 +162,7 @@ pub enum QueueInput {
         why: String,
     },
     Resume {},
-    /// Something that policy looks at may have changed, if only the time.
+    /// A fact that policy depends on may have changed, if only the time.
     Look {},
     HeadMoved {
         pull: PullId,
@@ -176,30 +177,31 @@ pub enum QueueInput {
         pull: PullId,
         head: Commit,
         base: Commit,
-        /// What was merged before it, in order.
+        /// The parts that were merged before it, in order.
         ahead: Vec<Part>,
-        /// The checks were run. Without them, it was only worked out what would land.
+        /// The checks were run. Without them, only the tree that would land was computed.
         checks: bool,
-        result: TestResult,
+        result: TestOutcome,
     },
     Landed {
         pull: PullId,
         head: Commit,
         commit: Commit,
+        /// The tip of the base now, which may be past `commit`.
+        tip: Commit,
         head_branch: Option<HeadBranch>,
-        /// Those that have landed with it, before it, each with its own commit.
+        /// The parts that landed with it, before it, each with its own commit.
         with: Vec<(Part, Commit)>,
     },
-    /// Head or base was no longer where it had been, or something is in the way.
+    /// The head or the base had moved, or something blocks the landing.
     LandRefused {
         pull: PullId,
         head: Commit,
         base: Commit,
-        /// Where the base is instead, if that was seen.
+        /// The actual tip of the base, if it was seen.
         tip: Option<Commit>,
         why: String,
-        /// Whether that has nothing to do with what was to land.
-        #[serde(default)]
+        /// The reason is unrelated to the change.
         in_the_way: bool,
     },
     /// The hooks that may object were asked about a head.
@@ -208,40 +210,41 @@ pub enum QueueInput {
         head: Commit,
         objection: Option<String>,
     },
-    /// The work itself broke, which says nothing about the pull request. `tries` is that of the work, so that one
-    /// failure heard twice counts once.
+    /// The work itself broke, for reasons unrelated to the pull request. `tries` is that of the work, so that one
+    /// failure reported twice counts once.
     EffectFailed {
         pull: PullId,
         head: Commit,
         base: Commit,
-        /// What was to be merged before it.
+        /// The parts that were to be merged before it.
         ahead: Vec<Part>,
         tries: u32,
         why: String,
     },
 }
 
+/// Outcome of the test of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TestResult {
+pub enum TestOutcome {
     Green {
         tree: String,
     },
     Red {
         output: String,
-        /// What has landed since the change began, in words.
+        /// Commits that have landed since the change began, in words. May be empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         between: String,
     },
     Conflict {
         files: Vec<String>,
-        /// Which one could not be merged, if it was not the last one.
+        /// The pull request ahead that could not be merged, if it was not the last one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pull: Option<PullId>,
     },
 }
 
-/// What happened to the queue.
+/// An event of the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueEvent {
@@ -272,18 +275,18 @@ pub enum QueueEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
     },
-    /// A lane is begun: these heads, one after another, on what is ahead of them.
+    /// A lane was started: these heads, one after another, on what is ahead of them.
     TestStarted {
         pull: PullId,
         head: Commit,
         base: Commit,
-        /// What is in the lanes before.
+        /// The parts in the lanes before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ahead: Vec<Part>,
-        /// Those of the same batch, before it.
+        /// The earlier parts of the same batch.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         with: Vec<Part>,
-        /// Whether it changes the policy that those behind it are judged by.
+        /// The lane changes the policy that later entries are judged by.
         #[serde(default, skip_serializing_if = "is_false")]
         policy: bool,
     },
@@ -293,13 +296,13 @@ pub enum QueueEvent {
         base: Commit,
         tree: String,
     },
-    /// Its lane has failed, but something is ahead of it that may be why.
+    /// Its lane failed, but something ahead of it may be the cause.
     TestFailed {
         pull: PullId,
         head: Commit,
-        result: TestResult,
+        result: TestOutcome,
     },
-    /// A batch failed, so these are tested with fewer others from now on.
+    /// A batch failed, so these are tested in smaller batches from now on.
     Split {
         pulls: Vec<PullId>,
         most: u32,
@@ -311,22 +314,22 @@ pub enum QueueEvent {
         base: Commit,
         tree: String,
     },
-    /// The hooks that may object were asked about this head, and do not.
+    /// The hooks that may object were asked about this head, and did not.
     Cleared {
         pull: PullId,
         head: Commit,
     },
-    /// What was tested or begun of its lane no longer counts; all that is in it waits again.
+    /// The test of its lane no longer counts; all parts of it wait again.
     Voided {
         pull: PullId,
         why: String,
     },
-    /// Its turn came but policy does not hold. Told once, not at every look.
+    /// Its turn came but policy does not hold. Emitted once, not at every look.
     Held {
         pull: PullId,
         why: String,
     },
-    /// The work broke and is wanted again.
+    /// The work broke and will be retried.
     TryFailed {
         pull: PullId,
         tries: u32,
@@ -334,7 +337,7 @@ pub enum QueueEvent {
         #[serde(default, skip_serializing_if = "is_false")]
         landing: bool,
     },
-    /// Its lane stays green and is landed later.
+    /// Something blocks the landing. Its lane stays green and lands later.
     InTheWay {
         pull: PullId,
         why: String,
@@ -355,14 +358,14 @@ pub enum QueueEvent {
     },
 }
 
-/// Why a pull request left the queue without landing.
+/// The reason why a pull request left the queue without landing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rejection {
-    /// The checks failed on what would have landed, and this is what they said.
+    /// The checks failed on the merge result, with this output.
     Red {
         output: String,
-        /// What has landed since the change began, in words.
+        /// Commits that have landed since the change began, in words. May be empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         between: String,
     },
@@ -377,13 +380,13 @@ pub enum Rejection {
     Vetoed {
         why: String,
     },
-    /// It was requested to land at once, and something keeps it from that.
+    /// It was requested to land at once, and something prevents that.
     Held {
         why: String,
     },
 }
 
-/// Why a request to the queue was refused.
+/// The reason why the queue refused a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueueRefusal {
     #[error("`{pull}` may not be merged: {why}")]
@@ -397,7 +400,7 @@ impl MergeQueue {
         self.entries.iter().find(|entry| entry.pull == *pull)
     }
 
-    /// The lane that a pull request is in.
+    /// Returns the lane that a pull request is in.
     pub fn lane_of(&self, pull: &PullId) -> Option<&Lane> {
         self.lanes.iter().find(|lane| lane.has(pull))
     }
@@ -409,7 +412,7 @@ impl MergeQueue {
         wanted.filter_map(|lane| lane.work(self.tries_of(lane))).collect()
     }
 
-    /// The request that a lane is for.
+    /// Returns the request that a lane is for.
     pub fn request_of(&self, lane: &Lane) -> Option<&MergeRequest> {
         self.entry(&lane.last()?.pull)?.request.as_ref()
     }
@@ -418,7 +421,7 @@ impl MergeQueue {
         self.request_of(lane).is_none_or(MergeRequest::runs_checks)
     }
 
-    /// What is green and first and waits for the word of hooks, if there are any: head, and the base that it stands on.
+    /// Returns the parts of the first green lane that hooks have not cleared yet: pull request, head, and base.
     pub(crate) fn awaits_word(&self) -> impl Iterator<Item = (&PullId, &Commit, &Commit)> {
         let first = self.lanes.first().filter(|lane| matches!(lane.state, LaneState::Tested { .. }));
         first.into_iter().flat_map(|lane| {
@@ -431,7 +434,7 @@ impl MergeQueue {
         self.entry(&part.pull).is_some_and(|entry| entry.cleared)
     }
 
-    /// Whether a test still says something: also while nothing new is begun.
+    /// Returns whether the result of a test would still count, also while nothing new is started.
     pub fn is_testing(
         &self,
         pull: &PullId,
@@ -443,7 +446,7 @@ impl MergeQueue {
         self.in_test(pull, head, base, ahead, checks).is_some()
     }
 
-    /// The lane whose test this is.
+    /// Returns the lane that a test belongs to.
     fn in_test(
         &self,
         pull: &PullId,
@@ -463,24 +466,25 @@ impl MergeQueue {
         self.lanes.iter().find(|lane| lane.last().is_some_and(leads))
     }
 
-    /// When a landing is tried again that something was in the way of.
+    /// Returns the time at which a blocked landing is retried.
     pub(crate) fn again_at(&self) -> Option<Timestamp> {
         let first = self.lanes.first().filter(|lane| matches!(lane.state, LaneState::Tested { .. }))?;
         let in_the_way = self.in_the_way_of(first).filter(|_| self.paused.is_none())?;
         Some(in_the_way.again_at)
     }
 
-    /// What keeps a lane from landing, if anything was found.
+    /// Returns the known obstacle to landing a lane.
     pub fn in_the_way_of(&self, lane: &Lane) -> Option<&InTheWay> {
         self.entry(&lane.last()?.pull)?.in_the_way.as_ref()
     }
 
-    /// How often the work of a lane broke.
+    /// Returns the number of times the work of a lane broke.
     fn tries_of(&self, lane: &Lane) -> u32 {
         lane.last().and_then(|last| self.entry(&last.pull)).map_or(0, |entry| entry.tries)
     }
 
-    /// What the first lane stands on. While one lands, its result says where the base is, whoever has seen it move.
+    /// Returns the commit that the first lane is based on. While one lands, its own result determines the base, even
+    /// if a look has seen it move.
     fn anchor(&self) -> Option<&Commit> {
         let landing = self.lanes.first().filter(|lane| lane.is_landing());
         landing.map(|lane| &lane.on).or(self.base.as_ref())

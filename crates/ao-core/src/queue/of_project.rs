@@ -1,6 +1,6 @@
-//! What an input means for the queues of a project, by its policy and by what is known of its pull requests.
+//! Decides inputs for the queues of a project, by its policy and its pull requests.
 
-use super::{Around, MergeQueue, MergeRequest, QueueInput, decide};
+use super::{MergeQueue, MergeRequest, QueueContext, QueueInput, decide};
 use crate::event::Event;
 use crate::outside::one_line;
 use crate::policy::{POLICY_FILE, RuleVerdict};
@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::state::State;
 use crate::{Commit, Moment, ProjectId, PullId};
 
-/// Decides what an input means for those of a project's queues that it is for.
+/// Decides an input for the queues of a project that it concerns.
 pub(crate) fn decide_in_project(
     state: &State,
     moment: &Moment,
@@ -34,7 +34,7 @@ fn decide_in_queue(
     queue: &MergeQueue,
     input: &QueueInput,
 ) -> Result<Vec<super::QueueEvent>, Refusal> {
-    let branch = queue.branch.as_ref().unwrap_or(&project.default_branch);
+    let branch = queue.branch.as_ref().unwrap_or(&project.config.default_branch);
     let judged = |pull: &PullId, head: &Commit, request: Option<&MergeRequest>, tested: bool| {
         let known = match state.pulls.get(pull) {
             Some(known) if known.facts.head != *head => {
@@ -47,7 +47,8 @@ fn decide_in_queue(
             Some(known) => known,
             None => return Err("it is not known".into()),
         };
-        // What lands ahead of it moves its base, and its checks begin anew: what they test was tested already.
+        // A landing ahead of it moves its base, and its checks start again, although the merge result was already
+        // tested.
         let waits = tested && matches!(known.green(), Green::Waiting { .. });
         let counts = |it: &RuleVerdict| !(waits && it.rule.is_about_checks());
         let against: Vec<String> = match request {
@@ -77,8 +78,8 @@ fn decide_in_queue(
         let known = state.pulls.get(pull).filter(|_| queue.branch.is_none());
         known.is_some_and(|known| known.facts.size.files.iter().any(|file| file == POLICY_FILE))
     };
-    let around = Around {
-        rules: project.merge_queue.clone().unwrap_or_default(),
+    let context = QueueContext {
+        rules: project.config.merge_queue.clone().unwrap_or_default(),
         asks: state.asks_before_merge(id),
         allowed: &|pull, head, request| judged(pull, head, request, false),
         still_allowed: &|pull, head, request| judged(pull, head, request, true),
@@ -87,5 +88,5 @@ fn decide_in_queue(
         clash: &|a, b| state.may_clash(a, b),
         changes_policy: &changes_policy,
     };
-    decide(queue, moment, input, &around).map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })
+    decide(queue, moment, input, &context).map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })
 }

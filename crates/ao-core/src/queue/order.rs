@@ -1,4 +1,4 @@
-//! Who is next: requests first, then by urgency, then in the order that conflicts least, then by who came first.
+//! The order of the queue: request, then priority, then fewest conflicts, then age.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use super::{Entry, MergeQueue};
 use crate::state::State;
 use crate::{ProjectId, PullId, Timestamp};
 
-/// One that has waited for so long is overtaken no more for conflicting with others.
+/// The waiting time after which an entry is no longer overtaken because of its conflicts.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
 impl MergeQueue {
-    /// Those that wait, in the order in which they are begun.
+    /// Returns the waiting entries, in the order in which they are started.
     pub(crate) fn waiting(&self, now: Timestamp, clash: &dyn Fn(&PullId, &PullId) -> bool) -> Vec<&Entry> {
         let mut waiting: Vec<(usize, &Entry)> = self
             .entries
@@ -25,7 +25,7 @@ impl MergeQueue {
         waiting.into_iter().map(|(_, entry)| entry).collect()
     }
 
-    /// With how many others it conflicts: whoever goes first of two makes the other one be reworked.
+    /// Returns the number of entries it conflicts with. If it lands first, each of them has to be reworked.
     fn clashes(&self, entry: &Entry, now: Timestamp, clash: &dyn Fn(&PullId, &PullId) -> bool) -> usize {
         if now.since(entry.since) >= PATIENCE {
             return 0;
@@ -36,7 +36,7 @@ impl MergeQueue {
 }
 
 impl State {
-    /// Returns all that is in the queues of a project, in the order in which it would land if all went well now.
+    /// Returns everything in the queues of a project, in the order in which it would land if all tests passed.
     pub fn merge_order(&self, project: &ProjectId) -> Vec<PullId> {
         let Some(project) = self.projects.get(project) else { return vec![] };
         let clash = |a: &PullId, b: &PullId| self.may_clash(a, b);
@@ -48,7 +48,7 @@ impl State {
         project.queues().flat_map(in_order).collect()
     }
 
-    /// Whether two pull requests conflict, as it was foreseen.
+    /// Returns whether two pull requests are predicted to conflict.
     pub(crate) fn may_clash(&self, a: &PullId, b: &PullId) -> bool {
         self.clash_between(a, b).is_some()
     }

@@ -1,10 +1,10 @@
-//! What must hold whatever comes in, in whatever order.
+//! Properties that hold for any inputs in any order.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::bench::*;
-use super::{Lane, LaneState, MAX_TRIES, Part, QueueInput, TestResult, Work};
+use super::{Lane, LaneState, MAX_TRIES, Part, QueueInput, TestOutcome, Work};
 
 fn an_input() -> impl Strategy<Value = QueueInput> {
     let number = || 1..5u64;
@@ -27,22 +27,23 @@ fn an_input() -> impl Strategy<Value = QueueInput> {
     ]
 }
 
-fn a_result() -> impl Strategy<Value = TestResult> {
+fn a_result() -> impl Strategy<Value = TestOutcome> {
     select(vec![green("?"), green("?"), green("?"), red("E1"), conflict(&[])])
 }
 
-/// What is done of the work that is wanted: one of it, and how it comes out.
-fn a_deed() -> impl Strategy<Value = (usize, u8, TestResult)> {
+/// Picks one piece of wanted work, and its outcome.
+fn a_deed() -> impl Strategy<Value = (usize, u8, TestOutcome)> {
     (0..3usize, 0..10u8, a_result())
 }
 
-/// The tree of these heads on a base. A base is named by what has landed on it, so that equal trees have equal names.
+/// Returns the tree of these heads on a base. A base is named by what has landed on it, so equal trees have equal
+/// names.
 fn tree(base: &str, heads: &[Part]) -> String {
     heads.iter().fold(base.to_owned(), |tree, part| format!("{tree}+{}{}", part.pull.number, part.head))
 }
 
 proptest! {
-    /// Half of what comes in is the result of work that is wanted, or hardly any landing would ever be reached.
+    /// Half of the inputs are results of wanted work; otherwise hardly any landing would ever be reached.
     #[test]
     fn only_what_tested_green_as_this_very_tree_with_policy_holding_is_ever_landed(
         steps in prop::collection::vec(
@@ -54,7 +55,7 @@ proptest! {
         let mut bench = Bench::wide(parallel, batch);
         let mut greens = vec![];
         for (mut input, (which, how, result), does, against) in steps {
-            // Nobody says of what is landing that it has landed as something else.
+            // A landing lane never lands as something else.
             if let QueueInput::Landed { pull, .. } = &input
                 && bench.queue.lane_of(pull).is_some_and(Lane::is_landing)
             {
@@ -78,11 +79,12 @@ proptest! {
                             with.iter().cloned().chain([Part { pull: pull.clone(), head: head.clone() }]).collect();
                         let at = |many: usize| commit(&tree(base.as_str(), &grown[..many]));
                         let with = with.into_iter().enumerate().map(|(place, part)| (part, at(place + 1))).collect();
-                        QueueInput::Landed { pull, head, commit: at(grown.len()), head_branch: None, with }
+                        let commit = at(grown.len());
+                        QueueInput::Landed { pull, head, tip: commit.clone(), commit, head_branch: None, with }
                     }
                 };
             }
-            if let QueueInput::Tested { pull, head, base, ahead, result: TestResult::Green { tree: told }, .. } =
+            if let QueueInput::Tested { pull, head, base, ahead, result: TestOutcome::Green { tree: told }, .. } =
                 &mut input
             {
                 let own = Part { pull: pull.clone(), head: head.clone() };
@@ -123,7 +125,7 @@ proptest! {
         }
     }
 
-    /// Whatever breaks whatever, everybody is landed or sent back in the end, and nobody is tested for ever.
+    /// Every entry lands or is rejected in the end, and no test repeats for ever, for any set of incompatible pairs.
     #[test]
     fn a_queue_comes_to_its_end(breaks in prop::collection::vec((1..9u64, 1..9u64), 0..5), parallel in 1..4u32, batch in 1..5u32) {
         let inputs: Vec<_> = std::iter::once(base("m")).chain((1..9).map(|n| enqueue(n, "h", 0))).collect();
@@ -145,7 +147,8 @@ proptest! {
                 Work::Land { pull, head, base, with, tree: whole, .. } => {
                     let commits = (1..=with.len()).map(|many| commit(&tree(base.as_str(), &with[..many])));
                     let with = with.iter().cloned().zip(commits).collect();
-                    QueueInput::Landed { pull, head, commit: commit(&whole), head_branch: None, with }
+                    let commit = commit(&whole);
+                    QueueInput::Landed { pull, head, tip: commit.clone(), commit, head_branch: None, with }
                 }
             };
             bench.events(&input).unwrap();

@@ -16,27 +16,27 @@ pub enum Strategy {
     Rebase,
 }
 
-/// A request to merge a pull request before everything that waits in the queue, and also while the queue is paused.
+/// A request to merge a pull request before everything that waits in the queue, even while the queue is paused.
 ///
-/// It either lands soon or is rejected: where others in the queue are held until something is settled, the person who
-/// asked gets the reason as the answer.
+/// It either lands soon or is rejected: where other entries are held until something is settled, the requester gets
+/// the reason as the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MergeRequest {
-    /// The person who asked.
+    /// The person who requested it.
     pub by: String,
-    /// The way it lands; as configured, if absent.
+    /// The merge strategy; the configured one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// Its branch is deleted once it has landed; as configured, if absent.
+    /// Deletes its branch once it has landed; as configured if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delete_branch: Option<bool>,
-    /// The rules that the person overrules.
+    /// The rules that the person overrides.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub over: BTreeSet<MergeRule>,
 }
 
 impl MergeRequest {
-    /// Returns whether the checks are run on what would land.
+    /// Returns whether the checks are run on the merge result.
     pub fn runs_checks(&self) -> bool {
         !self.over.contains(&MergeRule::Checks)
     }

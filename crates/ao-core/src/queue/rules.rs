@@ -1,27 +1,26 @@
-//! How a project wants its queue to go about it.
+//! Settings of a project's merge queue.
 
 use serde::{Deserialize, Serialize};
 
-/// How much is tested at a time.
+/// Limits on concurrent tests, and the handling of branches that are behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct QueueRules {
-    /// How many lanes are in work at a time, each tested on those before it.
+    /// The number of lanes under way at a time, each tested on those before it.
     pub parallel: u32,
-    /// How many pull requests are tested as one.
+    /// The number of pull requests that are tested as one.
     pub batch: u32,
-    /// What is done about branches that are behind and merge cleanly.
+    /// The handling of branches that are behind their base and merge cleanly.
     pub update: Update,
 }
 
-/// What is done about a branch that is behind its base and merges cleanly.
+/// The handling of a branch that is behind its base and merges cleanly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Update {
-    /// Nothing: the queue tests the merge anyway.
+    /// Leaves it: the queue tests the merge result anyway.
     #[default]
     None,
-    /// It is rebased and pushed while its agent is idle.
+    /// Rebases and pushes it while its agent is idle.
     Rebase,
 }
 

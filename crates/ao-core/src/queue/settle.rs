@@ -1,27 +1,28 @@
-//! What a lane that has failed comes to, once nothing is ahead of it that could be why.
+//! Settles a failed lane, once nothing is ahead of it that could be the cause.
 
 use super::steps::Steps;
-use super::{Lane, Part, QueueEvent, Rejection, TestResult};
+use super::{Lane, Part, QueueEvent, Rejection, TestOutcome};
 use crate::PullId;
 
 impl Steps {
-    /// One that failed alone is to blame. Of several, it is found out which: halves are tested instead of the whole.
-    pub(super) fn fell(&mut self, lane: &Lane, result: &TestResult) {
+    /// Rejects a part that failed alone. Of several, finds the culprit by testing halves instead of the whole.
+    pub(super) fn fell(&mut self, lane: &Lane, result: &TestOutcome) {
         let Some(last) = lane.last().cloned() else { return };
         match result {
-            TestResult::Green { .. } => {}
-            TestResult::Red { output, between } if lane.parts.len() == 1 => {
+            TestOutcome::Green { .. } => {}
+            TestOutcome::Red { output, between } if lane.parts.len() == 1 => {
                 let reason = Rejection::Red { output: output.clone(), between: between.clone() };
                 self.reject(last, reason);
             }
-            TestResult::Red { .. } => self.halve(lane),
-            TestResult::Conflict { files, pull } => {
+            TestOutcome::Red { .. } => self.halve(lane),
+            TestOutcome::Conflict { files, pull } => {
                 let who = pull.as_ref().unwrap_or(&last.pull);
                 match lane.parts.iter().position(|part| part.pull == *who) {
                     Some(0) => {
                         self.reject(lane.parts[0].clone(), Rejection::Conflict { files: files.clone() });
                     }
-                    // With one of its own batch: that one lands, and then it is seen what is left of the conflict.
+                    // It conflicts with one of its own batch: that one lands first, then the remaining conflict is
+                    // judged.
                     Some(_) => self.split(
                         lane,
                         vec![(vec![who.clone()], 1)],
@@ -33,12 +34,12 @@ impl Steps {
         }
     }
 
-    /// Each of them is tested alone from now on.
+    /// Tests each part alone from now on.
     pub(super) fn apart(&mut self, lane: &Lane, why: &str) {
         self.split(lane, vec![(pulls(&lane.parts), 1)], why);
     }
 
-    /// The second half is known to fail together with the first, so it is told apart further at once.
+    /// Tests halves. The second half is known to fail together with the first, so it is split further at once.
     fn halve(&mut self, lane: &Lane) {
         let (first, second) = lane.parts.split_at(lane.parts.len().div_ceil(2));
         let halves = [(first, first.len()), (second, second.len() / 2)]
@@ -65,10 +66,10 @@ fn pulls(parts: &[Part]) -> Vec<PullId> {
 #[cfg(test)]
 mod tests {
     use crate::queue::bench::*;
-    use crate::queue::{QueueEvent, QueueInput, Rejection, TestResult, Work};
+    use crate::queue::{QueueEvent, QueueInput, Rejection, TestOutcome, Work};
 
-    /// Plays a queue to its end in a world where heads are letters, a tree is all its letters, and `red` says which fail.
-    /// Returns what the base has come to, who was sent back with what, and how many tests that took.
+    /// Plays a queue to its end in a world where heads are letters, a tree is all its letters, and `red_tree` decides
+    /// which trees fail. Returns the final base, the rejected entries with their output, and the number of tests.
     fn play(bench: &mut Bench, red_tree: impl Fn(&str) -> bool) -> (String, Vec<(u64, String)>, usize) {
         let (mut told, mut tests) = (vec![], 0);
         while let Some(work) = bench.queue.work().into_iter().next() {
@@ -94,7 +95,14 @@ mod tests {
                         with.into_iter().map(|part| (part.clone(), grown(part.head.as_str()))).collect();
                     let landed = grown(head.as_str());
                     assert_eq!(landed.as_str(), tree, "what lands is what was tested");
-                    QueueInput::Landed { pull, head, commit: landed, head_branch: None, with }
+                    QueueInput::Landed {
+                        pull,
+                        head,
+                        tip: landed.clone(),
+                        commit: landed,
+                        head_branch: None,
+                        with,
+                    }
                 }
             };
             for event in bench.events(&input).unwrap() {
@@ -108,14 +116,14 @@ mod tests {
 
     fn letters(parallel: u32, batch: u32, letters: &str) -> Bench {
         let enqueued = letters.chars().zip(1..).map(|(head, number)| enqueue(number, &head.to_string(), 0));
-        // Paused, so that all are there before anything is begun.
+        // Paused, so that all are enqueued before the first test starts.
         let pause = QueueInput::Pause { why: "wait".into() };
         let inputs: Vec<_> =
             [base("main"), pause].into_iter().chain(enqueued).chain([QueueInput::Resume {}]).collect();
         Bench::wide(parallel, batch).with(&inputs)
     }
 
-    /// Each of the three is green alone, and the world says what they are together. acceptance: F13
+    /// Each of the three is green alone, but not all of them together. acceptance: F13
     #[test]
     fn of_three_that_break_only_together_the_last_one_gets_the_output_and_main_stays_green() {
         let all = |tree: &str| ["a", "b", "c"].iter().all(|part| tree.contains(&format!("+{part}")));
@@ -151,7 +159,7 @@ mod tests {
     fn one_that_conflicts_within_its_batch_waits_for_the_others_and_is_then_judged() {
         let mut bench = letters(1, 3, "abc");
         let ahead = [(1, "a"), (2, "b")];
-        let conflicts = TestResult::Conflict { files: vec!["x.rs".into()], pull: Some(pull(2)) };
+        let conflicts = TestOutcome::Conflict { files: vec!["x.rs".into()], pull: Some(pull(2)) };
         let step = bench.step(&tested_after(3, "c", "main", &ahead, conflicts));
         assert_eq!(step, "split voided test_started => test 1 a on main");
         bench.step(&tested(1, "a", "main", green("t")));
@@ -185,6 +193,22 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_that_was_seen_merged_in_part_waits_for_its_outcome() {
+        let mut bench = letters(1, 2, "ab").with(&[tested_after(2, "b", "main", &[(1, "a")], green("t"))]);
+        bench.over = vec![2];
+        assert_eq!(bench.step(&QueueInput::Look {}), " => land 2 b on main as t with 1");
+    }
+
+    #[test]
+    fn an_old_merge_that_is_found_again_does_not_move_the_base_back() {
+        let mut bench = letters(1, 1, "ab").with(&[tested(1, "a", "main", green("t"))]);
+        let (pull, head) = (pull(1), commit("a"));
+        let (commit, tip) = (commit("m1"), commit("m2"));
+        let found = QueueInput::Landed { pull, head, commit, tip, head_branch: None, with: vec![] };
+        assert_eq!(bench.step(&found), "landed base_moved test_started => test 2 b on m2");
+    }
+
+    #[test]
     fn a_batch_that_landed_and_was_seen_before_its_result_is_counted_once() {
         let mut bench = letters(2, 2, "abc").with(&[tested_after(2, "b", "main", &[(1, "a")], green("t"))]);
         assert_eq!(bench.work(), "land 2 b on main as t with 1, test 3 c on main after 1,2");
@@ -197,6 +221,7 @@ mod tests {
             pull: pull(2),
             head: commit("b"),
             commit: commit("m2"),
+            tip: commit("m2"),
             head_branch: None,
             with: vec![(part(1, "a"), commit("m1"))],
         };

@@ -1,14 +1,14 @@
-//! What the queue does because of an input, step by step, up to what is due next.
+//! Carries out an input on the queue, step by step, up to the work that is due next.
 
 use super::{
-    AGAIN, AGAIN_AT_MOST, Around, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part,
-    QueueEvent, Rejection, TestResult, evolve,
+    AGAIN, AGAIN_AT_MOST, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part, QueueContext,
+    QueueEvent, Rejection, TestOutcome, evolve,
 };
 use crate::outside::{Kind, bounded};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, PullId, Timestamp};
 
-/// Events decided so far, and the queue as it is after them.
+/// The events decided so far, and the queue after them.
 pub(super) struct Steps {
     pub(super) queue: MergeQueue,
     pub(super) at: Timestamp,
@@ -25,7 +25,7 @@ impl Steps {
         let known = self.queue.entry(pull).map(|entry| (entry.head == *head, entry.priority));
         let (pull, head) = (pull.clone(), head.clone());
         match known {
-            // Whoever has no wish does not undo that of another.
+            // A call without a priority does not undo an earlier one.
             Some((true, same)) if same == priority || priority == 0 => {}
             Some((true, _)) => self.tell(QueueEvent::Reprioritized { pull, priority }),
             Some((false, _)) => {
@@ -37,7 +37,8 @@ impl Steps {
         }
     }
 
-    /// Takes a request in. The same request again changes nothing, nor does another one for what lands this moment.
+    /// Accepts a request. Repeating the same request changes nothing, nor does another one for an entry that is
+    /// landing.
     pub(super) fn request(&mut self, pull: &PullId, head: &Commit, request: &MergeRequest) {
         if let Some(known) = self.queue.entry(pull) {
             let landing = self.queue.lane_of(pull).is_some_and(Lane::is_landing);
@@ -62,34 +63,35 @@ impl Steps {
         }
     }
 
-    pub(super) fn tested(&mut self, lane: &Lane, result: &TestResult) {
+    pub(super) fn tested(&mut self, lane: &Lane, result: &TestOutcome) {
         let Some(Part { pull, head }) = lane.last().cloned() else { return };
         let result = match result {
-            TestResult::Green { tree } => {
+            TestOutcome::Green { tree } => {
                 let (base, tree) = (lane.base.clone(), tree.clone());
                 return self.tell(QueueEvent::TestPassed { pull, head, base, tree });
             }
-            TestResult::Red { output, between } => TestResult::Red {
+            TestOutcome::Red { output, between } => TestOutcome::Red {
                 output: bounded(Kind::Log, output, TEXT_LIMIT),
                 between: bounded(Kind::Log, between, TEXT_LIMIT / 2),
             },
-            conflict @ TestResult::Conflict { .. } => conflict.clone(),
+            conflict @ TestOutcome::Conflict { .. } => conflict.clone(),
         };
         match lane.left.is_empty() {
             true => self.fell(lane, &result),
-            // What is ahead may be why, so it is not settled before that is.
+            // Something ahead of it may be the cause, so it is not settled yet.
             false => self.tell(QueueEvent::TestFailed { pull, head, result }),
         }
     }
 
-    /// The base is elsewhere, or something else is in the way of a landing that was begun.
+    /// Handles a refused landing: the base is elsewhere, or something unknown got in between.
     pub(super) fn refused(&mut self, lane: &Lane, tip: Option<&Commit>, why: &str) {
         match tip {
             Some(tip) if *tip != lane.on => {
                 self.base_moved(tip);
                 self.void(lane, "the base moved, so it has to be tested again");
             }
-            // Nobody knows what moved, so what was tested counts for nothing, and this cannot go on for ever.
+            // The cause is unknown, so the test result no longer counts. Counting it as a try keeps this from
+            // repeating for ever.
             _ if lane.parts.len() > 1 => self.apart(lane, why),
             _ => {
                 self.broke(lane, why);
@@ -98,7 +100,7 @@ impl Steps {
         }
     }
 
-    /// Nobody in the queue is to blame, so all stays as it is, and it is tried again later.
+    /// Keeps a lane as it is and retries its landing later, because none of its entries is to blame.
     pub(super) fn wait_for_it(&mut self, lane: &Lane, why: &str) {
         let Some(Part { pull, .. }) = lane.last().cloned() else { return };
         if self.queue.request_of(lane).is_some() {
@@ -110,7 +112,7 @@ impl Steps {
         self.tell(QueueEvent::InTheWay { pull, why, times, again_at });
     }
 
-    /// The work itself broke. Of several that are tested as one nobody can tell whose fault that is, so each is tried alone.
+    /// Records that the work itself broke. A batch does not reveal the culprit, so each part is retried alone.
     pub(super) fn broke(&mut self, lane: &Lane, why: &str) {
         let Some(Part { pull, head }) = lane.last().cloned() else { return };
         let (tries, several) = (self.queue.tries_of(lane) + 1, lane.parts.len() > 1);
@@ -133,7 +135,7 @@ impl Steps {
         }
     }
 
-    /// Has an entry wait for what is in its way. A request does not wait: it is rejected.
+    /// Makes an entry wait for an obstacle. A request does not wait: it is rejected.
     fn hold(&mut self, pull: &PullId, why: String) {
         let Some(entry) = self.queue.entry(pull) else { return };
         let (pull, head) = (entry.pull.clone(), entry.head.clone());
@@ -144,30 +146,30 @@ impl Steps {
         }
     }
 
-    /// Does what is due now: takes back what no longer counts, then lands what is first and begins the next tests.
-    pub(super) fn advance(&mut self, around: &Around<'_>) {
-        self.let_go(around);
-        // Each round takes a lane away, so this comes to an end.
-        while self.take_back(around) {}
+    /// Does the work that is due now: voids stale lanes, then lands the first one and starts the next tests.
+    pub(super) fn advance(&mut self, context: &QueueContext<'_>) {
+        self.let_go(context);
+        // Each round removes a lane, so this ends.
+        while self.take_back(context) {}
         if !self.queue.policy_due {
-            self.land(around);
-            while self.begin(around) {}
+            self.land(context);
+            while self.begin(context) {}
         }
     }
 
-    /// What is merged or closed by another hand has no business here. What lands by ours is waited for.
-    fn let_go(&mut self, around: &Around<'_>) {
+    /// Removes entries that were merged or closed outside the queue. A landing of our own is waited for.
+    fn let_go(&mut self, context: &QueueContext<'_>) {
         for entry in self.queue.entries.clone() {
             if !self.queue.lane_of(&entry.pull).is_some_and(Lane::is_landing)
-                && let Some(why) = (around.over)(&entry.pull)
+                && let Some(why) = (context.over)(&entry.pull)
             {
                 self.tell(QueueEvent::Removed { pull: entry.pull, why });
             }
         }
     }
 
-    /// Takes back one lane that no longer counts, or settles one that has failed. Says whether there was one.
-    fn take_back(&mut self, around: &Around<'_>) -> bool {
+    /// Voids one stale lane, or settles a failed one. Returns whether there was one.
+    fn take_back(&mut self, context: &QueueContext<'_>) -> bool {
         let mut ahead: Vec<Part> = vec![];
         for lane in self.queue.lanes.clone() {
             if Some(&lane.on) != self.queue.anchor() {
@@ -184,12 +186,15 @@ impl Steps {
                     return true;
                 }
                 LaneState::Tested { .. } | LaneState::Landing { .. } => {
+                    // A part that is over was merged by this very landing, whose outcome says the rest.
+                    let over = |part: &Part| (context.over)(&part.pull).is_some();
+                    let has_landed = lane.is_landing() && lane.parts.iter().any(over);
                     let against = |part: &Part| {
                         let request = self.queue.request_of(&lane);
-                        let why = (around.still_allowed)(&part.pull, &part.head, request).err()?;
+                        let why = (context.still_allowed)(&part.pull, &part.head, request).err()?;
                         Some((part.pull.clone(), why))
                     };
-                    if let Some((pull, why)) = lane.parts.iter().find_map(against) {
+                    if let Some((pull, why)) = lane.parts.iter().find_map(against).filter(|_| !has_landed) {
                         if self.queue.request_of(&lane).is_none() {
                             self.void(&lane, "policy no longer holds");
                         }
@@ -199,7 +204,7 @@ impl Steps {
                 }
                 LaneState::Failed { .. } | LaneState::Testing {} => {}
             }
-            // Those behind one that has failed are tested as if it were gone, which it soon will be.
+            // Lanes behind a failed one are tested as if it were gone, which it soon will be.
             if !lane.has_failed() {
                 ahead.extend(lane.parts);
             }
@@ -207,7 +212,7 @@ impl Steps {
         false
     }
 
-    fn land(&mut self, around: &Around<'_>) {
+    fn land(&mut self, context: &QueueContext<'_>) {
         let Some(lane) = self.queue.lanes.first() else { return };
         if self.queue.paused.is_some() && self.queue.request_of(lane).is_none() {
             return;
@@ -216,7 +221,7 @@ impl Steps {
         if due.is_some_and(|again_at| again_at > self.at) {
             return;
         }
-        let cleared = !around.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
+        let cleared = !context.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
         if let (LaneState::Tested { tree }, Some(last), true) = (&lane.state, lane.last(), cleared) {
             let Part { pull, head } = last.clone();
             let (base, tree) = (lane.on.clone(), tree.clone());
@@ -224,34 +229,34 @@ impl Steps {
         } else if due.is_some()
             && let Some(why) = self.queue.in_the_way_of(lane).map(|known| known.why.clone())
         {
-            // Hooks that are new have to be asked first, and what is due must not stay due for ever.
+            // New hooks have to be asked first, and a retry that is due must not stay due for ever.
             self.wait_for_it(&lane.clone(), &why);
         }
     }
 
-    /// Begins the next lane, if there is room for one and somebody waits. What changes the policy is alone in its lane and
-    /// the last one: those behind it are judged by what it says.
-    fn begin(&mut self, around: &Around<'_>) -> bool {
+    /// Starts the next lane, if a slot is free and an entry waits. A change of the policy is alone in its lane and
+    /// the last one: entries behind it are judged by the new policy.
+    fn begin(&mut self, context: &QueueContext<'_>) -> bool {
         let Some(base) = self.queue.anchor().cloned() else { return false };
         let waits = |entry: &&Entry| entry.request.is_some() && self.queue.lane_of(&entry.pull).is_none();
         if let Some(entry) = self.queue.entries.iter().find(waits).cloned() {
-            return self.begin_request(&entry, around);
+            return self.begin_request(&entry, context);
         }
-        let full = self.queue.lanes.len() >= around.rules.parallel.max(1) as usize;
+        let full = self.queue.lanes.len() >= context.rules.parallel.max(1) as usize;
         let alone = |lane: &Lane| lane.policy || self.queue.request_of(lane).is_some();
         if full || self.queue.paused.is_some() || self.queue.lanes.iter().any(alone) {
             return false;
         }
         let mut policy = false;
-        let (mut parts, mut room) = (vec![], around.rules.batch.max(1));
-        let waiting: Vec<_> = self.queue.waiting(self.at, around.clash).into_iter().cloned().collect();
+        let (mut parts, mut room) = (vec![], context.rules.batch.max(1));
+        let waiting: Vec<_> = self.queue.waiting(self.at, context.clash).into_iter().cloned().collect();
         for entry in waiting {
             let most = room.min(entry.most.unwrap_or(u32::MAX).max(1));
             if parts.len() as u32 >= most {
                 break;
             }
-            match (around.allowed)(&entry.pull, &entry.head, None) {
-                Ok(()) if (around.changes_policy)(&entry.pull) => {
+            match (context.allowed)(&entry.pull, &entry.head, None) {
+                Ok(()) if (context.changes_policy)(&entry.pull) => {
                     if parts.is_empty() {
                         policy = true;
                         parts.push(Part { pull: entry.pull, head: entry.head });
@@ -262,7 +267,7 @@ impl Steps {
                     room = most;
                     parts.push(Part { pull: entry.pull, head: entry.head });
                 }
-                // It steps aside and the next one has its turn.
+                // It is held, and the next one has its turn.
                 Err(why) => self.hold(&entry.pull, why),
             }
         }
@@ -273,11 +278,11 @@ impl Steps {
         true
     }
 
-    /// Begins the lane of a request, which has the queue to itself: it lands in a way of its own, and by rules of its own.
-    /// Lanes that are only being tested make way for it, and one that is landing is waited for.
-    fn begin_request(&mut self, entry: &Entry, around: &Around<'_>) -> bool {
+    /// Starts the lane of a request, which has the queue to itself, because it has its own strategy and rules. Lanes
+    /// under test give way to it; a landing one is waited for.
+    fn begin_request(&mut self, entry: &Entry, context: &QueueContext<'_>) -> bool {
         let Entry { pull, head, request, .. } = entry.clone();
-        if let Err(why) = (around.allowed)(&pull, &head, request.as_ref()) {
+        if let Err(why) = (context.allowed)(&pull, &head, request.as_ref()) {
             self.hold(&pull, why);
             return true;
         }
@@ -289,7 +294,7 @@ impl Steps {
         let Some(base) = self.queue.base.clone().filter(|_| self.queue.lanes.is_empty()) else {
             return false;
         };
-        let policy = (around.changes_policy)(&pull);
+        let policy = (context.changes_policy)(&pull);
         self.tell(QueueEvent::TestStarted { pull, head, base, ahead: vec![], with: vec![], policy });
         true
     }
@@ -319,7 +324,7 @@ mod tests {
         assert_eq!(bench.step(&base("b3")), " => test 1 h1 on b3");
     }
 
-    /// Policy is asked again for the current head when it counts. acceptance: F11
+    /// Policy is checked again for the current head just before the landing. acceptance: F11
     #[test]
     fn what_tested_green_does_not_land_if_policy_no_longer_holds() {
         let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
@@ -416,7 +421,7 @@ mod tests {
     fn each_is_tested_on_those_ahead_of_it_and_keeps_its_result_when_they_land() {
         let mut bench = Bench::wide(3, 1).with(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
         assert_eq!(bench.work(), "test 1 h1 on b1, test 2 h2 on b1 after 1");
-        // The later one is done first, and waits for the other.
+        // The later one finishes first, and waits for the other.
         let step = bench.step(&tested_after(2, "h2", "b1", &[(1, "h1")], green("t12")));
         assert_eq!(step, "test_passed => test 1 h1 on b1");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What the templates and the conditions of reactions can speak of.
+//! Values that the templates and the conditions of reactions can use.
 //!
 //! One set of names for both, all of them always there: what is not known is an empty text, a nought, an empty list. So what
 //! was found right when the configuration was read cannot fail for want of a name later. What comes from outside is on one
@@ -6,19 +6,19 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::incident::{Incident, IncidentKind, Subject};
+use crate::incident::{Incident, IncidentKind, ProblemId, Subject};
 use crate::outside::one_line;
 use crate::pull::{CheckState, Pull};
 use crate::session::Session;
 use crate::state::State;
 use crate::{ProjectId, TaskId};
 
-/// How much of a name from outside is said.
+/// Characters of a name from outside that are used.
 const NAME_MOST: usize = 500;
-/// How many names of a list are said.
+/// Number of names of a list that are used.
 const LIST_MOST: usize = 200;
 
-/// What there is to say about a problem, before anything further is done about it.
+/// Returns the values of an incident, before its reaction acts.
 pub fn context(state: &State, incident: &Incident) -> Value {
     let key = &incident.key;
     let pull = match &key.subject {
@@ -38,7 +38,10 @@ pub fn context(state: &State, incident: &Incident) -> Value {
     let retries = state.reaction(&key.kind, &key.subject).attempts;
     let mut context = json!({
         "event": key.kind.word(),
-        "label": if key.kind == IncidentKind::LabelAdded { name(&key.problem) } else { String::new() },
+        "label": match &key.problem {
+            ProblemId::Label(label) => name(label),
+            _ => String::new(),
+        },
         "attempt": incident.acted.saturating_add(1),
         "retries": retries,
         "tried": incident.acted,
@@ -54,7 +57,7 @@ pub fn context(state: &State, incident: &Incident) -> Value {
     context
 }
 
-/// Puts other details in: what is new since the agent was last told.
+/// Replaces the details by what is new since the agent's last message.
 pub(super) fn with_detail(context: &mut Value, kind: &IncidentKind, detail: &str) {
     let only = |said: bool| if said { detail } else { "" };
     context["detail"] = json!(detail);
@@ -63,7 +66,7 @@ pub(super) fn with_detail(context: &mut Value, kind: &IncidentKind, detail: &str
         json!(only(matches!(kind, IncidentKind::ChangesRequested | IncidentKind::BotComments)));
 }
 
-/// Every name with something behind it, to try what somebody wrote.
+/// Returns an example with a value for every name, to validate templates.
 pub fn sample() -> Value {
     json!({
         "event": "ci-failed",
@@ -91,7 +94,7 @@ pub fn sample() -> Value {
     })
 }
 
-/// What an event of the user's own was told with. It is kept in the revision, because other data are news.
+/// Returns the data of a user's own event. They are kept in the revision, because other data are news.
 fn data(incident: &Incident) -> Value {
     let told = match incident.key.kind {
         IncidentKind::Custom(_) => serde_json::from_str::<Value>(&incident.revision).ok(),
@@ -103,7 +106,7 @@ fn data(incident: &Incident) -> Value {
     }
 }
 
-/// Data may come from outside: no text in them makes a line of its own.
+/// Cleans data, which may come from outside, so that no text contains a line break.
 fn cleaned(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(name(text)),
@@ -128,8 +131,8 @@ fn project_words(state: &State, id: Option<&ProjectId>) -> Value {
     let project = id.and_then(|id| state.projects.get(id));
     json!({
         "name": id.map(ToString::to_string).unwrap_or_default(),
-        "path": project.map(|project| name(&project.path)).unwrap_or_default(),
-        "branch": project.map(|project| name(&project.default_branch)).unwrap_or_default(),
+        "path": project.map(|project| name(&project.config.path)).unwrap_or_default(),
+        "branch": project.map(|project| name(&project.config.default_branch)).unwrap_or_default(),
     })
 }
 
@@ -138,7 +141,7 @@ fn issue_words(state: &State, id: Option<&TaskId>) -> Value {
     json!({
         "id": id.map(|id| name(&id.key)).unwrap_or_default(),
         "title": task.map(|task| name(&task.title)).unwrap_or_default(),
-        // Trackers tell no address yet.
+        // Trackers report no URL yet.
         "url": "",
         "labels": names(task.into_iter().flat_map(|task| &task.labels)),
     })
@@ -166,16 +169,11 @@ fn pull_words(pull: Option<&Pull>) -> Value {
     })
 }
 
-/// The check that a problem is about.
+/// Returns the variables of the check that a problem is about.
 fn check_words(pull: Option<&Pull>, incident: &Incident) -> Value {
-    let mut failures = pull.into_iter().flat_map(|pull| pull.failures.values());
-    let found = failures.find_map(|check| match &check.state {
-        CheckState::Failed { signature, url, log, .. }
-            if incident.key.kind == IncidentKind::CiFailed
-                && incident.key.problem == format!("{} {signature}", check.name) =>
-        {
-            Some((check, signature, url, log))
-        }
+    let found = pull.and_then(|pull| pull.failure(&incident.key.problem));
+    let found = found.and_then(|check| match &check.state {
+        CheckState::Failed { signature, url, log, .. } => Some((check, signature, url, log)),
         _ => None,
     });
     let said = |text: Option<&str>| text.map(name).unwrap_or_default();

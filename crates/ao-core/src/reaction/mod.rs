@@ -1,4 +1,4 @@
-//! What is done about a kind of problem: the defaults, and what the configuration lays over them field by field.
+//! Reactions to each kind of problem: the defaults, and what the configuration lays over them field by field.
 //!
 //! ```text
 //!  the kind's default ◄─ the top of the configuration ◄─ the project ◄─ the agent ◄─ the specialist
@@ -28,46 +28,46 @@ pub use context::{context, sample};
 pub use judge::Judge;
 pub use rehearse::{Rehearsal, problem_of, rehearse};
 
-/// What is done about each kind of problem, as one layer of the configuration has it.
+/// Reactions to each kind of problem, in one layer of the configuration.
 pub type Reactions = BTreeMap<IncidentKind, ReactionPatch>;
 
-/// What is done about a kind of problem, after all layers are put together.
+/// Reaction to a kind of problem, after all layers are put together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
-    /// Whether anything is done without a person's word. If not, a person is told.
+    /// It acts without a person's consent. If not, a person is notified.
     pub auto: bool,
     pub action: Action,
-    /// How often the action is taken for one problem.
+    /// Limit of the actions for one problem.
     pub attempts: u32,
-    /// No more than so often, whatever else is said; counted in already where it is asked for.
+    /// An upper limit on `attempts`, already applied where a reaction is looked up.
     pub most: Option<u32>,
-    /// How long each rung of the ladder has to help.
+    /// Time that each escalation level has to help.
     pub escalate_after: Duration,
-    /// What the agent or the person is told: a template. Without it, the kind's own words.
+    /// Template of the message. Without it, the kind's own text.
     pub message: Option<String>,
-    /// Only if this holds: an expression over the same context. If it does not, the problem is only recorded.
+    /// An expression over the same variables. If it does not hold, the problem is only recorded.
     pub condition: Option<String>,
-    /// How long a state has to last before it is a problem, for the kinds that are about time.
+    /// Time that a state has to last before it is a problem, for the kinds that are about time.
     pub threshold: Option<Duration>,
-    /// How soon a person should look, if one has to.
+    /// Level of the notice to a person.
     pub level: Level,
-    /// The one channel that a person is told by, if not the ones for the level.
+    /// The one channel for a person; those for the level if absent.
     pub channel: Option<String>,
-    /// Which agent is started, if one is.
+    /// The agent that is started, if one is.
     pub agent: Option<String>,
-    /// What is run, if something is.
+    /// The command that is run, if one is.
     pub command: Option<String>,
-    /// How long the command has.
+    /// Time limit of the command.
     pub timeout: Duration,
-    /// How often a failed check is run again before anybody is woken.
+    /// Re-runs of a failed check before an agent is woken.
     pub rerun: u32,
-    /// Whether a thread is resolved when its answer is given.
+    /// A thread is resolved when it is answered.
     pub resolve: bool,
-    /// How long after one act the next one is not taken, whatever is new.
+    /// Time after one action in which the next one waits.
     pub cooldown: Duration,
 }
 
-/// What one layer says of a reaction. What it leaves out is as in the layer below.
+/// Reaction in one layer. What it leaves out is as in the layer below.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReactionPatch {
@@ -77,7 +77,7 @@ pub struct ReactionPatch {
     pub action: Option<Action>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// After so many attempts somebody else is asked.
+    /// The number of attempts after which it escalates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,31 +106,31 @@ pub struct ReactionPatch {
     pub cooldown: Option<Duration>,
 }
 
-/// What a reaction does.
+/// Action of a reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// The agent whose problem it is gets the news.
+    /// Sends a message to the agent that owns the problem.
     SendToAgent,
-    /// The same, and if that agent is gone, a new one is started on the branch.
+    /// Like `SendToAgent`, but starts a new agent on the branch if the agent is gone.
     SpawnAgent,
-    /// A person is told.
+    /// Notifies a person.
     Notify,
     Merge,
-    /// The checks that failed are run again.
+    /// Runs the failed checks again.
     RerunChecks,
-    /// The branch is put onto its base, if that goes without a conflict.
+    /// Rebases the branch onto its base, if there is no conflict.
     Rebase,
-    /// A command of the user's.
+    /// Runs a command of the user.
     Run,
-    /// The next rung is asked at once, without the agent.
+    /// The next level is asked at once, without the agent.
     Escalate,
-    /// It is enough to know.
+    /// Only records the problem.
     Record,
 }
 
 impl Reaction {
-    /// What is done unless the configuration says otherwise.
+    /// Returns the default reaction.
     pub fn default_for(kind: &IncidentKind) -> Reaction {
         use IncidentKind as K;
         let (auto, action, attempts, minutes) = match kind {
@@ -139,10 +139,10 @@ impl Reaction {
             K::BotComments => (true, Action::SendToAgent, 2, 30),
             K::MergeConflicts => (true, Action::SendToAgent, 3, 15),
             K::AgentIdle => (true, Action::SendToAgent, 2, 15),
-            // Merging is off until somebody switches it on.
+            // Merging is off by default.
             K::ApprovedAndGreen => (false, Action::Merge, 1, 30),
             K::LabelAdded | K::PrMerged | K::RateLimited => (true, Action::Record, 0, 30),
-            // Whoever gives an event a name says what is to be done about it.
+            // The user who names an event configures its reaction.
             K::Custom(_) => (true, Action::Notify, 0, 30),
             K::ReviewNeeded
             | K::PrClosed
@@ -181,7 +181,7 @@ impl Reaction {
         }
     }
 
-    /// Lays what one layer says over this. An action that is new for the kind is taken at least once.
+    /// Applies one layer. An action that is new for the kind is taken at least once.
     pub fn patched(mut self, patch: &ReactionPatch) -> Reaction {
         fn lay<T: Clone>(field: &mut T, over: &Option<T>) {
             if let Some(over) = over {
@@ -199,7 +199,7 @@ impl Reaction {
             self.attempts = self.attempts.max(1);
         }
         lay(&mut self.attempts, &patch.attempts);
-        // A time and a number of attempts are two ways to say the same: the nearer one counts.
+        // A time and a number of attempts are two ways to express the same limit: the nearer one counts.
         if patch.escalate_after.is_some() || patch.most.is_some() {
             self.most = patch.most;
         }
@@ -219,59 +219,59 @@ impl Reaction {
     }
 }
 
-/// How long an agent may be idle before its work not being done is a problem, where no layer says otherwise.
+/// Default of the time that an agent may be idle with its work not done.
 pub(crate) const IDLE_AFTER: Duration = Duration::from_secs(600);
 
-/// How long a state has to last before it is a problem, by the nearest layer that says so.
+/// Returns how long a state has to last before it is a problem, by the nearest layer that sets it.
 pub(crate) fn threshold(
     kind: &IncidentKind,
     settings: &Settings,
     project: Option<&Project>,
     agent: &AgentChoice,
 ) -> Option<Duration> {
-    let of_project = |name: &String| project.and_then(|project| project.agent_reactions.get(name));
+    let of_project = |name: &String| project.and_then(|project| project.config.agent_reactions.get(name));
     let layers = [
         agent.specialist.as_ref().and_then(of_project),
         agent.specialist.as_ref().and_then(|id| settings.agent_reactions.get(id)),
         of_project(&agent.name),
         settings.agent_reactions.get(&agent.name),
-        project.map(|project| &project.reactions),
+        project.map(|project| &project.config.reactions),
         Some(&settings.reactions),
     ];
     layers.into_iter().flatten().find_map(|layer| layer.get(kind)?.threshold)
 }
 
 impl Reaction {
-    /// With the bound of its attempts counted in, after all layers are laid.
+    /// Applies the limit of its attempts, after all layers are combined.
     pub(crate) fn bounded(self) -> Reaction {
         Reaction { attempts: self.attempts.min(self.most.unwrap_or(u32::MAX)), ..self }
     }
 }
 
 impl Action {
-    /// Whether something is done that can be done again.
+    /// Returns true if the action can be repeated.
     pub fn acts(self) -> bool {
         !matches!(self, Action::Notify | Action::Escalate | Action::Record)
     }
 
-    /// Whether there has to be an agent for it.
+    /// Returns true if the action needs an agent.
     pub fn needs_agent(self) -> bool {
         self == Action::SendToAgent
     }
 }
 
-/// Where a word of a reaction comes from.
+/// Origin of a field of a reaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Layer {
-    /// The top of the configuration.
+    /// The top level of the configuration.
     Top,
     Project(ProjectId),
-    /// An agent, by the name that the configuration has for it.
+    /// An agent, by its name in the configuration.
     Agent(String),
 }
 
 impl State {
-    /// What is done about problems of this kind for this subject.
+    /// Returns the reaction to problems of this kind for this subject.
     pub fn reaction(&self, kind: &IncidentKind, subject: &Subject) -> Reaction {
         let (project, agent) = self.whose(subject);
         let layers = self.reaction_layers(kind, project, agent);
@@ -286,7 +286,7 @@ impl State {
         whole.bounded()
     }
 
-    /// Whether a condition holds for a problem, or why nobody can say. None always holds.
+    /// Returns whether a condition holds for a problem, or the reason why it cannot be judged. None always holds.
     pub fn holds(&self, condition: Option<&str>, incident: &Incident) -> Result<bool, String> {
         match condition {
             None => Ok(true),
@@ -294,7 +294,7 @@ impl State {
         }
     }
 
-    /// The layers that say something about a kind, the lowest first.
+    /// Returns the layers that configure a kind, the lowest first.
     pub fn reaction_layers<'a>(
         &'a self,
         kind: &IncidentKind,
@@ -305,7 +305,7 @@ impl State {
         said.filter_map(|(layer, reactions)| Some((layer, reactions.get(kind)?))).collect()
     }
 
-    /// All layers for a project and an agent, the lowest first.
+    /// Returns all layers for a project and an agent, the lowest first.
     pub fn all_reactions<'a>(
         &'a self,
         project: Option<&ProjectId>,
@@ -314,21 +314,22 @@ impl State {
         let settings = &self.settings;
         let own = project.and_then(|id| self.projects.get(id));
         let for_all = |name: &str| Some((Layer::Agent(name.to_owned()), settings.agent_reactions.get(name)?));
-        let for_own = |name: &str| Some((Layer::Agent(name.to_owned()), own?.agent_reactions.get(name)?));
+        let for_own =
+            |name: &str| Some((Layer::Agent(name.to_owned()), own?.config.agent_reactions.get(name)?));
         let specialist = agent.and_then(|agent| agent.specialist.as_deref());
         let layers = [
             Some((Layer::Top, &settings.reactions)),
-            project.zip(own).map(|(id, own)| (Layer::Project(id.clone()), &own.reactions)),
+            project.zip(own).map(|(id, own)| (Layer::Project(id.clone()), &own.config.reactions)),
             agent.and_then(|agent| for_all(&agent.name)),
             agent.and_then(|agent| for_own(&agent.name)),
-            // What a specialist is told counts more than what holds for everybody with the same tool.
+            // A specialist's own setting takes precedence over that of its tool.
             specialist.and_then(for_all),
             specialist.and_then(for_own),
         ];
         layers.into_iter().flatten().collect()
     }
 
-    /// The project and the agent that a subject belongs to.
+    /// Returns the project and the agent that a subject belongs to.
     pub fn whose(&self, subject: &Subject) -> (Option<&ProjectId>, Option<&AgentChoice>) {
         let of_session = |id| self.sessions.get(&id).map(|session| &session.spec);
         match subject {

@@ -1,34 +1,34 @@
-//! What would be done about a problem, found out on a copy of the state: nothing is done, and nothing is remembered.
+//! Rehearsal of a reaction on a copy of the state: nothing is done, and nothing is remembered.
 
 use serde_json::Value;
 
 use super::{Layer, Reaction, ReactionPatch, context};
 use crate::event::Stamped;
-use crate::incident::{Incident, IncidentInput, IncidentKey, IncidentKind, Problem, Subject};
+use crate::incident::{Incident, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Subject};
 use crate::input::Input;
 use crate::state::State;
 use crate::step::step;
 use crate::{Moment, Timestamp};
 
-/// What would be done about a problem, and why.
+/// The rehearsed reaction to a problem, and the reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rehearsal {
     pub key: IncidentKey,
-    /// All layers in one.
+    /// All layers combined.
     pub reaction: Reaction,
-    /// The layers that say something, the lowest first.
+    /// The layers that configure the kind, the lowest first.
     pub layers: Vec<(Layer, ReactionPatch)>,
-    /// Whether the condition holds, if there is one, or why nobody can say.
+    /// The result of the condition, if there is one, or the reason why it cannot be judged.
     pub holds: Option<Result<bool, String>>,
-    /// What the condition and the message speak of.
+    /// The values for condition and message.
     pub context: Value,
-    /// All that would happen.
+    /// All events that would follow.
     pub events: Vec<Stamped>,
 }
 
-/// Finds out what would be done if this problem were seen now for the first time.
+/// Computes what would follow if this problem were seen now for the first time.
 pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Problem) -> Rehearsal {
-    let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.problem.clone() };
+    let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.id.clone() };
     let mut copy = state.clone();
     copy.forget_incident(&key);
     let incident = Incident::opened(&key, &problem.revision, &problem.detail, now);
@@ -39,12 +39,12 @@ pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Proble
     let holds = reaction.condition.as_deref().map(|condition| copy.holds(Some(condition), &incident));
     let context = context(&copy, &incident);
     let seen = Input::Incident { key: key.clone(), input: IncidentInput::Seen(problem) };
-    // Whatever the copy refuses would come to nothing for the state too.
+    // What the copy refuses would have no effect on the state either.
     let events = step(&mut copy, &Moment { at: now, seed: 1 }, seen).unwrap_or_default();
     Rehearsal { key, reaction, layers, holds, context, events }
 }
 
-/// The problem of a kind that a subject has now; of several labels, the named one.
+/// Returns the present problem of a kind on a subject; of several labels, the named one.
 pub fn problem_of(
     state: &State,
     now: Timestamp,
@@ -59,5 +59,9 @@ pub fn problem_of(
     };
     problems
         .into_iter()
-        .find(|problem| problem.kind == *kind && label.is_none_or(|label| problem.problem == label))
+        .find(|problem| problem.kind == *kind && label.is_none_or(|label| is_label(&problem.id, label)))
+}
+
+fn is_label(problem: &ProblemId, label: &str) -> bool {
+    matches!(problem, ProblemId::Label(its) if its == label)
 }

@@ -1,8 +1,8 @@
-//! The words of a reaction: templates, tried when the configuration is read and filled in when something happens.
+//! Message templates of reactions: validated when the configuration is read and rendered when something happens.
 //!
-//! A small part of Jinja on purpose: values, `if`, `for`, and the filters of [`FILTERS`]. Nothing can be included, defined or
-//! called, so that a template says something and does nothing else. How long it may be, how many steps it takes and how
-//! deep it goes are bounded.
+//! A small part of Jinja on purpose: values, `if`, `for`, and the filters of [`FILTERS`]. Nothing can be included,
+//! defined or called, so that a template produces text and nothing else. Its length, number of steps and depth are
+//! bounded.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, filters, tests};
@@ -12,16 +12,16 @@ use super::context::{context, sample, with_detail};
 use crate::incident::Incident;
 use crate::state::State;
 
-/// How long a template or a condition may be, in characters.
+/// Limit of a template or a condition, in characters.
 pub const LONGEST: usize = 2_000;
-/// How many steps the filling in may take.
+/// Limit of the steps of one evaluation.
 const FUEL: u64 = 20_000;
-/// How deep loops may be in each other.
+/// Limit of the depth of loops.
 const LOOPS: usize = 2;
-/// The names that carry the details. If a template uses none of them, the details follow it.
+/// The names that carry the details. If a template uses none of them, the details are appended.
 const DETAILS: [&str; 4] = ["errors", "comments", "conflicts", "detail"];
 const STATEMENTS: [&str; 6] = ["if", "elif", "else", "endif", "for", "endfor"];
-/// What can be done to a value.
+/// Filters of values.
 pub const FILTERS: [&str; 13] = [
     "capitalize",
     "default",
@@ -37,13 +37,13 @@ pub const FILTERS: [&str; 13] = [
     "trim",
     "upper",
 ];
-/// What can be asked of a value.
+/// Tests of values.
 const TESTS: [&str; 4] = ["defined", "undefined", "string", "number"];
 
-/// Why a text is no template.
+/// An error in a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadTemplate {
-    #[error("it has {0} characters, and {LONGEST} are the most")]
+    #[error("it has {0} characters; the limit is {LONGEST}")]
     TooLong(usize),
     #[error("there is no {what} `{name}`")]
     Unknown { what: &'static str, name: String, known: Vec<String> },
@@ -53,7 +53,7 @@ pub enum BadTemplate {
     Wrong { what: String, line: usize },
 }
 
-/// Whether a template can be filled in, whatever happens.
+/// Checks that a template can be filled in for every problem.
 pub fn check(template: &str) -> Result<(), BadTemplate> {
     let length = template.chars().count();
     if length > LONGEST {
@@ -73,7 +73,7 @@ pub fn check(template: &str) -> Result<(), BadTemplate> {
     Ok(())
 }
 
-/// Whether there is something of this name in the context: `pr.title`. Anything may be behind `data`.
+/// Checks that the context has a value of this name: `pr.title`. Anything may be behind `data`.
 pub fn known_name(name: &str) -> Result<(), BadTemplate> {
     let mut here = &sample();
     let mut what = "variable";
@@ -95,14 +95,14 @@ pub fn known_name(name: &str) -> Result<(), BadTemplate> {
     Ok(())
 }
 
-/// Fills a template in.
+/// Renders a template.
 pub fn render(template: &str, context: &Value) -> Result<String, String> {
     let env = environment();
     let parsed = env.template_from_str(template).map_err(|err| wrong(&err).to_string())?;
     parsed.render(Serde(context)).map_err(|err| wrong(&err).to_string())
 }
 
-/// What is said about a problem: the reaction's own words, or else the kind's, and the details unless they are in it.
+/// Returns the text about a problem: the reaction's own, or else the kind's, and the details unless they are in it.
 pub(crate) fn said(state: &State, incident: &Incident, message: Option<&str>, detail: &str) -> String {
     let usual = incident.key.kind.default_message();
     let Some(template) = message else { return format!("{usual}\n{detail}") };
@@ -111,7 +111,7 @@ pub(crate) fn said(state: &State, incident: &Incident, message: Option<&str>, de
     match render(template, &context) {
         Ok(text) if has_details(template) => text,
         Ok(text) => format!("{text}\n{detail}"),
-        // Found right when it was read, so only something in the event's own data can be missing.
+        // Validated when it was read, so only a part of the event's own data can be missing.
         Err(why) => format!("{usual}\n{detail}\n(the configured message could not be used: {why})"),
     }
 }
@@ -124,7 +124,7 @@ fn has_details(template: &str) -> bool {
 
 fn environment() -> Environment<'static> {
     let mut env = Environment::empty();
-    // What is missing can be asked about, as in `if data.code`, and cannot be said.
+    // A missing value can be tested, as in `if data.code`, but not rendered.
     env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     env.set_fuel(Some(FUEL));
@@ -149,7 +149,7 @@ fn environment() -> Environment<'static> {
     env
 }
 
-/// Puts something behind a name of the event's own data, which nobody can know when the configuration is read.
+/// Puts an example value at a name of the event's own data, which is unknown when the configuration is read.
 fn lend(example: &mut Value, name: &str) {
     if !name.starts_with("data.") {
         return;
@@ -172,8 +172,8 @@ fn wrong(err: &minijinja::Error) -> BadTemplate {
     BadTemplate::Wrong { what, line: err.line().unwrap_or(1) }
 }
 
-/// The engine finds a wrong filter only where it comes by, and a template is to be right wherever it goes. So its tags are
-/// read here once more, without their texts.
+/// Checks the tags of a template. The engine reports a wrong filter only on the path that it takes, and a template
+/// must be valid on all paths. So its tags are read here once more, without their string literals.
 fn check_tags(template: &str) -> Result<(), BadTemplate> {
     let mut rest = template;
     let mut deep = 0_usize;
@@ -217,7 +217,7 @@ fn check_tags(template: &str) -> Result<(), BadTemplate> {
     Ok(())
 }
 
-/// What is inside a tag, its texts left out, and what is behind it.
+/// Returns the content of a tag without its texts, and the rest behind it.
 fn tag<'a>(text: &'a str, close: &str) -> (String, &'a str) {
     let mut inside = String::new();
     let mut quote = None;
@@ -300,7 +300,7 @@ mod tests_of_words {
         assert_eq!(check(&"é".repeat(2_000)), Ok(()));
     }
 
-    /// What a value says is never read as a template. acceptance: X1
+    /// The text of a value is never read as a template. acceptance: X1
     #[test]
     fn a_hostile_value_stays_a_value() {
         let mut context = sample();

@@ -4,17 +4,17 @@ use serde::Serialize;
 
 use super::StatusWord;
 
-/// One of the four.
+/// One of the four classic states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClassicState {
-    /// The agent works, or `ao` is busy getting it to.
+    /// The agent works, or `ao` is preparing it.
     Working,
-    /// Somebody or something has to come first: an answer, a decision, a slot, a limit that ends.
+    /// It waits for an answer, a decision, a slot, or the end of a limit.
     Waiting,
-    /// There is nothing to do for it at the moment, or for good.
+    /// It has nothing to do at the moment, or has ended.
     Idle,
-    /// It cannot go on, or nothing is known of it: a person has to look.
+    /// It cannot continue, or nothing is known of it: a person has to look.
     Error,
 }
 
@@ -43,7 +43,7 @@ impl StatusWord {
         ]
     };
 
-    /// Returns which of the classic four it is.
+    /// Returns the classic state.
     pub fn classic(self) -> ClassicState {
         use StatusWord::*;
         match self {
@@ -54,7 +54,7 @@ impl StatusWord {
         }
     }
 
-    /// Returns whether a filter's word lets the state through: its own word, or `waiting` and `error` of the classic four.
+    /// Returns true if a filter's word lets the state through: its own word, or `waiting` and `error` of the classic four.
     /// `working` and `idle` are words of both, and mean the one state.
     pub fn is_meant_by(self, filter: &str) -> bool {
         match filter {
@@ -64,7 +64,7 @@ impl StatusWord {
         }
     }
 
-    /// Returns the word that it is stored and sent as.
+    /// Returns the name under which it is stored and sent.
     pub fn word(self) -> String {
         match serde_json::to_value(self) {
             Ok(serde_json::Value::String(word)) => word,
@@ -72,7 +72,7 @@ impl StatusWord {
         }
     }
 
-    /// Reads a word back.
+    /// Parses a name.
     pub fn of_word(word: &str) -> Option<StatusWord> {
         StatusWord::ALL.into_iter().find(|state| state.word() == word)
     }

@@ -1,4 +1,4 @@
-//! What an input means for a session. One match shows the whole behaviour; what needs more than a few lines has a name
+//! Decides what an input means for a session. One match shows the whole behaviour; what needs more than a few lines has a name
 //! below it.
 
 use std::time::Duration;
@@ -24,11 +24,11 @@ type Events = Result<Vec<SessionEvent>, Refusal>;
 
 const NOTHING: Events = Ok(Vec::new());
 
-/// A limit without an end is taken to end after this long; then it shows whether it has. If not, it is twice as long, up
-/// to four times.
+/// The assumed length of a provider's limit without an end. If the limit persists, the next assumption is twice as
+/// long, up to four times.
 const LIMIT_WITHOUT_END: Duration = Duration::from_secs(15 * 60);
 
-/// Why a process has ended that the provider refused more work.
+/// The reason for the end of a process that the provider refused more work.
 const LIMITED: &str = "the provider's limit ended its turn";
 
 pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: SessionInput) -> Events {
@@ -54,7 +54,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     again_at: None,
                 }]);
             }
-            // Nothing is put into a tree that is only to be read.
+            // Nothing is installed in a tree that is only to be read.
             let read = matches!(session.spec.origin, Origin::Read { .. });
             let set_up = as_found || read || setup_is_empty(state, session);
             let mut events = vec![E::WorkspaceReady { path, base, set_up }];
@@ -82,7 +82,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         {
             let mut events = vec![E::WorkspaceFailed { why, again_at: None }];
             events.extend(ended(session, outcome.clone()));
-            // What the failure may have left is cleared up, as for any other.
+            // Remains of the failed creation are removed, as for any other.
             let removal = E::RemovalWanted { discard: false };
             if events.last() != Some(&removal) {
                 events.push(removal);
@@ -130,7 +130,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         }
 
         (Phase::Starting { attempt, then_stop, .. }, I::TreeGone { attempt: of, path }) if of == *attempt => {
-            // Nothing was started in it. It is made anew from its branch; what was never committed is lost.
+            // Nothing was started in it. It is created again from its branch; uncommitted changes are lost.
             Ok(vec![match then_stop {
                 Some(outcome) => E::Stopping { then: AfterStop::End { outcome: outcome.clone() } },
                 None => E::TreeLost { path },
@@ -139,9 +139,9 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (Phase::Starting { attempt, then_stop: None, .. }, I::PortTaken { attempt: of, port })
             if of == *attempt =>
         {
-            let mut wiser = session.clone();
-            wiser.ports_refused.insert(port);
-            Ok(match Leases::new(state).take(&wiser) {
+            let mut lease = session.ports.clone();
+            lease.refused.insert(port);
+            Ok(match Leases::new(state).take(session, &lease) {
                 Some(ports) => vec![E::PortsLeased { ports, refused: port }],
                 None => {
                     let why =
@@ -167,7 +167,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             }
             Ok(see(state, session, now, signal))
         }
-        // The agent named the reason for its end, and its end was seen before that was read.
+        // The agent named the reason for its exit, and the exit was seen before that was read.
         (
             Phase::Stopping { then: AfterStop::Retry { .. } | AfterStop::Rest { .. }, .. }
             | Phase::Retrying { .. }
@@ -203,7 +203,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     events.extend(see(state, session, now, signal));
                 }
             }
-            if session.look && !session_leaves(&events) {
+            if session.watch.wanted && !session_leaves(&events) {
                 events.push(E::Looked {});
             }
             Ok(events)
@@ -223,16 +223,20 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             Ok(events)
         }
 
-        (Phase::Running { attempt, .. }, I::Place { attempt: of, astray }) if of == *attempt => {
-            Ok(match astray {
-                Some(what) if session.astray.as_ref() != Some(&what) => vec![E::WentAstray { what }],
-                None if session.astray.is_some() => vec![E::BackInPlace {}],
+        (Phase::Running { attempt, .. }, I::Drift { attempt: of, drift }) if of == *attempt => {
+            Ok(match drift {
+                Some(what) if session.watch.drift.as_ref() != Some(&what) => vec![E::Drifted { what }],
+                None if session.watch.drift.is_some() => vec![E::DriftEnded {}],
                 _ => vec![],
             })
         }
 
-        (phase, I::Stands { stand }) if !matches!(phase, Phase::Ended { .. }) => {
-            Ok(if session.stand == stand { vec![] } else { vec![E::Stands { stand }] })
+        (phase, I::CheckedOut { checked_out }) if !matches!(phase, Phase::Ended { .. }) => {
+            Ok(if session.watch.checked_out == checked_out {
+                vec![]
+            } else {
+                vec![E::CheckoutChanged { checked_out }]
+            })
         }
 
         // ── answers ──
@@ -240,8 +244,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (Phase::Running { attempt, .. }, I::Answered { attempt: of, number })
             if of == *attempt && is_answering(session, number) =>
         {
-            // Nothing may tell that the dialog has closed.
-            let look = (!session.look).then_some(E::LookWanted {});
+            // No signal may report that the dialog has closed.
+            let look = (!session.watch.wanted).then_some(E::LookWanted {});
             Ok([E::Answered { number }].into_iter().chain(look).collect())
         }
         (Phase::Running { attempt, .. }, I::NotAnswered { attempt: of, number, why })
@@ -257,7 +261,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
 
         // ── messages ──
         (_, I::Send(new)) => send(state, session, now, new),
-        // It is being woken for this very news.
+        // It is being woken for exactly this news.
         (Phase::Queued { .. } | Phase::Preparing { .. }, I::Withdraw { incident })
             if incident.kind == IncidentKind::AgentIdle =>
         {
@@ -283,8 +287,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             let pauses = session.outbox.current.as_ref().map_or(0, |current| current.pauses);
             let until = now + backoff(pauses);
             let mut events = vec![E::DeliveryPaused { delivery, until, counts: false, why }];
-            // The evidence called for it and the screen did not: something was not told to us.
-            if !session.look {
+            // The evidence called for it but the screen did not show it: a signal is missing.
+            if !session.watch.wanted {
                 events.push(E::LookWanted {});
             }
             Ok(events)
@@ -314,7 +318,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (Phase::Stopping { attempt, tries, .. }, I::Failed { effect, why })
             if effect == (EffectKey::End { session: session.id, attempt: *attempt, tries: *tries }) =>
         {
-            // Not bounded: a process that may still run is never called ended. From the third try on it is an
+            // Not bounded: a process that may still run never counts as ended. From the third try on it is an
             // incident, so a person knows.
             Ok(vec![E::StopFailed { why, again_at: now + backoff(*tries) }])
         }
@@ -338,21 +342,22 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Pause { by }) if session.is_live() => {
             Ok(hold(session, HoldKind::Person, format!("paused by {by}")))
         }
-        // It may have been let in, or stopped, while the hook was being asked.
+        // It may have been admitted, or stopped, while the hook was asked.
         (Phase::Queued { .. }, I::Clear) if !session.cleared => Ok(vec![E::Cleared {}]),
         (phase, I::Hold { kind: HoldKind::Hook, .. }) if !matches!(phase, Phase::Queued { .. }) => NOTHING,
         (_, I::Hold { kind, why }) => Ok(hold(session, kind, why)),
         (_, I::Release { kind }) => Ok(release(session, kind)),
         (_, I::Resume { limits }) => resume(state, session, now, limits),
         (_, I::LimitOver { after, within })
-            if session.holds.contains_key(&HoldKind::Account) && session.resume_at.is_none() =>
+            if session.holds.contains_key(&HoldKind::Account) && session.resume.at.is_none() =>
         {
-            // It waits for a person from now on, and no change of mind in between lets it overtake the others.
+            // It waits for a person from now on, and a change of the setting meanwhile does not let it overtake the
+            // others.
             if !state.resumes_by_itself(session) {
                 return Ok(go_on(state, session, now));
             }
             let within = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
-            // Never this very moment: a step at a time.
+            // Never at this very moment: one step at a time.
             let jitter = Duration::from_millis(1 + crate::mix(moment.seed, session.id.0) % within);
             Ok(vec![E::ResumePlanned { at: now + after + jitter }])
         }
@@ -360,7 +365,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             Ok(halt(session, now, why))
         }
         (_, I::Spent { attempt, spend }) if attempt == session.attempt => {
-            Ok(spent(session, session.spent_before.plus(spend)))
+            Ok(spent(session, session.usage.before.plus(spend)))
         }
         (_, I::Denied { attempt, call, tool }) => Ok(denied(session, attempt, &call, &tool)),
         (_, I::Count) if session.is_live() => Ok(spent(session, session.counted(now))),
@@ -372,7 +377,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             WorkspaceState::Ready | WorkspaceState::Kept { .. } | WorkspaceState::Doubtful => {
                 Ok(vec![E::RemovalWanted { discard: wish == I::Discard }])
             }
-            // Gone already, or on its way: what was asked for is so.
+            // Already gone or being removed: the request is fulfilled.
             WorkspaceState::None | WorkspaceState::Removed | WorkspaceState::Removing => NOTHING,
         },
         (_, I::WorkspaceRemoved { tries, rescue }) if is_removing(session, tries) => {
@@ -393,7 +398,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
 
         (_, I::Due) => Ok(due(state, session, moment)),
 
-        // Results of what we no longer wait for: a replaced attempt, a try already counted, a delivery already proven.
+        // Stale results: of a replaced attempt, of a try already counted, of a delivery already proven.
         (
             _,
             I::WorkspaceReady { .. }
@@ -401,8 +406,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::SetupFailed { .. }
             | I::PortTaken { .. }
             | I::TreeGone { .. }
-            | I::Place { .. }
-            | I::Stands { .. }
+            | I::Drift { .. }
+            | I::CheckedOut { .. }
             | I::Answered { .. }
             | I::NotAnswered { .. }
             | I::Launched { .. }
@@ -458,10 +463,10 @@ fn is_set_up(session: &Session, effect: &EffectKey) -> bool {
 }
 
 fn setup_is_empty(state: &State, session: &Session) -> bool {
-    state.projects.get(&session.spec.project).is_none_or(|project| project.setup.is_empty())
+    state.projects.get(&session.spec.project).is_none_or(|project| project.config.setup.is_empty())
 }
 
-/// What comes after its workspace is ready.
+/// Returns the events that follow once its workspace is ready.
 fn prepared(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     if session.holds.is_empty() {
         launch(session, moment, session.attempt)
@@ -477,11 +482,11 @@ fn is_removing(session: &Session, tries: u32) -> bool {
 
 // ── seeing ──
 
-/// What a signal means: perhaps nothing, perhaps that the process has ended.
+/// Returns the events of a signal: perhaps none, perhaps the end of the process.
 fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> Vec<SessionEvent> {
-    // A source whose clock runs ahead must not outlive everything that is said after it.
+    // A source whose clock runs ahead must not outrank everything that comes after it.
     signal.at = signal.at.min(now);
-    // At rest, and it has taken a message meanwhile: that is another rest than before.
+    // Idle, with a message taken since the last idle signal: that is the end of another turn.
     let rests_again = signal.reading == Reading::Idle && session.is_at_it();
     match session.evidence.weigh(&signal) {
         Weight::News => {}
@@ -496,7 +501,7 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
     }
     let mut events = Vec::new();
     if signal.reading == Reading::Unheld {
-        // Nobody hears it, and nothing that is said reaches it. It is ended, and begun again where it was.
+        // It can neither be read nor written to. It is ended, and resumed where it was.
         let how =
             "the process that held its agent is gone, so that the agent could not be reached".to_owned();
         events.push(SessionEvent::Stopping { then: after_end(state, session, now, None, how) });
@@ -509,8 +514,8 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
             Source::Process | Source::Protocol if stands => {
                 events.push(SessionEvent::Stopping { then: after_exit(state, session, now, code) });
             }
-            // Hearsay: whether the process is gone is for a look at it to say.
-            _ if !session.look && matches!(session.phase, Phase::Running { .. }) => {
+            // Not from the process itself: a look has to confirm whether it is gone.
+            _ if !session.watch.wanted && matches!(session.phase, Phase::Running { .. }) => {
                 events.push(SessionEvent::LookWanted {});
             }
             _ => {}
@@ -520,19 +525,19 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
     events
 }
 
-/// The conversation that the agent names, if it is another than the one we know of.
+/// Records the conversation that the agent names, if it differs from the known one.
 fn conversation_seen(state: &State, session: &Session, seen: Option<ConversationId>) -> Vec<SessionEvent> {
-    let new = seen.filter(|seen| session.conversation.as_ref() != Some(seen));
-    // Another session's conversation is not ours to adopt, whatever the agent says.
+    let new = seen.filter(|seen| session.launch.conversation.as_ref() != Some(seen));
+    // The agent's claim does not entitle it to another session's conversation.
     let own = new.filter(|seen| state.owner_of_conversation(seen).is_none_or(|owner| owner == session.id));
     own.map(|conversation| SessionEvent::ConversationSeen { conversation }).into_iter().collect()
 }
 
-/// One fresh start with the original task. It may wait in the outbox still, if it was never accepted.
+/// Starts once afresh with the original task, which may still be in the outbox if it was never accepted.
 fn conversation_gone(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let settings = &state.settings;
     let why = "the conversation to resume is gone; starts afresh with the task".to_owned();
-    let fresh = match session.restarts {
+    let fresh = match session.launch.restarts {
         restarts if restarts < settings.restarts => AfterStop::Retry { restarts: restarts + 1, at: now, why },
         _ => AfterStop::Rest { code: None, why },
     };
@@ -540,7 +545,7 @@ fn conversation_gone(state: &State, session: &Session, now: Timestamp) -> Vec<Se
         Phase::Starting { then_stop: Some(outcome), .. } => Some(AfterStop::End { outcome: outcome.clone() }),
         Phase::Starting { .. } | Phase::Running { .. } => Some(fresh),
         Phase::Stopping { then: AfterStop::Retry { .. } | AfterStop::Rest { .. }, .. } => Some(fresh),
-        // It starts again by itself, or when it is told to.
+        // It starts again automatically, or on request.
         Phase::Retrying { .. } | Phase::Exited { .. } => None,
         _ => return vec![],
     };
@@ -556,7 +561,7 @@ fn session_leaves(events: &[SessionEvent]) -> bool {
     events.iter().any(|event| matches!(event, SessionEvent::Stopping { .. }))
 }
 
-/// What becomes of a session whose process has ended by itself.
+/// Returns the next phase of a session whose process has ended by itself.
 fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32>) -> AfterStop {
     let how = match code {
         Some(code) => format!("the agent exited with code {code}"),
@@ -565,7 +570,7 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
     after_end(state, session, now, code, how)
 }
 
-/// What becomes of a session whose process has come to an end that nobody wanted.
+/// Returns the next phase of a session whose process has ended without being asked to.
 fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>, how: String) -> AfterStop {
     if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
         return AfterStop::End { outcome: outcome.clone() };
@@ -575,8 +580,8 @@ fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>
         Phase::Running { since, .. } => now.since(since),
         _ => Duration::ZERO,
     };
-    let restarts = if ran >= settings.stable_run { 0 } else { session.restarts };
-    // It goes on when the limit is over, and holds no slot until then. Any exit code: it did not come to the end of its turn.
+    let restarts = if ran >= settings.stable_run { 0 } else { session.launch.restarts };
+    // It resumes when the limit is over, and holds no slot until then. Any exit code: the turn was not completed.
     if session.met_a_limit() {
         return AfterStop::Rest { code: code.filter(|code| *code != 0), why: LIMITED.to_owned() };
     }
@@ -594,10 +599,10 @@ fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>
 
 // ── answers ──
 
-/// Takes an answer to the question with that number, and to no other: what was asked when the person read it may have been
-/// replaced since.
+/// Takes an answer to the question with that number only: the question that the person read may have been replaced
+/// since.
 fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: String) -> Events {
-    if session.answer.is_some() {
+    if session.dialogs.answer.is_some() {
         return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));
     }
     let Some(open) = session.open_question() else {
@@ -611,21 +616,21 @@ fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: St
             question: open.text.to_owned(),
         });
     }
-    let (number, question) = (session.answers.saturating_add(1), open.text.to_owned());
+    let (number, question) = (session.dialogs.answers.saturating_add(1), open.text.to_owned());
     Ok(vec![SessionEvent::Answering { answer: Answer { number, by, question, to: open.number, text } }])
 }
 
 fn is_answering(session: &Session, number: u32) -> bool {
-    session.answer.as_ref().is_some_and(|answer| answer.number == number)
+    session.dialogs.answer.as_ref().is_some_and(|answer| answer.number == number)
 }
 
 // ── ending ──
 
 fn stop(state: &State, session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     match &session.phase {
-        // Nothing is under way while a try waits for its time.
+        // Nothing is running while a retry waits for its time.
         Phase::Preparing { .. } if session.workspace.again_at.is_some() => ended(session, outcome),
-        // Commands of the project's own may run for long; they are ended like an agent.
+        // A project's own commands may run for long; they are ended like an agent.
         Phase::Preparing { .. } if session.is_setting_up() => {
             vec![SessionEvent::Stopping { then: AfterStop::End { outcome } }]
         }
@@ -637,7 +642,7 @@ fn stop(state: &State, session: &Session, outcome: Outcome) -> Vec<SessionEvent>
         Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => {
             vec![SessionEvent::Stopping { then: AfterStop::End { outcome } }]
         }
-        // No agent runs, but what its set-up has started may.
+        // No agent runs, but processes of its set-up may.
         Phase::Queued { .. }
         | Phase::SetupFailed { .. }
         | Phase::Retrying { .. }
@@ -663,7 +668,7 @@ fn ended(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     }
     events.extend(session.holds.keys().map(|kind| SessionEvent::Released { kind: *kind }));
     events.push(SessionEvent::Ended { outcome });
-    // Nobody has worked in it, and nobody knows whether it is there: that is cleared up at once, by the gate.
+    // No agent has worked in it, and its existence is uncertain: it is removed at once, through the gate.
     if session.workspace.state == WorkspaceState::Doubtful {
         events.push(SessionEvent::RemovalWanted { discard: false });
     }

@@ -1,7 +1,7 @@
 //! Calls of tools that an agent was not allowed to make.
 //!
 //! An agent that nobody watches goes on without them and may well report success, so how many there were is shown with it.
-//! Which of them mattered is not judged here, and nobody is woken for one.
+//! Nothing here judges which of them mattered, and no person is notified of one.
 
 use std::collections::VecDeque;
 
@@ -11,21 +11,21 @@ use super::{Session, SessionEvent};
 use crate::outside::one_line;
 use crate::{Attempt, Timestamp};
 
-/// How many calls are known by name. One is told of again at once, or after a restart of the daemon as one of the last.
+/// Number of calls that are remembered. One is reported again at once, or after a restart of the daemon as one of the last.
 const CALLS_KEPT: usize = 64;
-/// The most of a tool's name; it is shown.
+/// The length of a tool's name that is shown.
 const TOOL_MOST: usize = 80;
-/// The most of a call's name. One that is longer is some program's own, and known by its beginning.
+/// The length of a call's name that is compared. A longer one is identified by its beginning.
 const CALL_MOST: usize = 200;
 
-/// How many calls were denied, and the last of them.
+/// Count of the denied calls, and the last of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Denied {
     pub count: u64,
-    /// The tool of the last one.
+    /// The tool of the last call.
     pub tool: String,
     pub at: Timestamp,
-    /// The last calls by their names, so that none is counted twice.
+    /// The names of the last calls, so that none is counted twice.
     calls: VecDeque<String>,
 }
 
@@ -45,7 +45,7 @@ impl Denied {
     }
 }
 
-/// What it means that a call was denied. An earlier attempt's counts as well: its hook may be read after the next began.
+/// Counts a denied call. One of an earlier attempt counts as well: its hook may be read after the next began.
 pub(super) fn denied(session: &Session, attempt: Attempt, call: &str, tool: &str) -> Vec<SessionEvent> {
     let begin = |text: &str, most: usize| text[..text.floor_char_boundary(most)].to_owned();
     let call = begin(&one_line(call), CALL_MOST);

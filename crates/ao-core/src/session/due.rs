@@ -1,4 +1,4 @@
-//! What time brings to a session.
+//! Timers of a session.
 
 use std::time::Duration;
 
@@ -13,20 +13,20 @@ use crate::settings::Settings;
 use crate::state::State;
 use crate::{Moment, Timestamp};
 
-/// A dialog that nobody answers is looked at this seldom in the end.
+/// The longest interval between looks at an unanswered dialog.
 const LOOK_SELDOM: Duration = Duration::from_secs(600);
 
-/// After so many seconds at the latest the time of a session is counted into what it shares with others.
+/// The interval in seconds at which the time of a session is added to shared budgets.
 const COUNTED_EVERY: u64 = 60;
 
-/// What has become due. [`Session::due`] says when to ask.
+/// Returns the events that have become due. [`Session::due`] returns when to ask.
 pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     use SessionEvent as E;
     let now = moment.at;
     if session.again_at().is_some_and(|at| at <= now) {
         return vec![E::DelayOver {}];
     }
-    if session.resume_at.is_some_and(|at| at <= now) {
+    if session.resume.at.is_some_and(|at| at <= now) {
         return go_on(state, session, now);
     }
     match &session.phase {
@@ -77,7 +77,8 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
     }
 }
 
-/// Notes that a process has ended without taking the message that it was started with. The message waits for the next one.
+/// Records that a process has ended without taking the message that it was started with. The message waits for the
+/// next process.
 fn not_taken(session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let why = "its process ended before it took the message";
     let paused = |delivery: &Delivery| SessionEvent::DeliveryPaused {
@@ -89,7 +90,7 @@ fn not_taken(session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     session.outbox.current.iter().map(paused).collect()
 }
 
-/// What becomes of a session whose turn it is to go on after a provider's limit.
+/// Returns the events of a session that resumes after a provider's limit.
 pub(super) fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let refused = match may_go_on(state, session) {
         Err(refusal) => {
@@ -110,7 +111,7 @@ pub(super) fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<Ses
 }
 
 impl Session {
-    /// When time alone will change something, if nothing else does before.
+    /// Returns the time at which it is due next, if nothing happens before.
     pub(crate) fn due(
         &self,
         settings: &Settings,
@@ -120,7 +121,7 @@ impl Session {
         let otherwise = match &self.phase {
             Phase::Retrying { at, .. } => self.holds.is_empty().then_some(*at),
             Phase::Running { .. } => {
-                // Asked as of long ago, so that what is already due is a time in the past and not "now".
+                // Asked as of long ago, so that an overdue timer is a time in the past and not "now".
                 let outbox = match self.outbox_next(Timestamp(i64::MIN), settings) {
                     Next::At(at) => Some(at),
                     Next::Nothing | Next::Start | Next::Retry | Next::GiveUp => None,
@@ -138,17 +139,17 @@ impl Session {
             Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(self.forgotten_at(*at, settings)),
             _ => self.again_at(),
         };
-        otherwise.into_iter().chain(self.resume_at).min()
+        otherwise.into_iter().chain(self.resume.at).min()
     }
 
-    /// Until when it waits at most for those that change the files which its task names.
+    /// Returns the time until which it waits for sessions that change the files of its task.
     fn waits_until(&self) -> Option<Timestamp> {
         let Phase::Queued { since } = self.phase else { return None };
         crate::forecast::may_wait(self).then(|| since + crate::forecast::HOLD_MOST)
     }
 
-    /// When a message that its last process was started with has to be given again, unless the process turns out to have
-    /// taken it.
+    /// Returns the time at which a message that its last process was started with is delivered again, unless the process
+    /// turns out to have taken it.
     pub(super) fn proof_is_due(&self) -> Option<Timestamp> {
         match self.outbox.current.as_ref()?.stage {
             Stage::Written { proof_by } if self.holds.is_empty() => Some(proof_by),
@@ -156,14 +157,14 @@ impl Session {
         }
     }
 
-    /// When it leaves the memory after its end: not while there is something to restore.
+    /// Returns the time at which it leaves the memory after its end: not while there is something to restore.
     fn forgotten_at(&self, ended: Timestamp, settings: &Settings) -> Timestamp {
         let rescued = self.workspace.removed.filter(|_| !self.is_merged() && self.workspace.rescue.is_some());
         let restorable = rescued.map(|removed| removed + settings.keep_rescues);
         (ended + settings.keep_ended).max(restorable.unwrap_or(ended))
     }
 
-    /// When a try that failed is made again.
+    /// Returns the time at which a try that failed is made again.
     fn again_at(&self) -> Option<Timestamp> {
         match &self.phase {
             Phase::Preparing { .. } | Phase::Ended { .. } => self.workspace.again_at,
@@ -172,21 +173,21 @@ impl Session {
         }
     }
 
-    /// When the time that it may take is up.
+    /// Returns the time at which its limit of time is reached.
     fn time_is_up(&self) -> Option<Timestamp> {
         let Phase::Running { since, .. } = self.phase else { return None };
-        let limit = self.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
-        Some(since + Duration::from_secs(limit.saturating_sub(self.ran)))
+        let limit = self.usage.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
+        Some(since + Duration::from_secs(limit.saturating_sub(self.usage.ran)))
     }
 
-    /// When its time is counted into a budget that it shares with others and that is one of time.
+    /// Returns the time at which its running time is added to a shared budget of time.
     fn count_at(&self, counts_time: bool) -> Option<Timestamp> {
         let Phase::Running { since, .. } = self.phase else { return None };
-        let next = (self.spend.seconds + COUNTED_EVERY).saturating_sub(self.ran);
+        let next = (self.usage.spend.seconds + COUNTED_EVERY).saturating_sub(self.usage.ran);
         counts_time.then(|| since + Duration::from_secs(next))
     }
 
-    /// When also the turn that runs is ended, because its budget is spent and more than that, and for what reason.
+    /// Returns the time at which also the running turn is ended, because its budget is overdrawn, and the reason.
     fn halts_at(&self) -> Option<(Timestamp, String)> {
         let Phase::Running { since, .. } = self.phase else { return None };
         let hold = self.holds.get(&HoldKind::Budget)?;
@@ -194,44 +195,45 @@ impl Session {
             return None;
         }
         let grace = hold.since + GRACE;
-        if self.limits.overdrawn(&self.spend).is_some() {
+        if self.usage.limits.overdrawn(&self.usage.spend).is_some() {
             return Some((grace, hold.why.clone()));
         }
-        let seconds = self.limits.overdrawn_seconds()?;
-        let over = since + Duration::from_secs(seconds.saturating_sub(self.ran));
+        let seconds = self.usage.limits.overdrawn_seconds()?;
+        let over = since + Duration::from_secs(seconds.saturating_sub(self.usage.ran));
         Some((grace.max(over), hold.why.clone()))
     }
 
-    /// When it has been idle for too long, with its work not done and nobody at its keyboard.
+    /// Returns the time at which it has been idle for too long, with its work not done and no person typing.
     fn lingers_at(&self, idle_after: Duration) -> Option<Timestamp> {
         let at_prompt =
             matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::Idle;
-        // Also one that could have stayed at its prompt and has quit.
+        // Includes an agent that has quit although it could have stayed at its prompt.
         let idle = at_prompt || matches!(self.phase, Phase::Exited { code: Some(0), .. });
         let since = self.activity_since.max(self.evidence.human_typed.unwrap_or(self.activity_since));
         (idle && self.leaves_work() && self.outbox.is_empty() && self.lingers != Some(self.activity_since))
             .then(|| since + idle_after)
     }
 
-    /// When somebody should look at the agent, because what we believe of it may no longer be so.
+    /// Returns the time of the next look at the agent, because its judged activity may be stale by then.
     fn look_at(&self, settings: &Settings) -> Option<Timestamp> {
-        if self.look {
+        if self.watch.wanted {
             return None;
         }
         match self.judgement.activity {
             Activity::Starting | Activity::Working | Activity::Unknown => {
-                Some(self.looked + settings.look_after)
+                Some(self.watch.looked + settings.look_after)
             }
-            // It waits for a person, who may have come: soon at first, then ever more seldom.
+            // It waits for a person, who may have come: soon at first, then less and less often.
             Activity::NeedsInput | Activity::Blocked => {
-                let waited = self.looked.since(self.activity_since);
-                Some(self.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
+                let waited = self.watch.looked.since(self.activity_since);
+                Some(self.watch.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
             }
             Activity::Idle | Activity::RateLimited => {
-                // Somebody typed, and nothing has been heard of what came of it.
-                let typed = self.evidence.human_typed.filter(|typed| *typed > self.looked);
-                // A turn is over, and nobody has seen yet whether the agent is still where it should be.
-                let turned = (self.activity_since > self.placed).then_some(self.placed + settings.look_after);
+                // A person typed, and no signal has followed.
+                let typed = self.evidence.human_typed.filter(|typed| *typed > self.watch.looked);
+                // A turn has ended, and the agent's folder and branch were not checked since.
+                let turned = (self.activity_since > self.watch.placed)
+                    .then_some(self.watch.placed + settings.look_after);
                 [typed.map(|typed| typed + settings.human_quiet), turned].into_iter().flatten().min()
             }
             Activity::Exited => None,

@@ -1,8 +1,9 @@
-//! What a session wants done in the world, read off its state. The same after a restart as before it.
+//! Effects that a session wants, read off its state. The same after a restart as before it.
 
 use super::{AfterStop, Phase, Session, Stage};
 use crate::Attempt;
 use crate::effect::{Effect, LaunchPlan, Place, SetUpPlan, WorkspacePlan};
+use crate::order::{AnswerOrder, DeliverOrder};
 use crate::setup::{Environment, Setup};
 use crate::state::State;
 use crate::workspace::WorkspaceState;
@@ -27,7 +28,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                 plan: workspace_plan(state, session),
             });
         }
-        // Under a hold nothing begins that leads to a turn.
+        // A hold prevents everything that leads to a turn.
         Phase::Starting { attempt, tries, again_at: None, .. } if session.holds.is_empty() => {
             wanted.extend(launch_plan(state, session).map(|plan| Effect::Launch {
                 session: session.id,
@@ -38,48 +39,47 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
         }
         Phase::Running { attempt, .. } => {
             wanted.extend(follow(session, *attempt));
-            if session.look {
+            if session.watch.wanted {
                 wanted.push(Effect::Look {
                     session: session.id,
                     attempt: *attempt,
                     process: session.process.clone(),
                     agent: session.spec.agent.clone(),
-                    conversation: session.conversation.clone(),
+                    conversation: session.launch.conversation.clone(),
                     runtime: session.spec.runtime.clone(),
                     place: place(state, session),
                 });
             }
-            if let Some(answer) = &session.answer
+            if let Some(answer) = &session.dialogs.answer
                 && let Some(process) = &session.process
             {
-                wanted.push(Effect::Answer {
+                let order = AnswerOrder {
                     session: session.id,
                     attempt: *attempt,
                     process: process.clone(),
-                    agent: session.spec.agent.clone(),
                     number: answer.number,
                     question: answer.question.clone(),
                     text: answer.text.clone(),
-                });
+                };
+                wanted.push(Effect::Answer { agent: session.spec.agent.clone(), order });
             }
             if let Some(delivery) = &session.outbox.current
                 && delivery.stage == Stage::Writing
                 && delivery.with_launch.is_none()
-                // What is being typed is finished; after a restart it is not begun again until the hold is gone.
+                // A write that has begun is finished; after a restart it does not begin again until the hold is gone.
                 && session.holds.is_empty()
             {
-                wanted.push(Effect::Deliver {
+                let order = DeliverOrder {
                     session: session.id,
                     attempt: *attempt,
+                    process: session.process.clone(),
+                    conversation: session.launch.conversation.clone(),
                     delivery: delivery.no,
                     tries: delivery.tries,
-                    process: session.process.clone(),
-                    conversation: session.conversation.clone(),
-                    agent: session.spec.agent.clone(),
-                    runtime: session.spec.runtime.clone(),
                     text: delivery.text.clone(),
                     interrupt: delivery.interrupt,
-                });
+                };
+                wanted.push(Effect::Deliver { agent: session.spec.agent.clone(), order });
             }
         }
         Phase::Stopping { attempt, tries, again_at: None, then } => {
@@ -94,7 +94,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
         }
         _ => {}
     }
-    // Its last words come out while it is being ended.
+    // Its last output is read while it is being ended.
     if let Phase::Stopping { attempt, .. } = session.phase {
         wanted.extend(follow(session, attempt));
     }
@@ -118,7 +118,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
 }
 
 fn repository(state: &State, session: &Session) -> String {
-    state.projects.get(&session.spec.project).map(|project| project.path.clone()).unwrap_or_default()
+    state.projects.get(&session.spec.project).map(|project| project.config.path.clone()).unwrap_or_default()
 }
 
 fn follow(session: &Session, attempt: Attempt) -> Option<Effect> {
@@ -127,7 +127,7 @@ fn follow(session: &Session, attempt: Attempt) -> Option<Effect> {
         session: session.id,
         attempt,
         process: session.process.clone()?,
-        conversation: session.conversation.clone(),
+        conversation: session.launch.conversation.clone(),
         agent: session.spec.agent.clone(),
         with_launch: unproven.map(|delivery| delivery.text.clone()),
     })
@@ -152,16 +152,21 @@ fn set_up_plan(state: &State, session: &Session) -> SetUpPlan {
         path: session.workspace.path().unwrap_or_default().to_owned(),
         setup: setup(state, session),
         environment: environment(state, session),
-        ports: session.ports.clone(),
+        ports: session.ports.held.clone(),
+        runtime: session.spec.runtime.clone(),
     }
 }
 
 fn setup(state: &State, session: &Session) -> Setup {
-    state.projects.get(&session.spec.project).map(|project| project.setup.clone()).unwrap_or_default()
+    state.projects.get(&session.spec.project).map(|project| project.config.setup.clone()).unwrap_or_default()
 }
 
 fn environment(state: &State, session: &Session) -> Environment {
-    state.projects.get(&session.spec.project).map(|project| project.environment.clone()).unwrap_or_default()
+    state
+        .projects
+        .get(&session.spec.project)
+        .map(|project| project.config.environment.clone())
+        .unwrap_or_default()
 }
 
 fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
@@ -172,15 +177,15 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
         kind: session.spec.workspace.clone(),
         name: session.spec.name.clone(),
         branch: session.spec.branch.clone(),
-        base_branch: project.map(|project| project.default_branch.clone()).unwrap_or_default(),
+        base_branch: project.map(|project| project.config.default_branch.clone()).unwrap_or_default(),
         origin: session.spec.origin.clone(),
         rescue: session.workspace.rescue.clone(),
     }
 }
 
-/// How to launch it; nothing while its conversation is being given up, which the same step ends.
+/// Returns the plan of its launch; nothing while its conversation is being given up, which the same step ends.
 fn launch_plan(state: &State, session: &Session) -> Option<LaunchPlan> {
-    let conversation = session.conversation.clone()?;
+    let conversation = session.launch.conversation.clone()?;
     let with_launch =
         session.outbox.current.as_ref().filter(|delivery| delivery.with_launch == Some(session.attempt));
     Some(LaunchPlan {
@@ -191,9 +196,9 @@ fn launch_plan(state: &State, session: &Session) -> Option<LaunchPlan> {
         runtime: session.spec.runtime.clone(),
         path: session.workspace.path().unwrap_or_default().to_owned(),
         conversation,
-        resume: session.conversation_begun,
+        resume: session.launch.begun,
         prompt: with_launch.map(|delivery| delivery.text.clone()),
         environment: environment(state, session),
-        ports: session.ports.clone(),
+        ports: session.ports.held.clone(),
     })
 }

@@ -1,4 +1,4 @@
-//! What can come in for a session, and what can happen to it.
+//! Inputs and events of a session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AfterStop, Answer, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec, Stand,
+    AfterStop, Answer, CheckedOut, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec,
 };
 use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
@@ -15,26 +15,26 @@ use crate::incident::IncidentKey;
 use crate::workspace::KeepReason;
 use crate::{Attempt, ConversationId, PullId, Timestamp};
 
-/// What can come in for a session that exists.
+/// Input for a session that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionInput {
-    // What effects found out.
+    // Results of effects.
     WorkspaceReady {
         attempt: Attempt,
         path: String,
         base: String,
-        /// It was there before, and is used as it is.
+        /// It existed before, and is used as it is.
         as_found: bool,
     },
     SetUp {
         attempt: Attempt,
     },
-    /// One of the project's own commands failed. Trying again by itself would only fail again.
+    /// One of the project's own commands failed. An automatic retry would only fail again.
     SetupFailed {
         attempt: Attempt,
         why: String,
     },
-    /// Nothing was started, because somebody else listens on one of its ports.
+    /// Nothing was started, because another program listens on one of its ports.
     PortTaken {
         attempt: Attempt,
         port: u16,
@@ -44,7 +44,7 @@ pub enum SessionInput {
         process: ProcessRef,
         conversation: Option<ConversationId>,
     },
-    /// The agent has nothing to resume: one fresh start with the task, and it says so.
+    /// The agent has nothing to resume: it starts once afresh with the task.
     ConversationGone {
         attempt: Attempt,
     },
@@ -53,7 +53,7 @@ pub enum SessionInput {
         delivery: u32,
         tries: u32,
     },
-    /// At the last moment a dialog or a person's draft was in the way; nothing was typed.
+    /// A dialog or a person's draft was in the way at the last moment; nothing was typed.
     NotWritten {
         attempt: Attempt,
         delivery: u32,
@@ -64,16 +64,16 @@ pub enum SessionInput {
         attempt: Attempt,
         signals: Vec<Signal>,
     },
-    /// Where it is not what it was made as, if anywhere.
-    Place {
+    /// The drift of the workspace, if there is any.
+    Drift {
         attempt: Attempt,
-        astray: Option<String>,
+        drift: Option<String>,
     },
-    /// Where its workspace stands now.
-    Stands {
-        stand: Stand,
+    /// Branch and head that are checked out in its workspace now.
+    CheckedOut {
+        checked_out: CheckedOut,
     },
-    /// There is no workspace to start its process in: somebody else has removed it.
+    /// There is no workspace to start its process in: it was removed by another program or person.
     TreeGone {
         attempt: Attempt,
         path: String,
@@ -102,12 +102,12 @@ pub enum SessionInput {
         effect: EffectKey,
         why: String,
     },
-    // What the world tells.
+    // Observations.
     Signal(Signal),
-    /// A text that the agent took as a user's turn, by the word of its hook, transcript or protocol.
+    /// A text that the agent took as a user's turn, reported by its hook, transcript or protocol.
     Proof {
         attempt: Attempt,
-        /// Which delivery it is, if whoever tells wrote it himself.
+        /// The delivery, if the reporter wrote it itself.
         delivery: Option<u32>,
         turn: String,
         text: String,
@@ -116,14 +116,14 @@ pub enum SessionInput {
         attempt: Attempt,
         spend: Spend,
     },
-    /// The agent was not allowed to make this call of a tool.
+    /// The agent was denied this tool call.
     Denied {
         attempt: Attempt,
-        /// Names the call, however often and by whomever it is told.
+        /// Identity of the call, however often it is reported.
         call: String,
         tool: String,
     },
-    /// The agent reports more than anybody needs to hear, and only the latest of it is passed on.
+    /// The agent reports faster than its reports are of use, and only the latest is passed on.
     Flooding {
         attempt: Attempt,
     },
@@ -132,7 +132,7 @@ pub enum SessionInput {
         attempt: Attempt,
         conversation: ConversationId,
     },
-    /// The last that the agent said before its process ended.
+    /// The last line of output before the process ended.
     LastWords {
         attempt: Attempt,
         text: String,
@@ -146,7 +146,7 @@ pub enum SessionInput {
     Merged {
         pull: PullId,
     },
-    // What people and other parts want.
+    // Requests of people and other parts.
     Send(NewMessage),
     /// An answer to the question with that number, see [`Session::open_question`](super::Session::open_question).
     Answer {
@@ -154,7 +154,7 @@ pub enum SessionInput {
         question: u32,
         text: String,
     },
-    /// The news of this incident is no longer true; what has not been written yet is taken back.
+    /// The news of this incident is outdated; messages that are not written yet are withdrawn.
     Withdraw {
         incident: IncidentKey,
     },
@@ -170,13 +170,13 @@ pub enum SessionInput {
     },
     Retry,
     Restore,
-    /// As [`SessionInput::Restore`], in this runtime from now on.
+    /// Like [`SessionInput::Restore`], in this runtime from now on.
     RestoreIn {
         runtime: String,
     },
-    /// Its workspace may go, if nothing is lost by that.
+    /// Its workspace may be removed, if nothing is lost by that.
     Cleanup,
-    /// Its workspace is to go with the work in it, of which a rescue ref keeps the last state.
+    /// Its workspace is to be removed with the work in it; a rescue ref keeps the last state.
     Discard,
     /// The hooks that may object to its start do not.
     Clear,
@@ -187,23 +187,23 @@ pub enum SessionInput {
     Release {
         kind: HoldKind,
     },
-    // What follows from other things.
+    // Consequences of other events.
     /// The provider's limit is over: it goes on after that long, and at most as much later again.
     LimitOver {
         after: Duration,
         within: Duration,
     },
-    /// The turn that runs is to end now, because a budget is overdrawn.
+    /// The running turn has to end now, because a budget is overdrawn.
     Halt {
         why: String,
     },
     Flush,
-    /// Compare what we counted ourselves with the limits.
+    /// Compare our own counts with the limits.
     Count,
     Due,
 }
 
-/// What happened to a session.
+/// Event of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEvent {
@@ -215,15 +215,14 @@ pub enum SessionEvent {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         ports: BTreeMap<String, u16>,
     },
-    /// It is there. If it still has to be set up, the agent waits for that.
+    /// It exists. If it still has to be set up, the agent waits for that.
     WorkspaceReady {
         path: String,
         base: String,
-        #[serde(default = "yes")]
         set_up: bool,
     },
     WorkspaceSetUp {},
-    /// A command of the project's own failed; a person has to look.
+    /// One of the project's own commands failed; a person has to look.
     SetupFailed {
         why: String,
     },
@@ -231,7 +230,7 @@ pub enum SessionEvent {
         why: String,
         again_at: Option<Timestamp>,
     },
-    /// The launch is decided: with this conversation, fresh or resumed, with a first message or without.
+    /// A launch was decided: with this conversation, new or resumed, with or without a first message.
     Launching {
         attempt: Attempt,
         conversation: ConversationId,
@@ -242,7 +241,7 @@ pub enum SessionEvent {
         why: String,
         again_at: Timestamp,
     },
-    /// Somebody else listens on a port that it was given; it gets others.
+    /// Another program listens on a port that it was given; it gets others.
     PortsLeased {
         ports: BTreeMap<String, u16>,
         refused: u16,
@@ -259,26 +258,26 @@ pub enum SessionEvent {
     SignalSeen {
         signal: Signal,
     },
-    /// Time alone has changed what the evidence says.
+    /// Time alone has changed the judgement.
     Rejudged {},
     LookWanted {},
-    /// Somebody has looked; what was seen stands before this.
+    /// The look is over; the events before this are what was seen.
     Looked {},
     LookFailed {
         why: String,
     },
     /// The agent works in another folder or on another branch than its own.
-    WentAstray {
+    Drifted {
         what: String,
     },
-    BackInPlace {},
-    /// Its workspace was removed by somebody else, and is made anew.
+    DriftEnded {},
+    /// Its workspace was removed by another program or person, and is created anew.
     TreeLost {
         path: String,
     },
     /// Its workspace is on another branch or commit than before.
-    Stands {
-        stand: Stand,
+    CheckoutChanged {
+        checked_out: CheckedOut,
     },
     Answering {
         answer: Answer,
@@ -286,7 +285,7 @@ pub enum SessionEvent {
     Answered {
         number: u32,
     },
-    /// The dialog was another one by then, or could not be reached. Nothing was typed.
+    /// The dialog had changed, or could not be reached. Nothing was typed.
     NotAnswered {
         number: u32,
         why: String,
@@ -306,7 +305,7 @@ pub enum SessionEvent {
         at: Timestamp,
         why: String,
     },
-    /// It has given its slot to another one.
+    /// It has given its slot to another session.
     Rested {
         why: String,
     },
@@ -317,12 +316,12 @@ pub enum SessionEvent {
     Ended {
         outcome: Outcome,
     },
-    /// The time to wait before another try has passed.
+    /// The delay before another try has passed.
     DelayOver {},
     /// Back in the queue: woken by a message, retried or restored by a person.
     Requeued {
         why: String,
-        /// Where its processes run from now on, if no longer where they did.
+        /// The runtime of its processes from now on, if it has changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<String>,
     },
@@ -330,7 +329,7 @@ pub enum SessionEvent {
         message: Message,
         replaces: Option<u32>,
     },
-    /// Not true any more, and not said yet.
+    /// Outdated before it was sent.
     MessageWithdrawn {
         no: u32,
         incident: Option<IncidentKey>,
@@ -354,12 +353,12 @@ pub enum SessionEvent {
     DeliveryRetried {
         delivery: u32,
     },
-    /// Proven by this turn of the agent's.
+    /// Proven by this turn of the agent.
     Accepted {
         delivery: u32,
         turn: String,
     },
-    /// Messages that were given up, and a proof that came too late for that.
+    /// A late proof for messages that were already given up.
     TakenAfterAll {
         messages: Vec<u32>,
         turn: String,
@@ -368,7 +367,7 @@ pub enum SessionEvent {
         delivery: u32,
         why: String,
     },
-    /// It has waited long enough for others to be out of its way.
+    /// It has waited long enough for the sessions in its way.
     WaitedEnough {},
     /// The hooks that may object to its start were asked, and do not.
     Cleared {},
@@ -379,7 +378,7 @@ pub enum SessionEvent {
     Released {
         kind: HoldKind,
     },
-    /// When it goes on after a provider's limit.
+    /// The time at which it resumes after a provider's limit.
     ResumePlanned {
         at: Timestamp,
     },
@@ -392,7 +391,7 @@ pub enum SessionEvent {
         call: String,
         tool: String,
     },
-    /// The last that the agent said before its process ended.
+    /// The last line of output before the process ended.
     LastWords {
         text: String,
     },
@@ -409,7 +408,7 @@ pub enum SessionEvent {
         pull: PullId,
     },
     RemovalWanted {
-        /// Work that is nowhere else is no reason to keep it.
+        /// Removes it even if it has unsaved work.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         discard: bool,
     },
@@ -423,13 +422,8 @@ pub enum SessionEvent {
     WorkspaceKept {
         reasons: Vec<KeepReason>,
     },
-    /// Leaves the memory, and with it what nobody else asks about: its pull requests that are over, its closed task.
+    /// Leaves the memory, together with its finished pull requests and its closed task.
     Archived {
         pulls: BTreeSet<PullId>,
     },
-}
-
-/// What was written before there were set-ups had none to wait for.
-fn yes() -> bool {
-    true
 }

@@ -1,4 +1,4 @@
-//! The names that a session answers to, and the one rule that finds the session that a typed name means.
+//! The names of a session, and the one rule that resolves a typed name.
 //!
 //! | typed | found by |
 //! |---|---|
@@ -7,10 +7,10 @@
 //! | `my-app-fix-login-validation-bug` | its project and its title |
 //! | `my-app-42`, `issue-42`, `my-app#42`, `#42`, `42` | the issue that it works on |
 //!
-//! The beginning of a name or of an id is enough if no other session has it too. An issue is always typed in full: `issue-4`
-//! does not mean issue 42.
+//! A prefix of a name or of an id is enough if it is unique. An issue is always typed in full: `issue-4` does not
+//! mean issue 42.
 
-/// What is known of a session by those who look for it.
+/// The names of a session by which it is found.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionHandle<'a> {
     pub id: &'a str,
@@ -22,17 +22,17 @@ pub struct SessionHandle<'a> {
     pub live: bool,
 }
 
-/// What a typed name means.
+/// Result of the search for a typed name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionMatch<T> {
     One(T),
-    /// It could be any of these.
+    /// It is ambiguous between these.
     Several(Vec<T>),
     Nothing,
 }
 
 impl SessionHandle<'_> {
-    /// Returns all that the session answers to, its name first.
+    /// Returns all names of the session, the main one first.
     pub fn all(&self) -> Vec<String> {
         let mut all = self.names();
         all.push(self.id.to_owned());
@@ -40,7 +40,7 @@ impl SessionHandle<'_> {
         all
     }
 
-    /// Returns the names of which the beginning is enough.
+    /// Returns the names of which a prefix is enough.
     pub fn names(&self) -> Vec<String> {
         let mut names = vec![self.name.to_owned()];
         names.push(slug(&format!("{}-{}", self.project, self.title)));
@@ -63,7 +63,7 @@ impl SessionHandle<'_> {
         self.names().iter().chain(&self.issue_names()).any(|name| name == meant)
     }
 
-    /// Tells whether one of its names begins like this. The name of its project alone names no session.
+    /// Returns true if one of its names begins like this. The name of its project alone names no session.
     fn begins_with(&self, meant: &str) -> bool {
         let project = slug(self.project);
         if project.starts_with(meant.trim_end_matches('-')) {
@@ -73,10 +73,10 @@ impl SessionHandle<'_> {
     }
 }
 
-/// Finds the session that a typed name means.
+/// Resolves a typed name to a session.
 ///
-/// The whole name or id counts first, then any other handle that was typed in full, then the beginning of one. Within each of
-/// the three, a live session goes before those that have ended.
+/// An exact name or id counts first, then any other name typed in full, then a prefix. Within each of the three, a
+/// live session goes before ended ones.
 pub fn session_meant<T: Copy>(choices: &[(SessionHandle<'_>, T)], meant: &str) -> SessionMatch<T> {
     if meant.is_empty() {
         return SessionMatch::Nothing;
@@ -96,7 +96,7 @@ pub fn session_meant<T: Copy>(choices: &[(SessionHandle<'_>, T)], meant: &str) -
     SessionMatch::Nothing
 }
 
-/// Returns words as a part of a name: lower case, with one dash between them.
+/// Converts text into a part of a name: lower case, joined by single dashes.
 pub(crate) fn slug(words: &str) -> String {
     let dashed: String =
         words.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
@@ -107,7 +107,7 @@ pub(crate) fn slug(words: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Id, name, project, title, issue, whether it lives.
+    /// Id, name, project, title, issue, and whether it is live.
     type Row = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>, bool);
 
     const SESSIONS: &[Row] = &[
@@ -161,7 +161,7 @@ mod tests {
             ("issue-4", "-"),
             ("4", "-"),
             ("issue-7", "-"),
-            // A whole name goes before the beginning of another; one that lives before one that has ended.
+            // An exact name goes before a prefix of another; a live session before an ended one.
             ("app-fix", "app-fix"),
             ("docs", "docs-fix-typo"),
             ("docs-fix-l", "docs-fix-links"),

@@ -8,13 +8,13 @@ use crate::refusal::Refusal;
 use crate::state::State;
 
 pub(super) fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
-    // One that was about to go on after a limit does not, if there is a new one.
-    let again = kind == HoldKind::Account && session.resume_at.is_some();
+    // A session about to resume after a limit is held again by a new one.
+    let again = kind == HoldKind::Account && session.resume.at.is_some();
     if session.holds.contains_key(&kind) && !again {
         return vec![];
     }
     let mut events = vec![SessionEvent::Held { kind, why }];
-    // Its launch may not come any more, so a stop that waits for it goes ahead.
+    // Its launch may never happen, so a stop that waits for it proceeds.
     if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
         events.push(SessionEvent::Stopping { then: AfterStop::End { outcome: outcome.clone() } });
     }
@@ -31,12 +31,12 @@ pub(super) fn resume(
     now: Timestamp,
     limits: Option<Limits>,
 ) -> Result<Vec<SessionEvent>, Refusal> {
-    if let Some(reached) = limits.unwrap_or(session.limits).reached(&session.spend) {
+    if let Some(reached) = limits.unwrap_or(session.usage.limits).reached(&session.usage.spend) {
         return Err(spent_budget(session, &reached));
     }
     let by_word = [HoldKind::Person, HoldKind::Consent, HoldKind::Budget, HoldKind::Hook];
     if limits.is_none() && !session.holds.keys().any(|kind| by_word.contains(kind)) {
-        // Nothing else keeps it than what others have spent, and that takes more than a word.
+        // It is held only by shared budgets, which a plain resume does not lift.
         wider_budget(state, session, now)?;
         under_limit(state, session)?;
     }
@@ -48,7 +48,7 @@ pub(super) fn resume(
     Ok(events)
 }
 
-/// That its own budget is spent, and what to type.
+/// Returns the refusal of a session whose own budget is spent, with the command that raises it.
 pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
     Refusal::Budget {
         session: session.id,
@@ -57,7 +57,7 @@ pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
     }
 }
 
-/// Refuses if only a provider's limit keeps it, which no word ends.
+/// Refuses if only a provider's limit holds it, which no command ends.
 fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
     if !session.holds.contains_key(&HoldKind::Account) {
         return Ok(());
@@ -65,17 +65,19 @@ fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
     Err(Refusal::Limited {
         name: session.spec.name.clone(),
         account: session.account().to_owned(),
-        until: state.accounts.get(session.account()).copied().or(session.resume_at),
+        until: state.accounts.get(session.account()).copied().or(session.resume.at),
         by_itself: state.resumes_by_itself(session),
     })
 }
 
-/// Refuses if a budget is spent that it shares with others.
+/// Refuses if a shared budget is spent.
 fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
     for budget in state.budgets_of(session) {
-        let Some(purse) = state.purses.get(&budget).filter(|purse| purse.cap.is_some()) else { continue };
-        let limits = purse.limits_at(now, state.limits_of(&budget));
-        if let Some(reached) = limits.reached(&purse.spent_at(now)) {
+        let Some(usage) = state.budget_usage.get(&budget).filter(|usage| usage.cap.is_some()) else {
+            continue;
+        };
+        let limits = usage.limits_at(now, state.limits_of(&budget));
+        if let Some(reached) = limits.reached(&usage.spent_at(now)) {
             let name = &session.spec.name;
             return Err(Refusal::Budget {
                 session: session.id,
@@ -87,7 +89,7 @@ fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), 
     Ok(())
 }
 
-/// Ends the turn that runs. It goes on where it was, once it may.
+/// Ends the running turn. It resumes where it was, once it may.
 pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<SessionEvent> {
     let why = format!("ended in the middle of a turn: {why}");
     let body = "You were stopped in the middle of a turn, because a budget was spent. Go on where you were.";
@@ -98,17 +100,17 @@ pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<Sessio
     ]
 }
 
-/// What it means that so much is used up in all.
+/// Returns the events of a new total usage.
 pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
-    let spend = session.spend.later(total);
+    let spend = session.usage.spend.later(total);
     let mut events = Vec::new();
-    if spend != session.spend {
+    if spend != session.usage.spend {
         events.push(SessionEvent::Spent { spend });
     }
-    if let Some(reached) = session.limits.reached(&spend) {
+    if let Some(reached) = session.usage.limits.reached(&spend) {
         events.extend(hold(session, HoldKind::Budget, format!("its budget is spent: {reached}")));
-    } else if let Some(mark) = session.limits.nearly_reached(&spend)
-        && !session.budget_marked
+    } else if let Some(mark) = session.usage.limits.nearly_reached(&spend)
+        && !session.usage.marked
     {
         events.push(SessionEvent::BudgetMarked { mark: mark.to_string() });
     }
@@ -116,12 +118,12 @@ pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
 }
 
 impl Session {
-    /// What it has used up by our own count, whatever its agent says or leaves unsaid.
+    /// Returns its usage by our own count, whatever its agent reports.
     pub(super) fn counted(&self, now: Timestamp) -> Spend {
         let running = match self.phase {
             Phase::Running { since, .. } => now.since(since).as_secs(),
             _ => 0,
         };
-        Spend { turns: self.turns, seconds: self.ran.saturating_add(running), ..Spend::default() }
+        Spend { turns: self.usage.turns, seconds: self.usage.ran.saturating_add(running), ..Spend::default() }
     }
 }

@@ -1,4 +1,4 @@
-//! How a session gets its next process: a slot, a conversation, perhaps a first message; and whether it should.
+//! The next process of a session: its slot, its conversation, perhaps a first message; and the conditions for it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use crate::state::State;
 use crate::workspace::WorkspaceState;
 use crate::{Attempt, ConversationId, Moment, SessionId, Timestamp};
 
-/// Decides how the next process starts: resumed, or afresh with the task; with the first message or without.
+/// Decides how the next process starts: resumed, or afresh with the task; with or without a first message.
 pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Vec<SessionEvent> {
     let abilities = session.spec.agent.abilities;
-    let resume = session.conversation_begun && abilities.resume;
+    let resume = session.launch.begun && abilities.resume;
     let mut events = Vec::new();
     let mut outbox = Cow::Borrowed(&session.outbox);
-    if !resume && session.conversation_begun {
-        // The agent remembers nothing. What an earlier process may or may not have taken is to be said again.
+    if !resume && session.launch.begun {
+        // The agent remembers nothing. Messages that an earlier process may have taken are sent again.
         events.push(SessionEvent::ConversationGone { attempt });
         outbox.to_mut().unsend();
     }
@@ -27,7 +27,7 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
         outbox.to_mut().queue(&message, None);
         events.push(SessionEvent::MessageQueued { message, replaces: None });
     }
-    let conversation = match &session.conversation {
+    let conversation = match &session.launch.conversation {
         Some(conversation) if resume => conversation.clone(),
         _ => fresh_conversation(session.id, moment),
     };
@@ -40,7 +40,7 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
                 stage: Stage::Writing,
                 ..unproven.clone()
             }),
-            // One turn for all of it: each is a process, and is paid for.
+            // One turn for all of it: each turn is a process, and costs money.
             None if abilities.one_turn && (!resume || session.left_a_turn()) => {
                 outbox.compose_whole(Stage::Writing, Some(attempt))
             }
@@ -52,16 +52,16 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
     events
 }
 
-/// The messages that the next process needs besides those that wait.
+/// Returns the messages that the next process needs besides those that wait.
 fn before_launch(session: &Session, outbox: &Outbox, resume: bool, now: Timestamp) -> Vec<Message> {
     let mut messages = Vec::new();
-    // The task may have been given up with an earlier stop, or be forgotten with the conversation.
-    if !(outbox.waits_for_task() || resume && session.task_taken) {
+    // The task may have been given up with an earlier stop, or be lost with the conversation.
+    if !(outbox.waits_for_task() || resume && session.launch.task_taken) {
         messages.push(task_message(session, now));
     }
     if !resume {
-        // What the agent was at when its process died is forgotten with the conversation.
-        let again = session.unfinished.iter().filter(|message| message.kind != MessageKind::Task);
+        // The messages of the interrupted turn are lost with the conversation.
+        let again = session.resume.unfinished.iter().filter(|message| message.kind != MessageKind::Task);
         messages.extend(again.map(|message| Message { key: None, queued: now, ..message.clone() }));
         return messages;
     }
@@ -75,14 +75,14 @@ fn before_launch(session: &Session, outbox: &Outbox, resume: bool, now: Timestam
     messages
 }
 
-/// The words for an agent that is brought back and has nothing else to hear.
+/// The text for an agent that is resumed without other messages.
 const STARTED_AGAIN: &str = "You were stopped and are started again. See what is done already, and go on.";
 
-/// Brings back a session that is at rest, on a person's word. One that crashed before its work was done is told to go on: a
-/// person who restores it wants the work, and at its prompt it would wait for ever.
+/// Resumes a resting session on a person's request. One that crashed before its work was done is asked to continue:
+/// the person wants the work done, and at its prompt it would wait forever.
 pub(super) fn restored(session: &Session, now: Timestamp, runtime: Option<String>) -> Vec<SessionEvent> {
     let crashed = matches!(session.phase, Phase::Exited { code, .. } if code != Some(0));
-    let is_silent = session.outbox.is_empty() && session.task_taken && !session.left_a_turn();
+    let is_silent = session.outbox.is_empty() && session.launch.task_taken && !session.left_a_turn();
     let mut events = vec![requeued(session, "restored", runtime)];
     if crashed && is_silent && session.leaves_work() && session.spec.agent.abilities.resume {
         let message = daemon_message(session, now, STARTED_AGAIN);
@@ -91,7 +91,7 @@ pub(super) fn restored(session: &Session, now: Timestamp, runtime: Option<String
     events
 }
 
-/// The events that give a queued session its slot.
+/// Returns the events that give a queued session its slot.
 pub(crate) fn admit(session: &Session, moment: &Moment, ports: BTreeMap<String, u16>) -> Vec<SessionEvent> {
     let attempt = session.attempt.next();
     let mut events = vec![SessionEvent::Admitted { attempt, ports }];
@@ -101,7 +101,7 @@ pub(crate) fn admit(session: &Session, moment: &Moment, ports: BTreeMap<String, 
     events
 }
 
-/// Whether the work is still wanted: the task is open and its change has not been merged.
+/// Refuses if the work is not wanted any more: the task is closed, or its change was merged.
 pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Some(task) = &session.spec.task
         && state.tasks.get(task).is_some_and(|task| task.closed)
@@ -110,7 +110,7 @@ pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal>
     }
     let pulls = || session.pulls.iter().filter_map(|id| state.pulls.get(id));
     match pulls().find(|pull| pull.is_merged()) {
-        // Of several, the others may still need it.
+        // If there are several, the others may still need it.
         Some(merged) if !pulls().any(|pull| pull.is_open()) => {
             Err(Refusal::AlreadyMerged { pull: merged.id.clone() })
         }
@@ -118,11 +118,11 @@ pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal>
     }
 }
 
-/// What wakes a session whose process has ended, by itself or for another one: something to say that it has not heard yet.
+/// Wakes a session whose process has ended, if a message waits for it.
 pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let code = match session.phase {
         Phase::Exited { code, .. } => code,
-        // It did not end by itself, and was well.
+        // It was ended while idle, so it counts as a success.
         Phase::Resting { .. } => Some(0),
         _ => return vec![],
     };
@@ -131,7 +131,7 @@ pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<Sess
         return vec![];
     }
     match &session.outbox.current {
-        // Its end was seen before all that it said was read.
+        // Its exit was seen before all its output was read.
         Some(Delivery { stage: Stage::Written { proof_by }, .. }) if now < *proof_by => return vec![],
         Some(delivery) if delivery.tries >= settings.delivery_tries => {
             return vec![SessionEvent::DeliveryFailed {
@@ -141,17 +141,17 @@ pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<Sess
         }
         _ => {}
     }
-    // After a crash that restarts did not help, only what was said since is a reason to try once more.
+    // After a crash that restarts did not fix, only a newer message justifies another try.
     let reason =
         code == Some(0) || session.outbox.waiting.iter().any(|message| message.queued >= session.stopped);
-    if reason && session.in_vain <= settings.restarts {
+    if reason && session.launch.fruitless <= settings.restarts {
         vec![SessionEvent::Requeued { why: "a message waits for it".into(), runtime: None }]
     } else {
         vec![]
     }
 }
 
-/// Whether a restore is taken, or why not. Whatever advises one asks this first.
+/// Refuses a restore that is not possible. Advice of one asks this first.
 pub(crate) fn may_restore(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
     match session.phase {
         Phase::Exited { .. } if session.rests_after_turn() => {
@@ -164,13 +164,13 @@ pub(crate) fn may_restore(state: &State, session: &Session, now: Timestamp) -> R
     }
 }
 
-/// Whether one that has ended may come back: its work is wanted, and nobody has taken its place.
+/// Refuses if a session that has ended may not come back: its work is not wanted, or another one has taken its place.
 fn may_begin_again(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Phase::Ended { outcome: Outcome::Merged { pull }, .. } = &session.phase {
         return Err(Refusal::AlreadyMerged { pull: pull.clone() });
     }
-    // The end of a session ends its holds, but not what it has spent.
-    if let Some(reached) = session.limits.reached(&session.spend) {
+    // The end of a session ends its holds, but not its spending.
+    if let Some(reached) = session.usage.limits.reached(&session.usage.spend) {
         return Err(spent_budget(session, &reached));
     }
     may_go_on(state, session)?;
@@ -195,16 +195,16 @@ fn may_begin_again(state: &State, session: &Session) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Puts a session that is at rest back into the queue, for another runtime if it is to go on in one. Nothing of it runs in the
-/// one before: it comes to rest only when its last process has ended.
+/// Puts a resting session back into the queue, possibly for another runtime. Nothing of it runs in the previous one:
+/// it rests only when its last process has ended.
 pub(super) fn requeued(session: &Session, why: &str, runtime: Option<String>) -> SessionEvent {
     let runtime = runtime.filter(|runtime| *runtime != session.spec.runtime);
     SessionEvent::Requeued { why: why.to_owned(), runtime }
 }
 
-/// A fresh conversation id of the shape most agents accept: a version 4 UUID, made from the moment's seed.
+/// Returns a new conversation id of the form that most agents accept: a version 4 UUID, made from the moment's seed.
 ///
-/// And from the session: one moment may give slots to several of them.
+/// The session is part of the seed, because one moment may admit several of them.
 fn fresh_conversation(session: SessionId, moment: &Moment) -> ConversationId {
     let seed = crate::mix(moment.seed, session.0);
     let high = crate::mix(seed, 1);

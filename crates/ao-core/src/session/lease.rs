@@ -1,16 +1,40 @@
-//! Which ports a session gets for itself. A lease is a fact of the log, so it is freed with the slot, crash or not.
+//! Port leases of sessions. A lease is a fact of the log, so it is freed with the slot, crash or not.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 use super::Session;
 use crate::setup::PortRange;
 use crate::state::State;
 use crate::{ProjectId, SessionId};
 
-/// The ports that are taken, while slots are given out.
+/// The ports of a session, by the variables that carry them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PortLease {
+    /// Its own while it has a slot.
+    pub held: BTreeMap<String, u16>,
+    /// Those that it had before, which what it has started may still use. It gets them again if they are free.
+    pub before: BTreeMap<String, u16>,
+    /// Ports that another program was found to listen on.
+    pub refused: BTreeSet<u16>,
+}
+
+impl PortLease {
+    /// Gives the ports back. Those that were refused may be free by the next time.
+    pub(super) fn give_back(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        if !held.is_empty() {
+            self.before = held;
+        }
+        self.refused.clear();
+    }
+}
+
+/// The ports in use, while slots are given out.
 pub(crate) struct Leases<'a> {
     state: &'a State,
-    /// Looked up only if a project wants ports at all.
+    /// Computed only if a project needs ports at all.
     taken: Option<BTreeSet<u16>>,
 }
 
@@ -19,13 +43,14 @@ impl<'a> Leases<'a> {
         Leases { state, taken: None }
     }
 
-    /// The ports for a session, none if its project wants none; `None` if there are not enough free ones.
-    pub(crate) fn take(&mut self, session: &Session) -> Option<BTreeMap<String, u16>> {
+    /// Returns the ports for a session with this lease, none if its project wants none; `None` if there are not enough free
+    /// ones.
+    pub(crate) fn take(&mut self, session: &Session, lease: &PortLease) -> Option<BTreeMap<String, u16>> {
         let Some(range) = range(self.state, &session.spec.project) else { return Some(BTreeMap::new()) };
         let taken = self.taken.get_or_insert_with(|| taken(self.state, Some(session.id)));
-        let free = |port: &u16| !taken.contains(port) && !session.ports_refused.contains(port);
+        let free = |port: &u16| !taken.contains(port) && !lease.refused.contains(port);
         let all = range.first..=range.end();
-        let before = &session.ports_before;
+        let before = &lease.before;
         let same = before.keys().eq(BTreeSet::from_iter(&range.names))
             && before.values().all(|port| free(port) && all.contains(port));
         let ports: BTreeMap<String, u16> = if same {
@@ -43,7 +68,7 @@ impl<'a> Leases<'a> {
     }
 }
 
-/// How many more sessions of a project could have their ports.
+/// Returns how many more sessions of a project could have their ports.
 pub(crate) fn room(state: &State, project: &ProjectId) -> u32 {
     let Some(range) = range(state, project) else { return u32::MAX };
     let taken = taken(state, None);
@@ -51,20 +76,20 @@ pub(crate) fn room(state: &State, project: &ProjectId) -> u32 {
     (free / range.names.len()) as u32
 }
 
-/// Returns who holds ports of a project's range.
+/// Returns the sessions that hold ports of a project's range.
 pub(crate) fn port_holders(state: &State, project: &ProjectId) -> Vec<SessionId> {
     let Some(range) = range(state, project) else { return vec![] };
     let all = range.first..=range.end();
     let holds =
-        |holder: &&Session| holder.takes_slot() && holder.ports.values().any(|port| all.contains(port));
+        |holder: &&Session| holder.takes_slot() && holder.ports.held.values().any(|port| all.contains(port));
     state.live().filter(holds).map(|holder| holder.id).collect()
 }
 
 fn range<'a>(state: &'a State, project: &ProjectId) -> Option<&'a PortRange> {
-    state.projects.get(project)?.ports.as_ref().filter(|range| !range.names.is_empty())
+    state.projects.get(project)?.config.ports.as_ref().filter(|range| !range.names.is_empty())
 }
 
 fn taken(state: &State, but_for: Option<SessionId>) -> BTreeSet<u16> {
     let holders = state.live().filter(|holder| holder.takes_slot() && Some(holder.id) != but_for);
-    holders.flat_map(|holder| holder.ports.values().copied()).collect()
+    holders.flat_map(|holder| holder.ports.held.values().copied()).collect()
 }

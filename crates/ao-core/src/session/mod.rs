@@ -1,4 +1,4 @@
-//! A session: one agent at work on one thing, over as many attempts as that takes.
+//! A session: one task given to one agent, over as many attempts as it takes.
 //!
 //! ```text
 //!  Queued ─► Preparing ─► Starting ─► Running ─► Stopping ─┬─► Ended ─► (archived)
@@ -8,11 +8,12 @@
 //!    └───────────────── a message or a person wakes it ◄───────┘
 //! ```
 //!
-//! The phase is fact; what a person is shown ([`Status`]) is derived from it and from the evidence.
+//! The phase is a fact; the [`Status`] for people is derived from it and from the evidence.
 
 mod classic;
 mod decide;
 mod denied;
+mod dialog;
 mod due;
 mod effects;
 mod events;
@@ -22,6 +23,7 @@ mod holds;
 mod launch;
 mod lease;
 mod outbox;
+mod process_ref;
 mod rest;
 mod say;
 mod status;
@@ -31,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
-use crate::evidence::{Activity, Evidence, Judgement, Source};
+use crate::evidence::{Activity, Evidence, Judgement};
 use crate::setup::Origin;
 use crate::workspace::{Workspace, WorkspaceState};
 use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
@@ -39,25 +41,28 @@ use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskI
 pub use classic::ClassicState;
 pub(crate) use decide::decide;
 pub use denied::Denied;
+pub use dialog::{Answer, DialogState, LastDialog, OpenQuestion};
 pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
 pub(crate) use handle::slug;
 pub use handle::{SessionHandle, SessionMatch, session_meant};
 pub(crate) use launch::{admit, may_go_on, may_restore};
+pub use lease::PortLease;
 pub(crate) use lease::{Leases, port_holders, room};
 pub(crate) use outbox::backoff;
 pub use outbox::{
     Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, is_turn_of,
 };
+pub use process_ref::ProcessRef;
 pub(crate) use say::task_message;
 pub use status::{Status, StatusWord};
 
-/// What was asked for when the session was made. It never changes afterwards.
+/// The order that a session was made by. It never changes, except that the core gives it a name and a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionSpec {
-    /// Unique among the sessions in memory; what people type.
-    pub name: String,
+pub struct SessionSpec<Name = String> {
+    /// Unique among the sessions in memory; the name that people type.
+    pub name: Name,
     pub project: ProjectId,
     pub task: Option<TaskId>,
     pub role: Role,
@@ -69,20 +74,18 @@ pub struct SessionSpec {
     pub runtime: String,
     /// The workspace's kind, such as `worktree` or `clone`.
     pub workspace: String,
-    pub branch: String,
-    /// What its workspace begins with.
-    #[serde(default)]
+    pub branch: Name,
+    /// The commit that its workspace begins with.
     pub origin: Origin,
-    /// Higher runs first.
+    /// A higher number runs first.
     pub priority: i32,
-    #[serde(default)]
     pub limits: Limits,
-    /// A person answered for the task, whoever wrote it.
+    /// A person answers for the task, whoever wrote it. No agent can.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trusted: bool,
 }
 
-/// What a session is for.
+/// The purpose of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -90,34 +93,33 @@ pub enum Role {
     Worker,
     /// Helps a person steer the others. Idle is its natural state.
     Orchestrator,
-    /// Reads somebody else's change.
+    /// Reviews the change of another session or person.
     Reviewer,
 }
 
-/// Which agent, and what that agent declares it can do. Nothing is guessed from the name.
+/// The agent of a session and its declared abilities. Nothing is guessed from the name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentChoice {
     pub name: String,
-    /// The specialist that it is, if it is one; its name is that of the tool then.
+    /// The specialist, if it is one; `name` is then that of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specialist: Option<String>,
-    /// Whose quota it uses; sessions of one account stop and go together.
+    /// The account whose quota it uses; sessions of one account stop and go together.
     pub account: Option<String>,
     pub model: Option<String>,
-    /// What it may do without asking, in the configuration's words.
+    /// Its permission mode, as the configuration names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<String>,
     /// Further arguments for its program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    #[serde(default)]
     pub abilities: AgentAbilities,
 }
 
-/// What an agent declares it can do.
+/// The abilities that an agent declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentAbilities {
-    /// Can go on with an earlier conversation in a new process.
+    /// Can continue an earlier conversation in a new process.
     pub resume: bool,
     /// Takes its first message with the launch rather than typed.
     pub prompt_at_launch: bool,
@@ -127,7 +129,7 @@ pub struct AgentAbilities {
     pub steer: bool,
 }
 
-/// Where a session is in its life.
+/// The phase of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Phase {
@@ -135,17 +137,17 @@ pub enum Phase {
     Queued {
         since: Timestamp,
     },
-    /// Its workspace is being made. A stop waits for that, so that nothing is left behind that we do not know of.
+    /// Its workspace is being created. A stop waits for that, so that nothing unknown is left behind.
     Preparing {
         attempt: Attempt,
         then_stop: Option<Outcome>,
     },
-    /// Its workspace could not be made; a person has to look.
+    /// Its workspace could not be created; a person has to look.
     SetupFailed {
         why: String,
     },
-    /// Its process is being started. The same attempt is tried again after a failure, because we cannot know whether
-    /// the failed try left a process; a launch is idempotent per attempt.
+    /// Its process is being started. The same attempt is retried after a failure, because the failed try may have
+    /// left a process; a launch is idempotent per attempt.
     Starting {
         attempt: Attempt,
         tries: u32,
@@ -163,7 +165,7 @@ pub enum Phase {
         tries: u32,
         again_at: Option<Timestamp>,
     },
-    /// Its process ended before its time and is started again at `at`.
+    /// Its process ended unexpectedly and is started again at `at`.
     Retrying {
         at: Timestamp,
         why: String,
@@ -174,7 +176,8 @@ pub enum Phase {
         code: Option<i32>,
         why: String,
     },
-    /// Its process was ended while it waited for others, because another one needed its slot; a message or a person wakes it.
+    /// Its process was ended while it waited for others, because another session needed its slot; a message or a
+    /// person wakes it.
     Resting {
         at: Timestamp,
         why: String,
@@ -185,14 +188,14 @@ pub enum Phase {
     },
 }
 
-/// What becomes of a session once its process is gone.
+/// The next phase of a session once its process is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "then")]
 pub enum AfterStop {
     End {
         outcome: Outcome,
     },
-    /// Start again, as the `restarts`th time in a row.
+    /// Starts again, as the `restarts`th time in a row.
     Retry {
         restarts: u32,
         at: Timestamp,
@@ -202,29 +205,29 @@ pub enum AfterStop {
         code: Option<i32>,
         why: String,
     },
-    /// Its slot is for another one.
+    /// Its slot is for another session.
     GiveWay {
         why: String,
     },
 }
 
-/// How a session's story ended.
+/// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Outcome {
     /// Its change is part of the base branch.
     Merged { pull: PullId },
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped { by: String, why: String },
 }
 
-/// Why a session gets no further turn, though nothing is wrong with it.
+/// The reason why a session gets no further turn, though nothing is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldKind {
-    /// Somebody paused it.
+    /// A person paused it.
     Person,
-    /// It could go on after a provider's limit, but only on a person's word.
+    /// It could resume after a provider's limit, but only with a person's consent.
     Consent,
     /// Its budget is spent; a new limit is needed.
     Budget,
@@ -232,195 +235,169 @@ pub enum HoldKind {
     TaskBudget,
     /// Today's budget of its project is spent.
     ProjectBudget,
-    /// All that its project may ever spend is spent.
+    /// The total budget of its project is spent.
     TotalBudget,
     /// Today's budget of everything is spent.
     DailyBudget,
     /// The provider refuses this account.
     Account,
-    /// A hook objects to its start; a person has to have it asked again.
+    /// A hook objects to its start; a person has to ask it again.
     Hook,
 }
 
-/// A hold and what ends it.
+/// A hold, with its reason and start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     pub why: String,
     pub since: Timestamp,
 }
 
-/// A dialog as it was last seen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastDialog {
-    /// Since when it is open.
-    pub since: Timestamp,
-    pub question: String,
-    /// When it was last seen.
-    pub seen: Timestamp,
-    /// What each source says that it asks.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub words: BTreeMap<Source, String>,
-}
-
-/// The question of an open dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenQuestion<'a> {
-    /// Counts the questions of the session from 1. Whoever answers names it.
-    pub number: u32,
-    pub text: &'a str,
-}
-
-/// What a person answers to a dialog.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    pub number: u32,
-    pub by: String,
-    /// What was asked. An answer to one question must not reach the next.
-    pub question: String,
-    /// The number of the question; 0 in what was written before questions had numbers.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub to: u32,
-    pub text: String,
-}
-
-/// Where a running process can be found again. Opaque to us: a pid, a pane, a container, a pod.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ProcessRef(pub String);
-
-/// Where a workspace stands.
+/// The branch and head that are checked out in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Stand {
-    /// The branch that is checked out; absent if its head is on none, or nobody has looked yet.
+pub struct CheckedOut {
+    /// Absent if the head is on no branch, or nothing was seen yet.
     pub branch: Option<String>,
     pub head: Option<Commit>,
 }
 
-/// A session as the log tells it.
+/// State of a session's launches.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LaunchState {
+    /// Chosen before the first launch, so that a crash cannot leave it unknown.
+    pub conversation: Option<ConversationId>,
+    /// The agent has run with that conversation, so there is something to resume.
+    pub begun: bool,
+    /// The present conversation has the task.
+    pub task_taken: bool,
+    /// Unplanned ends since the last stable run.
+    pub restarts: u32,
+    /// Launches in a row in which the agent took no message.
+    pub fruitless: u32,
+    /// Processes that were started.
+    pub count: u32,
+}
+
+/// Observations of a running agent and its workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WatchState {
+    /// The agent is to be looked at, because it has been quiet for too long.
+    pub wanted: bool,
+    /// Time of the last look.
+    pub looked: Timestamp,
+    /// Time at which its workspace was last compared with the one that was created.
+    pub placed: Timestamp,
+    /// The drift of the workspace, if there is any.
+    pub drift: Option<String>,
+    /// Branch and head that its workspace was last seen on.
+    pub checked_out: CheckedOut,
+}
+
+/// Usage of a session's own budget.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SessionUsage {
+    pub spend: Spend,
+    /// The part of it that was added to its project's sum at an earlier end.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub summed: Spend,
+    /// The part that earlier attempts used up: the agent counts from nought each time.
+    pub before: Spend,
+    /// Turns that the agent took, by our own count.
+    pub turns: u64,
+    /// Seconds that its processes ran, by our own count.
+    pub ran: u64,
+    /// The limits in force: those of the specification, or of a later resume.
+    pub limits: Limits,
+    /// The soft mark of the budget has been announced.
+    pub marked: bool,
+}
+
+/// A turn that was cut short, and when it goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ResumeState {
+    /// Time at which it resumes after a provider's limit that is over.
+    pub at: Option<Timestamp>,
+    /// The last turn was cut short: by a provider's limit, or because its process died in it.
+    pub cut_short: bool,
+    /// The messages of the turn that has not come to its end. An agent that forgets them with its process gets them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<Message>,
+}
+
+/// A session, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     pub id: SessionId,
     pub spec: SessionSpec,
     pub created: Timestamp,
     pub phase: Phase,
-    /// The last attempt that was begun; 0 before the first.
+    /// The latest attempt; 0 before the first.
     pub attempt: Attempt,
     pub process: Option<ProcessRef>,
-    /// When its last process began to be ended.
+    /// Time at which its last process began to be ended.
     pub stopped: Timestamp,
-    /// Chosen before the first launch, so that a crash cannot leave us guessing which one is ours.
-    pub conversation: Option<ConversationId>,
-    /// Whether the agent ever ran with that conversation, so that there is something to resume.
-    pub conversation_begun: bool,
-    /// Unplanned ends since the last stable run.
-    pub restarts: u32,
-    /// Whether the present conversation has the task.
-    pub task_taken: bool,
-    /// Launches in a row in which the agent took nothing that was said to it.
-    #[serde(default)]
-    pub in_vain: u32,
+    pub launch: LaunchState,
     pub workspace: Workspace,
-    /// Whether the hooks that may object to its start have been asked and did not. Asked once, until it ends.
+    /// The hooks that may object to its start were asked and did not. Asked once, until it ends.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
-    /// The files that its task names, as far as words look like files.
+    /// The files that its task names, as far as they look like paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
-    /// It has waited long enough for those that change these.
+    /// It has waited long enough for the sessions that change these.
     #[serde(default, skip_serializing_if = "is_false")]
     pub waited: bool,
-    /// How often a process of it was started.
-    #[serde(default)]
-    pub launches: u32,
-    /// The ports that are its own while it has a slot, by the variables that carry them.
-    #[serde(default)]
-    pub ports: BTreeMap<String, u16>,
-    /// The ports that it had before, which what it has started may still be told of. It gets them again if they are free.
-    #[serde(default)]
-    pub ports_before: BTreeMap<String, u16>,
-    /// Ports that somebody else was found to listen on.
-    #[serde(default)]
-    pub ports_refused: BTreeSet<u16>,
+    pub ports: PortLease,
     pub evidence: Evidence,
-    /// The evidence as judged when the last signal came in.
+    /// The judgement of the evidence at the last signal.
     pub judgement: Judgement,
-    /// When it was judged. Time alone may have changed it since; [`Session::due`] says when.
+    /// Time of the judgement. Time alone may have changed it since; [`Session::due`] returns when.
     pub judged: Timestamp,
-    /// Since when the judged activity has been what it is.
+    /// Time of the last change of the judged activity.
     pub activity_since: Timestamp,
-    /// Set while somebody is to look at the agent, because it has been quiet for too long.
-    pub look: bool,
-    /// When it was last looked at.
-    pub looked: Timestamp,
+    pub watch: WatchState,
     pub outbox: Outbox,
-    /// The answer that is being given to the open dialog.
-    #[serde(default)]
-    pub answer: Option<Answer>,
-    /// Since when a dialog is open. It is the same one until the agent is seen to do something else, whatever is not known of
-    /// it in between.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialog: Option<Timestamp>,
-    /// The dialog that was seen last. Reports overtake each other, so for a moment it may seem to be gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_dialog: Option<LastDialog>,
-    /// How many questions it has asked; the number of the last one.
-    #[serde(default)]
-    pub questions: u32,
-    /// When the last answer was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answered: Option<Timestamp>,
-    /// The number of the last answer.
-    #[serde(default)]
-    pub answers: u32,
-    /// When it was last seen whether the agent is in its place.
-    #[serde(default)]
-    pub placed: Timestamp,
-    /// How the agent has left its place, if it has.
-    #[serde(default)]
-    pub astray: Option<String>,
-    /// Where its workspace was last seen to stand.
-    #[serde(default)]
-    pub stand: Stand,
+    pub dialogs: DialogState,
     pub holds: BTreeMap<HoldKind, Hold>,
-    pub spend: Spend,
-    /// The calls of tools that the agent was not allowed to make.
+    pub usage: SessionUsage,
+    /// The tool calls that the agent was denied.
     #[serde(default, skip_serializing_if = "Denied::is_none")]
     pub denied: Denied,
-    /// How much of that has been summed up with its project's, at an earlier end of it.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub summed: Spend,
-    /// What the attempts before the present one used up: the agent counts from nought each time.
-    pub spent_before: Spend,
-    /// Turns that the agent has taken from us, and seconds that its processes ran, by our own count.
-    pub turns: u64,
-    pub ran: u64,
-    /// The limits in force: the spec's, or those of a later resume.
-    pub limits: Limits,
-    /// Whether the soft mark of the budget has been announced.
-    pub budget_marked: bool,
     pub pulls: BTreeSet<PullId>,
-    /// When it goes on after a provider's limit that is over.
-    #[serde(default)]
-    pub resume_at: Option<Timestamp>,
-    /// Its last turn was cut short: by a provider's limit, or because its process died in it.
-    #[serde(default)]
-    pub cut_short: bool,
-    /// The messages of the turn that has not come to its end. An agent that forgets them with its process hears them again.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unfinished: Vec<Message>,
-    /// The last that the agent of the present attempt said, in a line.
+    pub resume: ResumeState,
+    /// The last line of output of the present attempt's agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
-    /// When the agent last took a message.
+    /// Time at which the agent last took a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Timestamp>,
-    /// The beginning of the idleness that has lasted for too long, if one has.
-    #[serde(default)]
+    /// The start of an idle time that has lasted too long, if there is one.
     pub lingers: Option<Timestamp>,
 }
 
+impl<Name> SessionSpec<Name> {
+    /// Returns the spec with another name and branch.
+    pub fn named<New>(self, name: New, branch: New) -> SessionSpec<New> {
+        SessionSpec {
+            name,
+            branch,
+            project: self.project,
+            task: self.task,
+            role: self.role,
+            title: self.title,
+            prompt: self.prompt,
+            agent: self.agent,
+            runtime: self.runtime,
+            workspace: self.workspace,
+            origin: self.origin,
+            priority: self.priority,
+            limits: self.limits,
+            trusted: self.trusted,
+        }
+    }
+}
+
 impl HoldKind {
-    /// Whether it means that a budget is spent.
+    /// Returns true if it means that a budget is spent.
     pub fn is_budget(self) -> bool {
         matches!(
             self,
@@ -434,7 +411,7 @@ impl HoldKind {
 }
 
 impl AgentChoice {
-    /// What people call it: by the specialist, or else by the tool.
+    /// Returns the name that people use: the specialist's, or else the tool's.
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
@@ -444,21 +421,17 @@ fn is_nothing(spend: &Spend) -> bool {
     *spend == Spend::default()
 }
 
-fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
 fn is_false(value: &bool) -> bool {
     !value
 }
 
 impl Session {
-    /// The branch that its work is on: the one its workspace was last seen on, or else the one it was made for.
+    /// Returns the branch of its work: the one its workspace was last seen on, or else the one it was made for.
     pub fn branch(&self) -> &str {
-        self.stand.branch.as_deref().unwrap_or(&self.spec.branch)
+        self.watch.checked_out.branch.as_deref().unwrap_or(&self.spec.branch)
     }
 
-    /// The pull request that it was set to review.
+    /// Returns the pull request that it reviews.
     pub fn reads(&self) -> Option<&PullId> {
         match &self.spec.origin {
             Origin::Read { pull, .. } if self.spec.role == Role::Reviewer => Some(pull),
@@ -477,46 +450,22 @@ impl Session {
             attempt: Attempt(0),
             process: None,
             stopped: at,
-            conversation: None,
-            conversation_begun: false,
-            restarts: 0,
-            task_taken: false,
-            in_vain: 0,
+            launch: LaunchState::default(),
             workspace: Workspace::default(),
             cleared: false,
-            launches: 0,
-            ports: BTreeMap::new(),
-            ports_before: BTreeMap::new(),
-            ports_refused: BTreeSet::new(),
+            ports: PortLease::default(),
             judgement: crate::evidence::judge(&evidence, at),
             judged: at,
             activity_since: at,
             evidence,
-            look: false,
-            looked: at,
+            watch: WatchState { looked: at, placed: at, ..WatchState::default() },
             outbox: Outbox::default(),
-            answer: None,
-            dialog: None,
-            last_dialog: None,
-            questions: 0,
-            answered: None,
-            answers: 0,
-            placed: at,
-            astray: None,
-            stand: Stand::default(),
+            dialogs: DialogState::default(),
             holds: BTreeMap::new(),
-            spend: Spend::default(),
+            usage: SessionUsage { limits: spec.limits, ..SessionUsage::default() },
             denied: Denied::default(),
-            summed: Spend::default(),
-            spent_before: Spend::default(),
-            turns: 0,
-            ran: 0,
-            limits: spec.limits,
-            budget_marked: false,
             pulls: BTreeSet::new(),
-            resume_at: None,
-            cut_short: false,
-            unfinished: Vec::new(),
+            resume: ResumeState::default(),
             last_words: None,
             took: None,
             lingers: None,
@@ -524,19 +473,19 @@ impl Session {
         }
     }
 
-    /// Returns the question that it has open, if it has one.
+    /// Returns its open question, if it has one.
     pub fn open_question(&self) -> Option<OpenQuestion<'_>> {
         let asks =
             matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::NeedsInput;
-        asks.then(|| OpenQuestion { number: self.questions, text: &self.judgement.detail })
+        asks.then(|| OpenQuestion { number: self.dialogs.questions, text: &self.judgement.detail })
     }
 
-    /// Whether it still claims its task: everything that has not ended.
+    /// Returns true if it still claims its task: everything that has not ended.
     pub fn is_live(&self) -> bool {
         !matches!(self.phase, Phase::Ended { .. })
     }
 
-    /// Whether it may have a process, and so counts against the caps.
+    /// Returns true if it may have a process, and so counts against the caps.
     pub fn takes_slot(&self) -> bool {
         matches!(
             self.phase,
@@ -548,30 +497,29 @@ impl Session {
         )
     }
 
-    /// Tells whether its agent ends its process with each turn, and has ended the last one well. It has nothing to do until it
-    /// is told something.
+    /// Returns true if its agent ends its process with each turn and has ended the last one well. It waits for a message then.
     pub fn rests_after_turn(&self) -> bool {
         self.spec.agent.abilities.one_turn && matches!(self.phase, Phase::Exited { code: Some(0), .. })
     }
 
-    /// Returns true if it has ended with its change merged.
+    /// Returns whether it has ended with its change merged.
     pub fn is_merged(&self) -> bool {
         matches!(self.phase, Phase::Ended { outcome: Outcome::Merged { .. }, .. })
     }
 
-    /// Tells whether the turn that its last process had taken was not finished.
+    /// Returns true if the last turn of its last process was not finished.
     pub(crate) fn left_a_turn(&self) -> bool {
-        self.cut_short || !self.unfinished.is_empty()
+        self.resume.cut_short || !self.resume.unfinished.is_empty()
     }
 
-    /// Whether its workspace is there and is being made ready.
+    /// Returns true while its workspace is being set up.
     pub fn is_setting_up(&self) -> bool {
         matches!(self.phase, Phase::Preparing { .. })
             && self.workspace.state == WorkspaceState::Ready
             && !self.workspace.set_up
     }
 
-    /// Whether the agent may be in the middle of something: it works, or it has taken a message and nothing has been
+    /// Returns true if the agent may be in the middle of something: it works, or it has taken a message and nothing has been
     /// seen of it since.
     pub(crate) fn is_at_it(&self) -> bool {
         self.is_live()
@@ -579,7 +527,7 @@ impl Session {
                 || self.took.is_some_and(|took| self.judgement.at < took))
     }
 
-    /// The attempt whose process may be alive.
+    /// Returns the attempt whose process may be alive.
     pub fn running_attempt(&self) -> Option<Attempt> {
         match self.phase {
             Phase::Starting { attempt, .. }

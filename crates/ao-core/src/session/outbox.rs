@@ -1,4 +1,4 @@
-//! Messages to an agent, from the moment somebody wants to say something until the agent has provably read it.
+//! Messages to an agent, from the request to send one until the agent has provably read it.
 //!
 //! ```text
 //!  send ─► queued ──(quiet point)──► delivery: writing ─► written ──(a turn that is our text)──► accepted
@@ -6,9 +6,9 @@
 //!             └──────── (paused) ◄───────┘    └── retried ◄──┘ (no proof in time) ── tries spent ──► failed
 //! ```
 //!
-//! One delivery is under way at a time, so order holds; only an interrupt goes ahead of one that waits for its proof, which
-//! is parked until then. News that waits is gathered into one delivery. Writing cannot be
-//! undone, so every try after the first tells the adapter to find out first whether an earlier one got through.
+//! One delivery is under way at a time, so order holds; only an interrupt goes ahead of one that waits for its proof,
+//! which is parked until then. News that waits is combined into one delivery. Writing cannot be undone, so every try
+//! after the first asks the adapter to find out whether an earlier one got through.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -22,18 +22,18 @@ use crate::settings::Settings;
 use crate::text::same_words;
 use crate::{Attempt, Timestamp};
 
-/// The most that one delivery carries; what does not fit waits for the next quiet point.
+/// The largest size of one delivery; the rest waits for the next quiet point.
 pub(super) const DELIVERY_BYTES: usize = 32 * 1024;
-/// How many failed messages stay in memory with their text; the log keeps all of them.
+/// Number of failed messages that stay in memory with their text; the log keeps all of them.
 const FAILED_KEPT: usize = 20;
-/// How many turns are remembered, to tell an old proof that comes late from a new one.
+/// Number of turns that are remembered, to know a late proof from a new one.
 const TURNS_KEPT: usize = 16;
-/// How many senders' keys are remembered, to tell a repeated request from a new message.
+/// Number of senders' keys that are remembered, to know a repeated request from a new message.
 const KEYS_KEPT: usize = 64;
-/// How many accepted messages are remembered by their numbers, for whoever asks what became of one.
+/// Number of accepted messages that are remembered by number, for queries about them.
 const TAKEN_KEPT: usize = 64;
 
-/// Something somebody wants to say to an agent.
+/// A new message for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
     pub from: Sender,
@@ -41,11 +41,11 @@ pub struct NewMessage {
     pub body: String,
     /// Goes ahead of the others, and into a running turn.
     pub interrupt: bool,
-    /// The sender's own key; a second message with it is the same message.
+    /// The sender's own key; a second message with the same key is dropped.
     pub key: Option<String>,
 }
 
-/// Who speaks.
+/// The sender of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sender {
@@ -54,14 +54,14 @@ pub enum Sender {
     Daemon,
 }
 
-/// What a message is about.
+/// The subject of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
     /// The task itself, the first message of a conversation.
     Task,
     Text,
-    /// News about an incident; gathered with other news.
+    /// News about an incident; combined with other news.
     News {
         incident: IncidentKey,
     },
@@ -79,23 +79,23 @@ pub struct Message {
     pub queued: Timestamp,
 }
 
-/// One or more messages on their way as one text.
+/// One or more messages that are delivered as one text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     pub no: u32,
     pub messages: Vec<Message>,
     pub text: String,
     pub interrupt: bool,
-    /// How often it was written, the present try included.
+    /// Times that it was written, the present try included.
     pub tries: u32,
-    /// How often it was put off at the last moment.
+    /// Times that it was put off at the last moment.
     pub pauses: u32,
     /// The launch of this attempt carries it.
     pub with_launch: Option<Attempt>,
     pub stage: Stage,
 }
 
-/// How far a delivery has come.
+/// The progress of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Stage {
@@ -103,30 +103,30 @@ pub enum Stage {
     Written {
         proof_by: Timestamp,
     },
-    /// `counts` if the try that failed is to be counted; being barred by a dialog is not a failure.
+    /// `counts` if the failed try is to be counted; being blocked by a dialog is not a failure.
     Paused {
         until: Timestamp,
         counts: bool,
     },
 }
 
-/// The messages of a session that are not yet history.
+/// The messages of a session that are not delivered yet, and recent results.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Outbox {
     pub waiting: VecDeque<Message>,
     pub current: Option<Delivery>,
-    /// Written and not proven when an interrupt came; goes on after that.
+    /// Written but not proven when an interrupt came; continues after that.
     pub parked: Option<Delivery>,
-    /// The last few that failed, with their text, so that nothing said is lost.
+    /// The last few failed messages with their text, so that no text is lost.
     pub failed: VecDeque<Failed>,
     pub accepted: u32,
     next_message: u32,
     next_delivery: u32,
     keys: VecDeque<(String, u32)>,
-    /// The last few that were accepted. Most that is in no list was accepted too, but what was given up leaves its list as well.
-    #[serde(default)]
+    /// The last few accepted messages. Most messages that are in no list were accepted too, but so are some that were
+    /// given up.
     taken: VecDeque<u32>,
-    /// The turns that have proven something. Each proves one delivery, however often it is told.
+    /// The turns that have proven a delivery. Each proves one, even if it is reported repeatedly.
     turns: VecDeque<String>,
 }
 
@@ -135,14 +135,14 @@ pub struct Outbox {
 pub struct Failed {
     pub message: Message,
     pub why: String,
-    /// The whole text that it was, or would have been, part of; a late proof is known by it.
+    /// The whole text of its delivery, actual or intended, by which a late proof is recognized.
     pub text: String,
-    /// The delivery that was given up with it; absent if it was never on its way.
+    /// The delivery that was given up with it; absent if it was never under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<u32>,
 }
 
-/// Why a message waits.
+/// The reason why a message waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wait {
     NotRunning,
@@ -150,14 +150,14 @@ pub enum Wait {
     Busy,
     DialogOpen,
     Limited,
-    /// Nothing is typed at an agent of which we know nothing.
+    /// Nothing is typed at an agent whose state is unknown.
     Unknown,
     PersonTyping {
         until: Timestamp,
     },
 }
 
-/// What the outbox does next.
+/// The next step of an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
     Nothing,
@@ -172,24 +172,24 @@ impl Outbox {
         self.next_message.saturating_add(1)
     }
 
-    /// The message that was sent with this key before, if it was.
+    /// Returns the earlier message with this key, if there is one.
     pub fn sent_with(&self, key: &str) -> Option<u32> {
         self.keys.iter().find(|(known, _)| known == key).map(|(_, no)| *no)
     }
 
-    /// Whether a message is known to have been accepted. One from long ago may have been forgotten.
+    /// Returns true if a message is known to have been accepted. One from long ago may have been forgotten.
     pub fn was_accepted(&self, no: u32) -> bool {
         self.taken.contains(&no)
     }
 
-    /// The task and all that waits behind it, as one text, for an agent that forgets everything with each process and takes
-    /// nothing but what it is started with. What was said alone would be said to somebody who knows of nothing, and what
-    /// waits for the next process would wait behind the task again.
+    /// Composes the task and all waiting messages as one text, for an agent that forgets everything with each process
+    /// and takes only the text that it is started with. A message alone would lack its context, and a message for the
+    /// next process would again wait behind the task.
     pub(super) fn compose_whole(&self, stage: Stage, with_launch: Option<Attempt>) -> Option<Delivery> {
         let (mut messages, mut size) = (Vec::new(), 0);
         for message in &self.waiting {
             size += message.body.len() + 2;
-            // One that is too large on its own is still to be said; with the task, which is always first.
+            // A message that is too large on its own is still sent, together with the task, which is always first.
             if size > DELIVERY_BYTES && messages.len() > 1 {
                 break;
             }
@@ -208,7 +208,7 @@ impl Outbox {
         })
     }
 
-    /// Takes the next messages that go out together, as the delivery they would make.
+    /// Composes the next messages that are delivered together.
     pub(super) fn compose(&self, stage: Stage, with_launch: Option<Attempt>) -> Option<Delivery> {
         let first = match self.waiting.iter().find(|message| message.interrupt) {
             Some(urgent) => urgent,
@@ -219,7 +219,7 @@ impl Outbox {
             let mut size = first.body.len();
             for message in self.waiting.iter().skip(1) {
                 size += message.body.len() + 2;
-                // Only what stands next in line may join: gathering must not change the order.
+                // Only the next messages in line may join: combining must not change the order.
                 if !matches!(message.kind, MessageKind::News { .. })
                     || message.interrupt
                     || size > DELIVERY_BYTES
@@ -242,7 +242,7 @@ impl Outbox {
         })
     }
 
-    /// News about the same incident that waits and would be out of date beside newer news.
+    /// Returns waiting news about the same incident that newer news would replace.
     pub(super) fn outdated_by(&self, kind: &MessageKind) -> Option<u32> {
         matches!(kind, MessageKind::News { .. })
             .then(|| self.waiting.iter().find(|message| message.kind == *kind))
@@ -288,7 +288,7 @@ impl Outbox {
         self.parked = self.parked.take().or(before);
     }
 
-    /// Whether a turn has proven an earlier delivery.
+    /// Returns true if a turn has proven an earlier delivery.
     pub(super) fn proved_by(&self, turn: &str) -> bool {
         self.turns.iter().any(|known| known == turn)
     }
@@ -300,7 +300,7 @@ impl Outbox {
         }
     }
 
-    /// Takes messages back from those that were given up. Says whether the task was among them.
+    /// Removes messages from the failed ones after a late proof. Returns whether the task was among them.
     pub(super) fn take_after_all(&mut self, messages: &[u32], turn: &str) -> bool {
         self.remember(turn);
         let late = |failed: &Failed| messages.contains(&failed.message.no);
@@ -320,7 +320,7 @@ impl Outbox {
         }
     }
 
-    /// Whether a delivery that is under way carries the task.
+    /// Returns true if a delivery that is under way carries the task.
     pub(super) fn carries_task(&self, delivery: u32) -> bool {
         let current = self.under_way().filter(|current| current.no == delivery);
         current.flat_map(|current| &current.messages).any(|message| message.kind == MessageKind::Task)
@@ -340,7 +340,7 @@ impl Outbox {
         }
     }
 
-    /// Takes out a delivery that has come to its end; what was parked for it goes on.
+    /// Removes a finished delivery; a parked one continues.
     fn finish(&mut self, delivery: u32) -> Option<Delivery> {
         let done = self
             .current
@@ -352,7 +352,7 @@ impl Outbox {
         done
     }
 
-    /// Gives up on everything that has not been accepted, and keeps the text.
+    /// Gives up everything that has not been accepted, and keeps the text.
     pub(super) fn drop_all(&mut self, why: &str) {
         for delivery in [self.parked.take(), self.current.take()].into_iter().flatten() {
             self.keep_failed(delivery.messages, why, Some((delivery.no, &delivery.text)));
@@ -381,7 +381,7 @@ impl Outbox {
         self.waiting.iter().chain(current).any(|message| message.kind == MessageKind::Task)
     }
 
-    /// What was begun and has not come to its end.
+    /// Returns the deliveries that are under way.
     pub fn under_way(&self) -> impl Iterator<Item = &Delivery> {
         self.current.iter().chain(&self.parked)
     }
@@ -392,7 +392,7 @@ impl Outbox {
 }
 
 impl Session {
-    /// Whether something may be said to the agent now, and if not, why not.
+    /// Returns the reason why no message may be written to the agent now, if there is one.
     pub fn quiet(&self, interrupt: bool, now: Timestamp, settings: &Settings) -> Result<(), Wait> {
         if !matches!(self.phase, Phase::Running { .. }) {
             return Err(Wait::NotRunning);
@@ -406,7 +406,7 @@ impl Session {
             Activity::Working | Activity::Starting => return Err(Wait::Busy),
             Activity::NeedsInput => return Err(Wait::DialogOpen),
             Activity::RateLimited => return Err(Wait::Limited),
-            // An agent that says it is blocked sits at its prompt; a message may be just what it waits for.
+            // An agent that reports that it is blocked sits at its prompt; a message may be just what it waits for.
             Activity::Blocked => {}
             Activity::Exited => return Err(Wait::NotRunning),
             Activity::Unknown => return Err(Wait::Unknown),
@@ -441,7 +441,7 @@ impl Session {
         let (wait_until, spent) = match &delivery.stage {
             Stage::Writing => return Next::Nothing,
             Stage::Written { proof_by } => (*proof_by, delivery.tries >= settings.delivery_tries),
-            // One more than the limit: after a restart somebody has to look whether the last one got through.
+            // One more than the limit: after a restart an extra try finds out whether the last one got through.
             Stage::Paused { until, .. } => (*until, delivery.tries > settings.delivery_tries),
         };
         match self.quiet(delivery.interrupt, now, settings) {
@@ -454,7 +454,7 @@ impl Session {
     }
 }
 
-/// Returns whether a turn that the agent took is the text of a delivery, and nothing else.
+/// Returns true if a turn that the agent took is the text of a delivery, and nothing else.
 ///
 /// Agents reflow what they are given: line ends, indentation and trailing space may differ, words may not. The whole turn is
 /// compared: "fix it" by somebody else has the words of "fix" in it and proves nothing about that.
@@ -462,7 +462,7 @@ pub fn is_turn_of(taken: &str, ours: &str) -> bool {
     !ours.trim().is_empty() && same_words(taken, ours)
 }
 
-/// How long to wait before trying again: doubles, and ends at a minute.
+/// Returns the time to wait before the next try: doubles, up to a minute.
 pub(crate) fn backoff(tries: u32) -> Duration {
     Duration::from_secs(1 << tries.min(6)).min(Duration::from_secs(60))
 }

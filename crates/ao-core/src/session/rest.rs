@@ -1,6 +1,7 @@
-//! Rest: an agent that only waits for others gives its slot to one that could work, and goes on when there is news for it.
+//! Rest: an agent that only waits for others gives its slot to one that could work, and resumes when there is news
+//! for it.
 //!
-//! Its process is ended; its workspace and its conversation stay. What is said to it then puts it into the line again.
+//! Its process is ended; its workspace and its conversation stay. A message puts it back into the queue.
 
 use std::cmp::Reverse;
 
@@ -10,7 +11,7 @@ use crate::settings::Settings;
 use crate::{SessionId, Timestamp};
 
 impl Session {
-    /// Whether it may give its slot away: its turn is over, nothing is to be said to it, and it waits for others. An
+    /// Returns true if it may give its slot away: its turn is over, no message waits for it, and it waits for others. An
     /// orchestrator is there for a person and stays.
     ///
     /// One that has nothing to show yet may be about to go on, so it counts only after it has been idle for long, and only if
@@ -23,17 +24,17 @@ impl Session {
             && self.judgement.activity == Activity::Idle
             && !self.is_at_it()
             && self.outbox.is_empty()
-            && self.answer.is_none()
+            && self.dialogs.answer.is_none()
             && self.spec.role != Role::Orchestrator
             && waits_for_others
     }
 
-    /// Whether a person types at it, or has just done so.
+    /// Returns true if a person types at it, or has just done so.
     pub(crate) fn is_typed_on(&self, now: Timestamp, settings: &Settings) -> bool {
         self.evidence.human_typed.is_some_and(|typed| now < typed + settings.human_quiet)
     }
 
-    /// Who gives way first: those that remember afterwards what they were about, then who has waited the longest.
+    /// Returns the order in which sessions give way: those that can resume their conversation, then the longest idle.
     pub(crate) fn rest_order(&self) -> (Reverse<bool>, Timestamp, SessionId) {
         (Reverse(self.spec.agent.abilities.resume), self.activity_since, self.id)
     }

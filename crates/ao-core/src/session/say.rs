@@ -1,4 +1,4 @@
-//! What is said to an agent: taken in, sent out at a quiet point, proven, or given up.
+//! Messages to an agent: queued, written at a quiet point, proven, or given up.
 
 use super::launch::{may_go_on, may_restore};
 use super::outbox::{DELIVERY_BYTES, Next, is_turn_of};
@@ -8,10 +8,11 @@ use crate::refusal::Refusal;
 use crate::state::State;
 use crate::text::sanitise;
 
-/// Beyond this, whoever sends is told to stop. An agent that takes nothing must not fill the memory.
+/// The number of waiting messages beyond which senders are refused. An agent that takes none must not fill the
+/// memory.
 const WAITING_MOST: usize = 200;
 
-/// Takes a message in, unless it cannot be one. From here on it has no more than what may be typed.
+/// Accepts a message, unless it is invalid, and cleans its text.
 pub(super) fn send(
     state: &State,
     session: &Session,
@@ -27,7 +28,7 @@ pub(super) fn send(
                 restorable: may_restore(state, session, now).is_ok(),
             });
         }
-        // It would wake the agent, for work that nobody wants any more.
+        // It would wake the agent for work that is no longer wanted.
         Phase::Exited { .. } | Phase::Resting { .. } => may_go_on(state, session)?,
         _ => {}
     }
@@ -57,7 +58,7 @@ pub(super) fn send(
     Ok(vec![SessionEvent::MessageQueued { message, replaces }])
 }
 
-/// What a turn of the agent's proves: the delivery that is under way, or one that was given up too early, or nothing.
+/// Returns what a turn of the agent's proves: the delivery that is under way, or one that was given up too early, or nothing.
 pub(super) fn proven(
     session: &Session,
     delivery: Option<u32>,
@@ -66,7 +67,7 @@ pub(super) fn proven(
 ) -> Vec<SessionEvent> {
     let current = session.outbox.under_way().find(|delivery| is_turn_of(text, &delivery.text));
     match (current, delivery) {
-        // The adapter knows which delivery it means.
+        // The adapter knows which delivery it is.
         (Some(_), Some(no)) => {
             let meant = session.outbox.under_way().find(|it| it.no == no && is_turn_of(text, &it.text));
             return meant.map(|it| SessionEvent::Accepted { delivery: it.no, turn }).into_iter().collect();
@@ -75,7 +76,7 @@ pub(super) fn proven(
         (_, None) if session.outbox.proved_by(&turn) => return vec![],
         (_, None) => {}
     }
-    // The very same words may have been given up and said again; then this is the elder's turn.
+    // The same text may have been given up and sent again; then this turn is that of the earlier one.
     let late: Vec<u32> = session
         .outbox
         .failed
@@ -89,8 +90,8 @@ pub(super) fn proven(
     current.map(|current| SessionEvent::Accepted { delivery: current.no, turn }).into_iter().collect()
 }
 
-/// What an agent hears whose conversation is lost and whose change is proposed already. The task word for word would have it
-/// begin anew.
+/// Returns the message for an agent whose conversation is lost and whose change is proposed already. The task itself would
+/// have it begin anew.
 fn where_it_stands(session: &Session) -> String {
     let pulls: Vec<String> = session.pulls.iter().map(ToString::to_string).collect();
     format!(
@@ -103,7 +104,7 @@ fn where_it_stands(session: &Session) -> String {
     )
 }
 
-/// The task as the first message of a conversation.
+/// Returns the task as the first message of a conversation.
 pub(crate) fn task_message(session: &Session, now: Timestamp) -> Message {
     Message {
         no: session.outbox.message_no(),
@@ -119,7 +120,7 @@ pub(crate) fn task_message(session: &Session, now: Timestamp) -> Message {
     }
 }
 
-/// Something that the daemon itself has to say.
+/// Returns a message of the daemon itself.
 pub(super) fn daemon_message(session: &Session, now: Timestamp, body: &str) -> Message {
     Message {
         no: session.outbox.message_no(),
@@ -132,20 +133,20 @@ pub(super) fn daemon_message(session: &Session, now: Timestamp, body: &str) -> M
     }
 }
 
-/// What an agent hears whose turn was cut short by a provider's limit. One that was only held has nothing to take up, and
-/// one that took up its work by itself need not be told.
+/// Returns the message for an agent whose turn was cut short by a provider's limit. One that was only held has nothing to
+/// take up, and one that took up its work by itself needs no message.
 pub(super) fn go_on_message(session: &Session, now: Timestamp) -> Option<SessionEvent> {
     let is_there = matches!(
         session.phase,
         Phase::Running { .. } | Phase::Exited { .. } | Phase::Retrying { .. } | Phase::Resting { .. }
     );
-    // A message that was never taken is given again by itself.
-    let cut = session.cut_short && is_there && session.outbox.current.is_none();
+    // A message that was never taken is sent again anyway.
+    let cut = session.resume.cut_short && is_there && session.outbox.current.is_none();
     let body = "The provider's limit is over. Go on where you were stopped.";
     cut.then(|| SessionEvent::MessageQueued { message: daemon_message(session, now, body), replaces: None })
 }
 
-/// Tells whether a message asks the agent to take up its work again.
+/// Returns true if a message asks the agent to take up its work again.
 pub(super) fn says_go_on(message: &Message) -> bool {
     message.from == Sender::Daemon && message.kind == MessageKind::Text
 }

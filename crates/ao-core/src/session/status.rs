@@ -1,4 +1,4 @@
-//! What a person is told about a session: one word and the reason for it, both derived.
+//! Status of a session for people: one word and the reason for it, both derived.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::{AfterStop, Delivery, HoldKind, Outcome, Phase, Role, Session, Stage};
 use crate::Timestamp;
 use crate::evidence::{Activity, Reading, judge};
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKind, Problem, ProblemId};
 use crate::reaction::threshold;
 use crate::state::State;
 
-/// One word for where a session stands.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StatusWord {
@@ -36,7 +36,7 @@ pub enum StatusWord {
     Merged,
 }
 
-/// Where a session stands, and why we say so.
+/// Status of a session, and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
     pub word: StatusWord,
@@ -45,7 +45,7 @@ pub struct Status {
 }
 
 impl Session {
-    /// Derives what a person is told at `now`.
+    /// Derives the status at `now`.
     pub fn status(&self, now: Timestamp) -> Status {
         let say = |word, reason: String, since| Status { word, reason, since };
         let held = self.holds.iter().next();
@@ -77,8 +77,8 @@ impl Session {
                     | HoldKind::TotalBudget
                     | HoldKind::DailyBudget => StatusWord::Capped,
                 };
-                // Sessions of one account go on one after the other.
-                let why = match (kind, self.resume_at) {
+                // Sessions of one account resume one after the other.
+                let why = match (kind, self.resume.at) {
                     (HoldKind::Account, Some(at)) => {
                         format!("the provider's limit is over; it resumes in {} s", at.since(now).as_secs())
                     }
@@ -109,7 +109,7 @@ impl Session {
             Phase::Exited { at, .. } if self.rests_after_turn() && self.outbox.is_empty() => {
                 say(StatusWord::Idle, self.with_last_words("its turn is over"), *at)
             }
-            // Its end was seen before its last output was read, which says whether it had taken its message.
+            // Its exit was seen before its last output was read, which shows whether it had taken its message.
             Phase::Exited { at, .. } if self.rests_after_turn() && self.proof_is_due().is_some() => {
                 say(StatusWord::Working, "its last output is being read".into(), *at)
             }
@@ -138,12 +138,12 @@ impl Session {
                     "" => judgement.rule.to_string(),
                     detail => format!("{}: {detail}", judgement.rule),
                 };
-                say(word, self.with_limit(self.with_astray(reason)), self.activity_since)
+                say(word, self.with_limit(self.with_drift(reason)), self.activity_since)
             }
         }
     }
 
-    /// The same, with the provider's limit that holds it besides.
+    /// Adds the provider's limit that holds it to the reason.
     fn with_limit(&self, reason: String) -> String {
         match self.holds.get(&HoldKind::Account) {
             Some(hold) => format!("{reason}; besides, {}", hold.why),
@@ -151,29 +151,29 @@ impl Session {
         }
     }
 
-    /// Whether it waits for somebody though a provider's limit holds it: it asks something, is blocked or has crashed. The
-    /// end of the limit mends none of these, so the limit must not hide them.
+    /// Returns true if it waits for a person though a provider's limit holds it: it asks something, is blocked or has
+    /// crashed. The end of the limit mends none of these, so the limit must not hide them.
     fn needs_more_than_time(&self, now: Timestamp) -> bool {
         let limited = self.holds.keys().next() == Some(&HoldKind::Account);
         let needs = match &self.phase {
             Phase::Running { .. } => {
                 matches!(judge(&self.evidence, now).activity, Activity::NeedsInput | Activity::Blocked)
             }
-            // Unless it is the limit that ended its process.
+            // Unless the limit itself ended its process.
             Phase::Exited { code, .. } => *code != Some(0) && !self.met_a_limit(),
             _ => false,
         };
         limited && needs
     }
 
-    /// Tells whether its present attempt was refused more work by the provider.
+    /// Returns true if its present attempt was refused more work by the provider.
     pub(super) fn met_a_limit(&self) -> bool {
         self.evidence.latest().any(|signal| matches!(signal.reading, Reading::Limited { .. }))
     }
 
-    /// At its prompt, and about to read a message. Who waits for it to have nothing to do waits on, and who has sent the
-    /// message does not hear that nothing happens. What is put off, because a person types or a dialog is in the way, is not
-    /// on its way.
+    /// Returns the status of an agent at its prompt that is about to read a message: it does not count as idle, and
+    /// the sender sees progress. A delivery that is postponed, because a person types or a dialog is open, does not
+    /// count.
     fn being_told(&self, now: Timestamp) -> Option<Status> {
         let on_its_way = |delivery: &&Delivery| match delivery.stage {
             Stage::Writing => delivery.pauses == 0,
@@ -187,7 +187,7 @@ impl Session {
             true => (StatusWord::Starting, "its task is being given to it"),
             false => (StatusWord::Working, "a message is being given to it"),
         };
-        Some(Status { word, reason: self.with_astray(reason.into()), since })
+        Some(Status { word, reason: self.with_drift(reason.into()), since })
     }
 
     fn with_last_words(&self, reason: &str) -> String {
@@ -197,25 +197,25 @@ impl Session {
         }
     }
 
-    fn with_astray(&self, reason: String) -> String {
-        match &self.astray {
+    fn with_drift(&self, reason: String) -> String {
+        match &self.watch.drift {
             Some(what) => format!("{reason}; {what}"),
             None => reason,
         }
     }
 
-    /// The problems that this session has now.
+    /// Returns the problems of this session.
     ///
-    /// Idle by itself is none: an orchestrator that a person drives is idle most of its life. For a worker whose work is
-    /// not done it becomes one in time.
+    /// Idle alone is no problem: an orchestrator that a person drives is idle most of the time. For a worker whose
+    /// work is not done it becomes one after some time.
     pub fn problems(&self, now: Timestamp, state: &State) -> Vec<Problem> {
         let settings = &state.settings;
         let mut problems = Vec::new();
-        // Each dialog, each exit, each crossed budget is a problem of its own, so each is told once.
-        let mut add = |kind, problem: String, detail: &str| {
+        // Each dialog, each exit, each spent budget is a problem of its own, so each is reported once.
+        let mut add = |kind, id: ProblemId, detail: &str| {
             problems.push(Problem {
                 kind,
-                problem,
+                id,
                 revision: self.attempt.to_string(),
                 detail: detail.to_owned(),
             });
@@ -224,55 +224,51 @@ impl Session {
         let mut idle = None;
         match &self.phase {
             Phase::SetupFailed { why } => {
-                add(IncidentKind::SetupFailed, format!("attempt {}", self.attempt), why);
+                add(IncidentKind::SetupFailed, ProblemId::Attempt(self.attempt), why);
             }
-            // An exit with code 0 is how many agents say that they are done, unless they were told more.
-            // What a spent budget or a provider's limit has ended waits for that, and that is told already.
+            // Many agents exit with code 0 when they are done, unless they have more messages. What a spent budget or
+            // a provider's limit has ended waits for that, and is reported already.
             Phase::Exited { .. }
                 if self.holds.keys().any(|kind| kind.is_budget())
                     || self.holds.contains_key(&HoldKind::Account) && self.met_a_limit() => {}
             Phase::Exited { why, code, .. } if *code != Some(0) || self.is_deaf(settings.restarts) => {
                 let why = self.with_last_words(why);
-                add(IncidentKind::AgentExited, format!("attempt {}", self.attempt), &why);
+                add(IncidentKind::AgentExited, ProblemId::Attempt(self.attempt), &why);
             }
             Phase::Exited { .. } => idle = self.idles_without_result(since),
             Phase::Stopping { tries, .. } if *tries >= settings.setup_tries => {
-                add(IncidentKind::AgentStuck, "stop".into(), "its process cannot be ended");
+                add(IncidentKind::AgentStuck, ProblemId::Unstoppable, "its process cannot be ended");
             }
             Phase::Running { .. } => match self.judgement.activity {
-                // Not by its words: several sources tell of one dialog, each in its own.
+                // Not by its text: several sources report one dialog, each in its own way.
                 Activity::NeedsInput => {
-                    if let Some(since) = self.dialog {
-                        add(IncidentKind::AgentNeedsInput, since.to_string(), &self.judgement.detail);
+                    if let Some(since) = self.dialogs.open {
+                        add(IncidentKind::AgentNeedsInput, ProblemId::Since(since), &self.judgement.detail);
                     }
                 }
                 Activity::Blocked => {
-                    add(IncidentKind::AgentStuck, format!("blocked {since}"), &self.judgement.detail);
+                    add(IncidentKind::AgentStuck, ProblemId::Blocked(since), &self.judgement.detail);
                 }
                 Activity::Unknown if now.since(since) >= self.stuck_after(state) => {
-                    add(
-                        IncidentKind::AgentStuck,
-                        format!("unknown {since}"),
-                        &self.judgement.rule.to_string(),
-                    );
+                    add(IncidentKind::AgentStuck, ProblemId::Silent(since), &self.judgement.rule.to_string());
                 }
                 Activity::Idle => idle = self.idles_without_result(since),
                 _ => {}
             },
-            // That it gave its slot away does not get its work done.
+            // Giving up its slot does not finish its work.
             Phase::Stopping { then: AfterStop::GiveWay { .. }, .. } | Phase::Resting { .. } => {
                 idle = self.idles_without_result(since);
             }
             _ => {}
         }
         if let Some(hold) = self.holds.get(&HoldKind::Budget) {
-            add(IncidentKind::BudgetExceeded, format!("since {}", hold.since), &hold.why);
+            add(IncidentKind::BudgetExceeded, ProblemId::Since(hold.since), &hold.why);
         }
         if let Some(detail) = idle {
-            // One problem for as long as the work is not done, however often it stops in between.
+            // One problem for as long as the work is not done, even with interruptions.
             problems.push(Problem {
                 kind: IncidentKind::AgentIdle,
-                problem: "no pull request".into(),
+                id: ProblemId::NoPull,
                 revision: since.to_string(),
                 detail,
             });
@@ -282,27 +278,27 @@ impl Session {
 }
 
 impl Session {
-    /// Tells whether its processes end one after the other without taking what they are told.
+    /// Returns true if its processes end one after the other without taking a message.
     fn is_deaf(&self, restarts: u32) -> bool {
-        !self.outbox.is_empty() && self.in_vain > restarts && self.proof_is_due().is_none()
+        !self.outbox.is_empty() && self.launch.fruitless > restarts && self.proof_is_due().is_none()
     }
 
-    /// The reason to call it idle for too long, if it is and has nothing to show.
+    /// Returns the reason why it counts as idle for too long without a result.
     fn idles_without_result(&self, since: Timestamp) -> Option<String> {
         let typed = self.evidence.human_typed.unwrap_or(since).max(since);
         (self.lingers == Some(since) && self.leaves_work())
             .then(|| format!("idle since {}, and there is no pull request", typed.utc()))
     }
 
-    /// How long nothing may be known of it.
+    /// Returns how long it may be without evidence.
     fn stuck_after(&self, state: &State) -> Duration {
         let project = state.projects.get(&self.spec.project);
         let kind = IncidentKind::AgentStuck;
         threshold(&kind, &state.settings, project, &self.spec.agent).unwrap_or(state.settings.stuck_after)
     }
 
-    /// Whether it is a worker that nothing keeps from working and that has nothing to show yet. One with a pull request
-    /// waits for others.
+    /// Returns true if it is a worker that nothing keeps from working and that has no pull request yet. One with a pull
+    /// request waits for others.
     pub(super) fn leaves_work(&self) -> bool {
         self.spec.role == Role::Worker && self.pulls.is_empty() && self.holds.is_empty()
     }

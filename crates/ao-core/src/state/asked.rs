@@ -1,4 +1,4 @@
-//! What can be asked of the state, each question answered by an index.
+//! Queries on the state, each answered by an index.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use crate::session::{self, Session};
 use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
-/// A limit that comes so soon after the last one is the next of a row.
+/// The time within which the next limit of an account counts as repeated.
 const IN_A_ROW: Duration = Duration::from_secs(3600);
 
 impl State {
@@ -21,12 +21,12 @@ impl State {
         self.index.names.get(name).and_then(|id| self.sessions.get(id)).map(|session| &**session)
     }
 
-    /// Returns what people call a session; its id if it is no longer in memory.
+    /// Returns the display name of a session; its id if it is no longer in memory.
     pub fn name_of(&self, session: SessionId) -> String {
         self.sessions.get(&session).map_or_else(|| session.to_string(), |session| session.spec.name.clone())
     }
 
-    /// Returns what people call the subject of a problem.
+    /// Returns the display name of the subject of a problem.
     pub(crate) fn subject_name(&self, subject: &Subject) -> String {
         match subject {
             Subject::Session(session) => self.name_of(*session),
@@ -34,12 +34,12 @@ impl State {
         }
     }
 
-    /// Returns whether a session could be restored now, or why not: the rule by which a restore is taken or refused.
+    /// Checks whether a session could be restored now: the rule by which a restore is accepted or refused.
     pub fn may_restore(&self, session: &Session, now: Timestamp) -> Result<(), Refusal> {
         session::may_restore(self, session, now)
     }
 
-    /// The session that works on a task, if one does.
+    /// Returns the session that works on a task.
     pub fn live_session_of(&self, task: &TaskId) -> Option<SessionId> {
         self.index.tasks.get(task).copied()
     }
@@ -56,7 +56,7 @@ impl State {
         self.index.conversations.get(conversation).copied()
     }
 
-    /// The budgets that a session shares with others.
+    /// Returns the budgets that a session shares with others.
     pub fn budgets_of(&self, session: &Session) -> Vec<Budget> {
         let project = &session.spec.project;
         let of_task = session.spec.task.clone().map(Budget::Task);
@@ -64,19 +64,19 @@ impl State {
         of_task.into_iter().chain(wider).collect()
     }
 
-    /// The limits that the configuration sets for a budget.
+    /// Returns the configured limits of a budget.
     pub fn limits_of(&self, budget: &Budget) -> Limits {
         let project = |id: &ProjectId| self.projects.get(id);
         match budget {
-            Budget::Task(task) => project(&task.project).map(|project| project.per_task),
-            Budget::Project(id) => project(id).map(|project| project.total),
-            Budget::ProjectDay(id) => project(id).map(|project| project.daily),
+            Budget::Task(task) => project(&task.project).map(|project| project.config.per_task),
+            Budget::Project(id) => project(id).map(|project| project.config.total),
+            Budget::ProjectDay(id) => project(id).map(|project| project.config.daily),
             Budget::Day => Some(self.settings.daily),
         }
         .unwrap_or_default()
     }
 
-    /// The live sessions that share a budget.
+    /// Returns the live sessions that share a budget.
     pub(crate) fn live_under<'a>(&'a self, budget: &Budget) -> Vec<&'a Session> {
         match budget {
             Budget::Task(task) => {
@@ -88,24 +88,24 @@ impl State {
         }
     }
 
-    /// How often in a row an account has been limited, as of `now`.
+    /// Returns how often in a row an account has been limited, as of `now`.
     pub(crate) fn limits_in_row(&self, account: &str, now: Timestamp) -> u32 {
         let seen = self.limits_seen.get(account).filter(|seen| now.since(seen.until) < IN_A_ROW);
         seen.map_or(0, |seen| seen.times)
     }
 
-    /// How long an idle agent is left alone.
+    /// Returns how long an idle agent is left alone.
     pub(crate) fn idle_after(&self, session: &Session) -> Duration {
         idle_after(&self.settings, &self.projects, session)
     }
 
-    /// Whether a session goes on by itself after a provider's limit.
+    /// Returns true if a session resumes by itself after a provider's limit.
     pub(crate) fn resumes_by_itself(&self, session: &Session) -> bool {
-        let project = self.projects.get(&session.spec.project).and_then(|project| project.auto_resume);
+        let project = self.projects.get(&session.spec.project).and_then(|project| project.config.auto_resume);
         project.unwrap_or(self.settings.auto_resume)
     }
 
-    /// The live sessions of a project.
+    /// Returns the live sessions of a project.
     pub fn live_in(&self, project: &ProjectId) -> impl Iterator<Item = &Session> {
         self.index
             .live
@@ -128,22 +128,22 @@ impl State {
         self.index.slots.get(project).copied().unwrap_or(0)
     }
 
-    /// The lines of those that wait, a project each, in the order in which they get a slot.
+    /// Returns the lines of waiting sessions, one per project, in the order in which they get a slot.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&ProjectId, &BTreeSet<Place>)> {
         self.index.waiting.iter()
     }
 
-    /// The sessions that may give their slots to others.
+    /// Returns the sessions that may give up their slots.
     pub(crate) fn idle(&self) -> impl Iterator<Item = &Session> {
         self.index.idle.iter().filter_map(|id| self.sessions.get(id)).map(|session| &**session)
     }
 
-    /// The open incidents of one subject.
+    /// Returns the open incidents of one subject.
     pub fn incidents_of<'a>(&'a self, subject: &'a Subject) -> impl Iterator<Item = &'a Incident> {
         let first = IncidentKey {
             subject: subject.clone(),
             kind: incident::IncidentKind::CiFailed,
-            problem: String::new(),
+            problem: incident::ProblemId::FIRST,
         };
         self.incidents
             .range(first..)
@@ -151,19 +151,19 @@ impl State {
             .map(|(_, incident)| incident)
     }
 
-    /// When time alone will change something.
+    /// Returns the time at which a timer is due next.
     pub fn next_due(&self) -> Option<Timestamp> {
         self.index.timers.next()
     }
 
-    /// Those whose time has come, at most `limit` of them.
+    /// Returns the timers that are due, at most `limit` of them.
     pub(crate) fn due(&self, now: Timestamp, limit: usize) -> Vec<Timer> {
         self.index.timers.due(now, limit)
     }
 
-    /// The budgets that are spent, with what is known of each.
+    /// Returns the budgets that are spent.
     pub(crate) fn capped(&self) -> impl Iterator<Item = (&Budget, &Cap)> {
-        let cap = |budget| self.purses.get(budget).and_then(|purse| purse.cap.as_ref());
+        let cap = |budget| self.budget_usage.get(budget).and_then(|usage| usage.cap.as_ref());
         self.index.capped.iter().filter_map(move |budget| Some((budget, cap(budget)?)))
     }
 
@@ -175,17 +175,17 @@ impl State {
         ErrandId(self.next_errand.saturating_add(1))
     }
 
-    /// Whether a budget that the session shares with others is one of time.
+    /// Returns true if a budget that the session shares is one of time.
     pub(crate) fn counts_time(&self, session: &Session) -> bool {
         counts_time(&self.settings, &self.projects, session)
     }
 
-    /// The notices that are on their way about an incident.
+    /// Returns the notices about an incident that are not sent yet.
     pub(crate) fn notices_about(&self, key: &IncidentKey) -> impl Iterator<Item = NoticeId> {
         self.index.notices.get(key).into_iter().flatten().copied()
     }
 
-    /// Whether an errand with this key is open.
+    /// Returns true if an errand with this key is open.
     pub(crate) fn is_ordered(&self, key: &str) -> bool {
         self.index.errands.contains_key(key)
     }
@@ -194,7 +194,7 @@ impl State {
         self.judge
     }
 
-    /// The live session that steers a project, if there is one.
+    /// Returns the live orchestrator of a project.
     pub(crate) fn orchestrator_in(&self, project: &ProjectId) -> Option<&Session> {
         self.index.orchestrators.get(project).and_then(|id| self.sessions.get(id)).map(|session| &**session)
     }

@@ -1,4 +1,4 @@
-//! What each event makes of the state.
+//! Folds events into the state.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::timers::Timer;
 use super::{LimitsSeen, State, Unassigned, counts_time, idle_after};
 use crate::budget::{self, Budget, BudgetEvent, Spend};
 use crate::digest;
-use crate::errand::{self, Behalf, ErrandEvent, ErrandOutcome};
+use crate::errand::{self, ErrandEvent, ErrandOutcome, Requester};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::forecast;
 use crate::health::count_flake;
@@ -19,14 +19,14 @@ use crate::session::{self, Session, SessionEvent};
 use crate::task::TaskEvent;
 use crate::{ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-/// How many keys of past notices are remembered, to tell people everything once.
+/// Number of keys of past notices that are remembered, so that each is sent once.
 const NOTICE_KEYS: usize = 1024;
 
-/// How many tasks that had a session are remembered, beside those that are open.
+/// Number of tasks that had a session and are remembered, beside those that are open.
 const WORKED: usize = 16 * 1024;
 
 impl State {
-    /// Folds one event into the state. Cannot fail, and acts on nothing.
+    /// Applies one event to the state. Cannot fail, and acts on nothing.
     pub fn evolve(&mut self, stamped: &Stamped) {
         let at = stamped.at;
         self.at = self.at.max(at);
@@ -47,7 +47,7 @@ impl State {
                 self.tasks.insert(id.clone(), facts.clone());
                 self.unassigned.remove(id);
             }
-            // It is asked for no more, nor is what was spent on it, unless a session of it is still here to be looked at.
+            // The task and its budget are no longer needed, unless one of its sessions is still in memory.
             Event::Task(id, TaskEvent::Closed {}) => {
                 if !self.sessions.values().any(|session| session.spec.task.as_ref() == Some(id)) {
                     self.forget_task(id);
@@ -60,7 +60,7 @@ impl State {
                 if let (Some(pull), PullEvent::Released { session }) = (&mut pull, event) {
                     pull.tasks.remove(session);
                 }
-                // There is something to do again.
+                // There is work again.
                 if let (PullEvent::Opened { .. }, Some(project)) = (event, self.projects.get_mut(&id.project))
                 {
                     project.begin();
@@ -70,7 +70,7 @@ impl State {
                 {
                     pull.claimed_by(session);
                 }
-                // What is over and nobody's is history, and history is on disk.
+                // A closed pull request without an owner is history, and history is on disk.
                 if let Some(pull) = pull.filter(|pull| pull.is_open() || pull.owner.is_some()) {
                     self.pulls.insert(id.clone(), Box::new(pull));
                 }
@@ -92,7 +92,7 @@ impl State {
         match event {
             HostEvent::Configured { settings } => {
                 self.settings = (**settings).clone();
-                // The settings say when things are due.
+                // Timers depend on the settings.
                 self.reindex();
             }
             HostEvent::MemoryScarce { free_mb } => self.scarce_mb = Some(*free_mb),
@@ -111,18 +111,18 @@ impl State {
         match event {
             ProjectEvent::Configured { config } => match self.projects.get_mut(id) {
                 Some(project) => {
-                    let patience = project.reactions != config.reactions
-                        || project.agent_reactions != config.agent_reactions;
-                    project.configure(config);
-                    // What could not be then may be possible now.
+                    let patience = project.config.reactions != config.reactions
+                        || project.config.agent_reactions != config.agent_reactions;
+                    project.config = (**config).clone();
+                    // A failed assignment may be possible now.
                     self.unassigned.retain(|task, _| task.project != *id);
-                    // Its reactions say when its sessions are due.
+                    // Timers of its sessions depend on its reactions.
                     if patience {
                         self.reindex();
                     }
                 }
                 None => {
-                    self.projects.insert(id.clone(), Project::new(config));
+                    self.projects.insert(id.clone(), Project::new((**config).clone()));
                 }
             },
             ProjectEvent::Removed {} => {
@@ -132,9 +132,9 @@ impl State {
                 self.tasks.retain(|task, _| task.project != *id);
                 self.tally.remove(id);
                 self.unassigned.retain(|task, _| task.project != *id);
-                let gone = self.purses.keys().filter(|budget| budget.project() == Some(id));
+                let gone = self.budget_usage.keys().filter(|budget| budget.project() == Some(id));
                 for budget in gone.cloned().collect::<Vec<_>>() {
-                    self.forget_purse(&budget);
+                    self.forget_usage(&budget);
                 }
             }
             ProjectEvent::PolicyChanged { policy, unwritten } => {
@@ -200,22 +200,15 @@ impl State {
                     project.complete = Some(at);
                 }
             }
-            ProjectEvent::Capped { until, why } => {
-                let capped = BudgetEvent::Capped { why: why.clone(), until: Some(*until), judge_at: None };
-                self.evolve_budget(&Budget::ProjectDay(id.clone()), &capped, at);
-            }
-            ProjectEvent::Uncapped {} => {
-                self.evolve_budget(&Budget::ProjectDay(id.clone()), &BudgetEvent::Uncapped {}, at);
-            }
         }
     }
 
     fn evolve_budget(&mut self, budget: &Budget, event: &BudgetEvent, at: Timestamp) {
-        // A budget that nobody has spent anything of can be raised, and then it is remembered.
-        let purse = self.purses.entry(budget.clone()).or_default();
-        budget::evolve(budget, purse, event, at);
-        let due = purse.due();
-        match purse.cap.is_some() {
+        // A budget without spending can be raised, and is then remembered.
+        let usage = self.budget_usage.entry(budget.clone()).or_default();
+        budget::evolve(budget, usage, event, at);
+        let due = usage.due();
+        match usage.cap.is_some() {
             true => self.index.capped.insert(budget.clone()),
             false => self.index.capped.remove(budget),
         };
@@ -250,7 +243,7 @@ impl State {
         match event {
             SessionEvent::Requeued { .. } => {
                 if let Some(project) = project {
-                    // Brought back, it comes to its end a second time, and that one counts.
+                    // Restored, it will end a second time, and that end counts.
                     if let session::Phase::Ended { outcome, .. } = &session.phase
                         && session.spec.role == session::Role::Worker
                     {
@@ -262,14 +255,14 @@ impl State {
             SessionEvent::Ended { outcome } if session.spec.role == session::Role::Worker => {
                 if let Some(project) = project {
                     let merged = matches!(outcome, session::Outcome::Merged { .. });
-                    project.finish(merged, session.summed, session.spend);
+                    project.finish(merged, session.usage.summed, session.usage.spend);
                     tally.entry(session.spec.project.clone()).or_default().ended(merged);
                 }
-                session.summed = session.spend;
+                session.usage.summed = session.usage.spend;
             }
             _ => {}
         }
-        // Most events are signals, which leave no footprint; comparing costs more than folding them.
+        // Most events are signals, which change no index; comparing costs more than applying them.
         let before = event.leaves_footprint().then(|| Footprint::of(session));
         session::evolve(session, event, at);
         if let Some(before) = before {
@@ -293,27 +286,27 @@ impl State {
         }
     }
 
-    /// Counts what a session used up on top for all the budgets that it shares.
+    /// Adds the growth of a session's spending to all budgets that it shares.
     fn count_spend(&mut self, id: SessionId, spend: Spend, at: Timestamp) {
         let Some(session) = self.sessions.get(&id) else { return };
-        // A project that is gone takes its budgets along.
+        // A removed project takes its budgets along.
         let known = self.projects.contains_key(&session.spec.project);
-        let (budgets, before) = (self.budgets_of(session), session.spend);
+        let (budgets, before) = (self.budgets_of(session), session.usage.spend);
         if known {
             self.tally.entry(session.spec.project.clone()).or_default().spend(before, spend);
         }
         for budget in budgets.into_iter().filter(|budget| known || budget.project().is_none()) {
-            self.purses.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
+            self.budget_usage.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
         }
     }
 
-    fn forget_purse(&mut self, budget: &Budget) {
-        self.purses.swap_remove(budget);
+    fn forget_usage(&mut self, budget: &Budget) {
+        self.budget_usage.swap_remove(budget);
         self.index.capped.remove(budget);
         self.index.timers.set(Timer::Budget(budget.clone()), None);
     }
 
-    /// Forgets what only an archived session knew of.
+    /// Forgets what only an archived session needed.
     fn forget(&mut self, pulls: &BTreeSet<PullId>, task: Option<&TaskId>) {
         for id in pulls {
             if self.pulls.get(id).is_some_and(|pull| !pull.is_open()) {
@@ -325,17 +318,17 @@ impl State {
         }
     }
 
-    /// Forgets a task that is closed and that nobody here works on.
+    /// Forgets a closed task without a session.
     fn forget_task(&mut self, task: &TaskId) {
         self.tasks.remove(task);
         self.unassigned.remove(task);
-        self.forget_purse(&Budget::Task(task.clone()));
+        self.forget_usage(&Budget::Task(task.clone()));
         for other in self.tasks.values_mut() {
             other.blocked_by.remove(task);
         }
     }
 
-    /// Remembers that a task has had its session. Of very many, those are forgotten that are closed.
+    /// Remembers that a task had its session. Beyond the limit, closed tasks are forgotten.
     fn remember_worked(&mut self, task: &TaskId) {
         self.unassigned.remove(task);
         self.worked.insert(task.clone());
@@ -346,7 +339,7 @@ impl State {
     }
 
     fn evolve_incident(&mut self, key: &IncidentKey, event: &IncidentEvent, at: Timestamp) {
-        if let IncidentEvent::Escalated { to: incident::Rung::Person, .. } = event
+        if let IncidentEvent::Escalated { to: incident::EscalationLevel::Person, .. } = event
             && digest::needs_person(&key.kind)
             && let Some(project) = self.project_of(&key.subject)
         {
@@ -371,7 +364,7 @@ impl State {
         }
     }
 
-    /// The project that a subject is of.
+    /// Returns the project that a subject belongs to.
     fn project_of(&self, subject: &Subject) -> Option<ProjectId> {
         let project = match subject {
             Subject::Host => return None,
@@ -413,7 +406,7 @@ impl State {
                 let over = notice::evolve(notice, event, at);
                 let due = notice.due().filter(|_| !over);
                 let removed = if over { self.notices.remove(&id) } else { None };
-                // A notice that reached no channel is no reason to keep quiet when its problem comes back.
+                // A notice that reached no channel must not suppress the next one when its problem returns.
                 if let Some(notice) = &removed
                     && matches!(event, NoticeEvent::Withdrawn { .. })
                     && !notice.told
@@ -450,8 +443,9 @@ impl State {
     }
 
     fn evolve_errand(&mut self, id: ErrandId, event: &ErrandEvent, at: Timestamp) {
-        if let ErrandEvent::Failed { behalf: Behalf::Task(task), why }
-        | ErrandEvent::Done { behalf: Behalf::Task(task), outcome: ErrandOutcome::Refused { why } } = event
+        if let ErrandEvent::Failed { requester: Requester::Task(task), why }
+        | ErrandEvent::Done { requester: Requester::Task(task), outcome: ErrandOutcome::Refused { why } } =
+            event
             && self.tasks.contains_key(task)
         {
             self.unassigned.insert(task.clone(), Unassigned { why: why.clone(), at });

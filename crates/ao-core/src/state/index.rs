@@ -1,4 +1,4 @@
-//! What can be asked of the state without looking at every session.
+//! Indexes of the state, for queries that would otherwise look at every session.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use crate::incident::IncidentKey;
 use crate::session::{Phase, Role, Session, SessionEvent};
 use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
-/// What can be asked without looking at every session. Derived, so it is left out of snapshots and made anew.
+/// The indexes. Derived, so they are left out of snapshots and built anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Index {
     pub(super) names: BTreeMap<String, SessionId>,
@@ -18,26 +18,26 @@ pub(super) struct Index {
     pub(super) branches: BTreeMap<(ProjectId, String), SessionId>,
     pub(super) conversations: BTreeMap<ConversationId, SessionId>,
     pub(super) live: BTreeMap<ProjectId, BTreeSet<SessionId>>,
-    /// The live session that steers each project.
+    /// The live orchestrator of each project.
     pub(super) orchestrators: BTreeMap<ProjectId, SessionId>,
     /// The keys of past notices.
     pub(super) told: BTreeSet<String>,
-    /// What people are being told of each incident.
+    /// Notices of each incident that are not sent yet.
     pub(super) notices: BTreeMap<IncidentKey, BTreeSet<NoticeId>>,
-    /// Open errands by their keys.
+    /// Open jobs by their keys.
     pub(super) errands: BTreeMap<String, ErrandId>,
     /// Sessions that wait for a slot, in the order they get one.
     pub(super) waiting: BTreeMap<ProjectId, BTreeSet<Place>>,
-    /// Sessions that may give their slots to others.
+    /// Sessions that may give up their slots.
     pub(super) idle: BTreeSet<SessionId>,
     pub(super) slots: BTreeMap<ProjectId, u32>,
     pub(super) slots_taken: u32,
     pub(super) timers: Timers,
-    /// The budgets that are spent: few of all that are counted.
+    /// The spent budgets: few of all that are counted.
     pub(super) capped: BTreeSet<Budget>,
 }
 
-/// A place in the line: higher priority first, then who came first.
+/// A position in the line: higher priority first, then the older one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     priority: Reverse<i32>,
@@ -45,7 +45,7 @@ pub(crate) struct Place {
     pub(crate) session: SessionId,
 }
 
-/// What of a session the indexes know.
+/// The part of a session that the indexes hold.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Footprint {
     live: bool,
@@ -57,7 +57,7 @@ pub(super) struct Footprint {
 }
 
 impl Index {
-    /// Remembers whether a session may give its slot away. Apart from its footprint, because signals change it.
+    /// Records whether a session may give up its slot. Separate from its footprint, because signals change it.
     pub(super) fn mark_idle(&mut self, session: &Session) {
         match session.may_rest() {
             true => self.idle.insert(session.id),
@@ -127,14 +127,14 @@ impl Index {
     }
 }
 
-/// Gives up what a session owns; what has a new owner is left to it.
+/// Releases a resource of a session, unless it has a new owner.
 pub(super) fn release<K: Ord>(owners: &mut BTreeMap<K, SessionId>, what: &K, owner: SessionId) {
     if owners.get(what) == Some(&owner) {
         owners.remove(what);
     }
 }
 
-/// Takes one out of a project's set, and the set with its last one: an index made anew has no empty sets.
+/// Removes an item from a project's set, and the set with its last item: a rebuilt index has no empty sets.
 fn take_from<T: Ord>(sets: &mut BTreeMap<ProjectId, BTreeSet<T>>, project: &ProjectId, one: &T) {
     if let Some(set) = sets.get_mut(project) {
         set.remove(one);
@@ -156,10 +156,10 @@ impl Footprint {
                 }
                 _ => None,
             },
-            // A branch outlives its session for as long as the workspace does.
+            // A branch stays reserved for as long as the workspace exists.
             holds_branch: live || session.workspace.may_exist(),
             path: session.workspace.path().map(str::to_owned),
-            conversation: session.conversation.clone(),
+            conversation: session.launch.conversation.clone(),
         }
     }
 }

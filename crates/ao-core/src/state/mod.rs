@@ -1,7 +1,6 @@
-//! All that is known, folded from the log, with the indexes that keep every question short.
+//! The state, folded from the log, with the indexes that keep every query short.
 
 mod asked;
-mod earlier;
 mod evolve;
 mod index;
 mod timers;
@@ -13,7 +12,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Budget, Purse};
+use crate::budget::{Budget, BudgetUsage};
 use crate::digest::Tally;
 use crate::errand::Errand;
 use crate::incident::{Incident, IncidentKey, IncidentKind};
@@ -30,53 +29,51 @@ pub(crate) use index::Place;
 use index::{Footprint, Index};
 pub(crate) use timers::Timer;
 
-/// The shape of an encoded state. A snapshot of another shape is passed over for the log, which retention may have cut
-/// short; so a new field gets a default, and a new shape a step that reads the old one.
+/// Format version of a snapshot. A snapshot of another version is ignored in favour of the log, which retention may have cut
+/// short; so a release that changes the format has to read the one before.
 pub const SNAPSHOT_FORMAT: u32 = 1;
 
-/// All that is known.
+/// The state of everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct State {
-    /// When the last event happened.
+    /// Time of the last event.
     pub at: Timestamp,
     pub settings: Settings,
     pub projects: BTreeMap<ProjectId, Project>,
     pub tasks: BTreeMap<TaskId, Task>,
-    /// Hashed, because a fleet of ten thousand is looked up as fast as one of ten; in an order that replays alike.
+    /// Hashed, so that a lookup among ten thousand is as fast as among ten; insertion order makes replays equal.
     pub sessions: IndexMap<SessionId, Box<Session>, FxBuildHasher>,
     pub pulls: BTreeMap<PullId, Box<Pull>>,
-    #[serde(with = "by_key")]
+    #[serde(with = "crate::keyed")]
     pub incidents: BTreeMap<IncidentKey, Incident>,
     pub notices: BTreeMap<NoticeId, Notice>,
-    /// How the channels have fared.
+    /// Last results of the channels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, ChannelRecord>,
-    #[serde(default)]
     pub errands: BTreeMap<ErrandId, Errand>,
-    /// Accounts that may not be used, and until when.
+    /// Accounts that may not be used, with the end of their limit.
     pub accounts: BTreeMap<String, Timestamp>,
-    /// How often in a row accounts were limited, and until when the last time.
+    /// Limits in a row of each account, and the end of the last one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits_seen: BTreeMap<String, LimitsSeen>,
-    /// What has been spent of budgets that several sessions share. Hashed as sessions are: each turn is counted in four.
+    /// Usage of the budgets that several sessions share. Hashed as sessions are: each turn is counted in four.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub purses: IndexMap<Budget, Purse, FxBuildHasher>,
-    /// The tasks that have had a session. They get no second one by themselves, also if they are opened again.
+    pub budget_usage: IndexMap<Budget, BudgetUsage, FxBuildHasher>,
+    /// The tasks that had a session. They get no second one automatically, even if they are reopened.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub worked: BTreeSet<TaskId>,
-    /// The tasks that could not be given to anybody.
+    /// The tasks that no agent could be given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unassigned: BTreeMap<TaskId, Unassigned>,
-    /// What has happened in each project since the day was last told.
+    /// Results of each project since the last daily digest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tally: BTreeMap<ProjectId, Tally>,
-    /// Free memory when it was last too little.
+    /// The free memory when it was last too low.
     pub scarce_mb: Option<u64>,
-    /// Processes that should not be, with their runtime.
+    /// Processes that should not exist, with their runtime.
     pub strays: BTreeSet<(SessionId, Attempt, String)>,
     notice_keys: VecDeque<String>,
     next_notice: u64,
-    #[serde(default)]
     next_errand: u64,
     #[serde(skip)]
     judge: Judge,
@@ -84,14 +81,14 @@ pub struct State {
     index: Index,
 }
 
-/// How often in a row a provider refused an account.
+/// Limits in a row of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitsSeen {
     pub times: u32,
     pub until: Timestamp,
 }
 
-/// That a task could not be given to anybody.
+/// A task that no agent could be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unassigned {
     pub why: String,
@@ -99,22 +96,21 @@ pub struct Unassigned {
 }
 
 impl State {
-    /// The same state, with somebody to judge the conditions of reactions.
+    /// Returns the same state with a judge for the conditions of reactions.
     #[must_use]
     pub fn judged_by(self, judge: Judge) -> State {
         State { judge, ..self }
     }
 
-    /// Goes on as if there had never been this incident. For finding out what would be; the log knows better.
+    /// Removes an incident as if it had never existed. Only for dry runs; the log is unaffected.
     pub(crate) fn forget_incident(&mut self, key: &IncidentKey) {
         self.incidents.remove(key);
         self.index.timers.set(Timer::Incident(key.clone()), None);
     }
 
-    /// Reads a state from a snapshot and makes its indexes anew.
+    /// Reads a state from a snapshot and rebuilds its indexes.
     pub fn from_snapshot(body: &[u8]) -> Result<State, serde_json::Error> {
         let mut state: State = serde_json::from_slice(body)?;
-        earlier::read(&mut state, body)?;
         state.reindex();
         Ok(state)
     }
@@ -140,7 +136,7 @@ impl State {
                 self.index.notices.entry(key.clone()).or_default().insert(*id);
             }
         }
-        let capped = self.purses.iter().filter(|(_, purse)| purse.cap.is_some());
+        let capped = self.budget_usage.iter().filter(|(_, usage)| usage.cap.is_some());
         self.index.capped = capped.map(|(budget, _)| budget.clone()).collect();
         let timers = self
             .incidents
@@ -148,7 +144,9 @@ impl State {
             .map(|incident| (Timer::Incident(incident.key.clone()), incident.due))
             .chain(self.notices.values().map(|notice| (Timer::Notice(notice.id), notice.due())))
             .chain(self.errands.values().map(|errand| (Timer::Errand(errand.id), errand.again_at)))
-            .chain(self.purses.iter().map(|(budget, purse)| (Timer::Budget(budget.clone()), purse.due())))
+            .chain(
+                self.budget_usage.iter().map(|(budget, usage)| (Timer::Budget(budget.clone()), usage.due())),
+            )
             .chain(
                 self.accounts.iter().map(|(account, until)| (Timer::Account(account.clone()), Some(*until))),
             )
@@ -163,37 +161,16 @@ impl State {
     }
 }
 
-/// Whether a budget that the session shares with others is one of time.
+/// Returns true if a budget that the session shares is one of time.
 fn counts_time(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> bool {
     let project = projects.get(&session.spec.project);
-    let of_project = project.into_iter().flat_map(|project| [project.daily, project.total, project.per_task]);
+    let of_project = project
+        .into_iter()
+        .flat_map(|project| [project.config.daily, project.config.total, project.config.per_task]);
     of_project.chain([settings.daily]).any(|limits| limits.seconds.is_some())
 }
 
 fn idle_after(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> Duration {
     let project = projects.get(&session.spec.project);
     threshold(&IncidentKind::AgentIdle, settings, project, &session.spec.agent).unwrap_or(IDLE_AFTER)
-}
-
-/// Incidents as a list, because JSON has no room for a structured key.
-mod by_key {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::incident::{Incident, IncidentKey};
-
-    pub(super) fn serialize<S: Serializer>(
-        incidents: &BTreeMap<IncidentKey, Incident>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(incidents.values())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<IncidentKey, Incident>, D::Error> {
-        let incidents = Vec::<Incident>::deserialize(deserializer)?;
-        Ok(incidents.into_iter().map(|incident| (incident.key.clone(), incident)).collect())
-    }
 }

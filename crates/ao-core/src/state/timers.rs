@@ -1,4 +1,4 @@
-//! What is due when: the next of all at once, and each one's own without a search.
+//! Timers: the next of all at once, and each one's own without a search.
 
 use std::collections::BTreeSet;
 use std::hash::Hash;
@@ -10,7 +10,7 @@ use crate::budget::Budget;
 use crate::incident::IncidentKey;
 use crate::{ErrandId, NoticeId, ProjectId, SessionId, Timestamp};
 
-/// Whose time it is.
+/// The owner of a timer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Timer {
     Session(SessionId),
@@ -21,12 +21,12 @@ pub(crate) enum Timer {
     Account(String),
     /// A freeze of a project begins or ends.
     Policy(ProjectId),
-    /// A landing that something was in the way of is tried again.
+    /// A blocked landing is retried.
     Queue(ProjectId),
 }
 
-/// The timers. Those of sessions are apart: each sign of an agent moves one of them, and a number is soon found in a set of
-/// ten thousand.
+/// The timers. Those of sessions are separate: each signal of an agent moves one of them, and a number is found
+/// quickly in a set of ten thousand.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Timers {
     sessions: Line<SessionId>,
@@ -46,7 +46,7 @@ impl Timers {
         first.into_iter().flatten().min()
     }
 
-    /// Those whose time has come, the longest overdue first, at most `limit` of them.
+    /// Returns the timers that are due, the longest overdue first, at most `limit` of them.
     pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<Timer> {
         let sessions = self.sessions.due(now).map(|(at, id)| (*at, Timer::Session(*id)));
         let others = self.others.due(now).map(|(at, timer)| (*at, timer.clone()));
@@ -57,7 +57,7 @@ impl Timers {
     }
 }
 
-/// Timers of one sort, each by its name and all in their order.
+/// Timers of one kind, by key and by time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line<K: Eq + Hash> {
     at: IndexMap<K, Timestamp, FxBuildHasher>,

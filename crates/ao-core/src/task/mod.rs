@@ -1,4 +1,4 @@
-//! A piece of work, as its tracker tells it.
+//! A task: an issue as its tracker reports it.
 
 mod settled;
 
@@ -11,31 +11,30 @@ use crate::{Refusal, TaskId, Timestamp};
 
 pub use settled::settled_by;
 
-/// What a tracker says of a task, whole.
+/// The facts about a task from its tracker, complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFacts {
     pub observed: Timestamp,
     pub title: String,
     pub labels: BTreeSet<String>,
-    /// Higher runs first.
+    /// A higher number runs first.
     pub priority: i32,
-    /// The tasks that must be closed first and, as the tracker sees it, are still open.
+    /// The tasks that must be closed first and are still open according to the tracker.
     pub blocked_by: BTreeSet<TaskId>,
     pub closed: bool,
-    /// The author may set agents to work.
+    /// The author may start agents.
     pub trusted: bool,
-    /// What the tracker itself would call a branch for it.
-    #[serde(default)]
+    /// The tracker's own branch name for it.
     pub branch: Option<String>,
-    /// Who wrote it, with the standing that the tracker vouches for. None if it does not tell, or nobody did.
+    /// The author, with the standing that the tracker vouches for; absent if the tracker does not report one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<Author>,
 }
 
-/// A task as it was last seen.
+/// The latest facts about a task.
 pub type Task = TaskFacts;
 
-/// What happened to a task.
+/// An event of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskEvent {
@@ -43,8 +42,8 @@ pub enum TaskEvent {
     Closed {},
 }
 
-/// Whether work on a task may begin without a person who answers for it. The words of a task become an agent's orders, so
-/// that it is up to who wrote them. For what begins by rule, see [`may_begin_unasked`].
+/// Checks whether work on a task may begin without a person who vouches for it. The text of a task becomes an agent's
+/// instructions, so this depends on its author. For tasks that begin automatically, see [`may_begin_unasked`].
 pub fn may_pick_up(task: &TaskId, facts: &TaskFacts) -> Result<(), Refusal> {
     let outsider = facts.author.as_ref().filter(|author| author.standing == Standing::Outsider);
     match outsider {
@@ -56,22 +55,22 @@ pub fn may_pick_up(task: &TaskId, facts: &TaskFacts) -> Result<(), Refusal> {
     }
 }
 
-/// Whether work on a task may begin without anybody's word. That takes a person whose word counts: what an agent or another
-/// program wrote may be a stranger's words in its mouth, and agents that begin agents have no end.
+/// Returns whether work on a task may begin automatically. That needs a trusted person as the author: text of an
+/// agent or another program may repeat a stranger's, and agents that start agents have no end.
 pub fn may_begin_unasked(facts: &TaskFacts) -> bool {
-    // A tracker that names no author vouches for the task by itself.
+    // A tracker without authors vouches for the task by itself.
     let person = facts.author.as_ref().is_none_or(|author| author.standing.is_trusted_person());
     person && facts.trusted
 }
 
-/// What a sighting adds to what is known. An older one than the last adds nothing.
+/// Decides the events of a sighting. A sighting older than the last adds nothing.
 pub(crate) fn decide(known: Option<&Task>, facts: TaskFacts) -> Vec<TaskEvent> {
     match known {
         Some(known) if facts.observed <= known.observed => vec![],
         Some(known) if (TaskFacts { observed: known.observed, ..facts.clone() }) == *known => {
             vec![]
         }
-        // Also one that was closed before it was ever seen: a session may wait for its turn with it.
+        // Includes a task that was closed before it was ever seen: a queued session may be for it.
         known if facts.closed && known.is_none_or(|known| !known.closed) => {
             vec![TaskEvent::Seen { facts }, TaskEvent::Closed {}]
         }

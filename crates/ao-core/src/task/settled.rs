@@ -1,15 +1,15 @@
-//! Which issues a change says that it settles: `Closes #4`, `fixes: my-app#7`, `Resolved #12`.
+//! Issues that a change closes: `Closes #4`, `fixes: my-app#7`, `Resolved #12`.
 
 use std::collections::BTreeSet;
 
 use crate::{ProjectId, TaskId};
 
-/// What has to stand before an issue, as on the forges that people know.
+/// The keywords before an issue, as on well-known forges.
 const WORDS: [&str; 9] =
     ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"];
 
-/// The issues of a project that a text says it settles. Each needs its own word: of `Closes #1, #2` only the first is meant,
-/// because what else stands in a sentence may as well be an issue that stays open.
+/// Returns the issues of a project that a text closes. Each needs its own keyword: `Closes #1, #2` closes only the
+/// first, because the rest of the sentence may well name an issue that stays open.
 pub fn settled_by(text: &str, project: &ProjectId) -> BTreeSet<TaskId> {
     let mut settled = BTreeSet::new();
     let mut words = text.split_whitespace().peekable();
@@ -28,7 +28,7 @@ fn settles(word: &str) -> bool {
     WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// The number behind `#`, alone or behind the name of this very project.
+/// Returns the number after `#`, alone or after the name of this project.
 fn key_of(word: &str, project: &ProjectId) -> Option<String> {
     let word = word.trim_start_matches(['(', '[', '*', '_', '`', '"', '\'']);
     let (of, rest) = word.split_once('#')?;

@@ -1,12 +1,12 @@
-//! Where a piece of work stands: its pull request, its checks, its review, and whose turn it is.
+//! The status of a piece of work: its pull request, checks, review, and the party that acts next.
 //!
 //! ```text
 //!  pull request: facts, policy, queue, incidents ─► PullWork ┐
-//!  session: phase, evidence, holds ──────────────────────────┴─► SessionWork: turn, stage, words, command
+//!  session: phase, evidence, holds ──────────────────────────┴─► SessionWork: turn, stage, text, command
 //! ```
 //!
-//! A process says little about work: an agent that has exited with its change open for review waits for a person, and so does
-//! one that sits at its prompt. This is the one place where the turn is derived; lists, advice, notices and the page read it.
+//! The process alone reveals little: an agent that has exited with its change open for review waits for a person, and
+//! so does one at its prompt. The turn is derived only here; lists, advice, notices and the dashboard read it.
 
 mod pull;
 mod session;
@@ -14,7 +14,7 @@ mod waiters;
 
 use serde::Serialize;
 
-use crate::incident::{IncidentKey, IncidentKind, Subject};
+use crate::incident::{IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::pull::{Green, Pull};
 use crate::session::Session;
 use crate::state::State;
@@ -22,7 +22,7 @@ use crate::{ProjectId, PullId, Timestamp};
 
 pub(crate) use waiters::Waiters;
 
-/// Who has to act next.
+/// The party that acts next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Turn {
@@ -36,22 +36,22 @@ pub enum Turn {
     Queue,
     /// Time: a slot, a provider's limit, a freeze, a pause.
     Wait,
-    /// It is over.
+    /// Finished.
     Done,
 }
 
-/// How far a piece of work has come.
+/// The stage that a piece of work has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkStage {
-    // Without a pull request, or whatever it says.
+    // Without a pull request, or regardless of it.
     Queued,
     Starting,
     Working,
-    /// Nothing has been heard of an agent that runs, and not for long enough to call it stuck.
+    /// A running agent gives no signals, but not for long enough to count as stuck.
     Quiet,
     Idle,
-    /// An agent asks something.
+    /// An agent asks a question.
     Question,
     /// An agent cannot go on: it is stuck, has failed or could not start.
     Stuck,
@@ -67,13 +67,13 @@ pub enum WorkStage {
     Conflict,
     ChecksFailed,
     ChecksPending,
-    /// A check could not be run, whatever the change is.
+    /// A check could not be run, for reasons unrelated to the change.
     ChecksBroken,
     ChangesRequested,
     Review,
-    /// The policy is against it, and only a person can decide what becomes of it.
+    /// The policy forbids it, and only a person can decide how to go on.
     Decision,
-    /// All that is missing is somebody who merges it.
+    /// A person has to merge it; nothing else is missing.
     Merge,
     MergeQueue,
     Freeze,
@@ -81,21 +81,21 @@ pub enum WorkStage {
     Closed,
 }
 
-/// What has to happen next, and by whom.
+/// The next step, and who takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextStep {
     pub turn: Turn,
     pub stage: WorkStage,
-    /// Reads on from a name: `waits for your review`.
+    /// Continues a sentence that starts with a name: `waits for your review`.
     pub says: String,
     pub since: Timestamp,
-    /// The command that helps, if a person can do something. Safe to paste.
+    /// The command for a person, if there is one. Safe to paste.
     pub command: Option<String>,
     /// The command after that.
     pub then: Option<String>,
 }
 
-/// How the checks of a head went, in a word.
+/// A summary of the checks of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckSummary {
@@ -108,11 +108,11 @@ pub enum CheckSummary {
     None,
 }
 
-/// What reviewers say of a head, in a word.
+/// A summary of the reviews of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewSummary {
-    /// A person has to look at it.
+    /// A person has to review it.
     Waiting,
     ChangesRequested,
     Approved,
@@ -126,24 +126,24 @@ pub struct PullWork {
     pub id: PullId,
     pub checks: CheckSummary,
     pub review: ReviewSummary,
-    /// Its place in the merge queue, from 1.
+    /// Its position in the merge queue, from 1.
     pub queued: Option<u32>,
     pub step: NextStep,
-    /// How many others go on once it is merged.
+    /// The number of others that can continue once it is merged.
     pub unblocks: u32,
 }
 
 /// A session as a piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionWork {
-    /// The pull request that counts: the one that is most in need of somebody.
+    /// The pull request that needs attention most.
     pub pull: Option<PullWork>,
     pub step: NextStep,
-    /// How many others go on once it is done.
+    /// The number of others that can continue once it is done.
     pub unblocks: u32,
 }
 
-/// Reads the work off a state. Made once for many questions.
+/// Derives the status of work from a state. Built once for many queries.
 #[derive(Debug)]
 pub struct WorkView<'a> {
     pub(crate) state: &'a State,
@@ -182,7 +182,7 @@ impl<'a> WorkView<'a> {
 
     pub fn session(&self, session: &Session) -> SessionWork {
         let known = session.pulls.iter().filter_map(|id| self.state.pulls.get(id));
-        // An open one before those that are over, then whose turn is most pressing, then the newest.
+        // Open ones first, then the most pressing turn, then the newest.
         let pull = known.map(|pull| self.pull(pull)).min_by_key(|work| {
             let number = work.id.number;
             (work.step.turn, std::cmp::Reverse(number))
@@ -193,7 +193,7 @@ impl<'a> WorkView<'a> {
         SessionWork { pull, step, unblocks }
     }
 
-    /// The open pull requests that no session in memory answers for.
+    /// Returns the open pull requests that no session in memory owns.
     pub fn without_session(&self) -> impl Iterator<Item = &'a Pull> {
         let state = self.state;
         open_pulls(state).filter(move |pull| {
@@ -203,15 +203,15 @@ impl<'a> WorkView<'a> {
     }
 }
 
-/// Returns the step of a pull request that waits for a person, if nothing else has told one so. Notices are read anywhere, so
-/// its commands name the project.
+/// Returns the step of a pull request that waits for a person, if no other notice covers it. Notices are read
+/// anywhere, so its commands name the project.
 pub(crate) fn waits_for_person(state: &State, pull: &Pull, now: Timestamp) -> Option<NextStep> {
     let step = pull::step_anywhere(state, pull, now);
     let told = matches!(step.stage, WorkStage::Review | WorkStage::Decision | WorkStage::Merge);
     (told && step.turn == Turn::You).then_some(step)
 }
 
-/// Tells whether a pull request is open in a project, so that its work is not done yet.
+/// Returns whether a pull request is open in a project, so that its work is not done yet.
 pub(crate) fn has_open_pull(state: &State, project: &ProjectId) -> bool {
     let first = PullId { project: project.clone(), number: 0 };
     let mut pulls = state.pulls.range(first..).take_while(|(id, _)| id.project == *project);
@@ -222,18 +222,19 @@ pub(crate) fn open_pulls(state: &State) -> impl Iterator<Item = &Pull> {
     state.pulls.values().map(|pull| &**pull).filter(|pull| pull.is_open())
 }
 
-/// The incident by which a person hears that a head waits.
+/// Returns the key of the incident that notifies a person of a waiting head.
 pub(crate) fn waiting_key(pull: &Pull) -> IncidentKey {
     IncidentKey {
         subject: Subject::Pull(pull.id.clone()),
         kind: IncidentKind::ReviewNeeded,
-        problem: pull.facts.head.to_string(),
+        problem: ProblemId::Head(pull.facts.head.clone()),
     }
 }
 
 fn checks(pull: &Pull) -> CheckSummary {
     match pull.green() {
-        // A forge that runs checks itself lists each of them from the beginning, so none listed are none configured.
+        // A forge that runs checks itself lists each of them from the beginning, so an empty list means that none are
+        // configured.
         _ if pull.facts.checks.is_empty() => CheckSummary::None,
         Green::Unchecked => CheckSummary::None,
         Green::Yes => CheckSummary::Green,
@@ -257,7 +258,7 @@ fn review(pull: &Pull, step: &NextStep) -> ReviewSummary {
     }
 }
 
-/// A pull request as a word of a command line: its number where there is one project, and the whole name otherwise.
+/// Formats a pull request as a command-line argument: its number if there is one project, otherwise its whole id.
 pub(crate) fn pull_word(state: &State, id: &PullId) -> String {
     match state.projects.len() {
         0 | 1 => id.number.to_string(),

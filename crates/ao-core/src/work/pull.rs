@@ -1,27 +1,27 @@
-//! Whose turn it is on a pull request: by its facts, its policy, the merge queue, and what was done about its problems.
+//! The next step of a pull request, by its facts, its policy, the merge queue, and its incidents.
 
 use super::{NextStep, Turn, WorkStage, pull_word, waiting_key};
 use crate::Timestamp;
 use crate::decide::agent_of;
-use crate::incident::{Doubt, Incident, IncidentKey, IncidentKind, Rung, Subject};
+use crate::incident::{Doubt, EscalationLevel, Incident, IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::outside::{cut, one_line};
 use crate::policy::{MergeRule, RuleVerdict, Verdict};
 use crate::pull::{CheckState, Green, Pull, PullState, Standing, ThreadFacts};
 use crate::reaction::Action;
 use crate::state::State;
 
-/// How much of what a rule or a check says is told.
+/// The number of bytes of evidence or check output that are shown.
 const SAID: usize = 160;
 
-/// What has to happen next for a pull request, and by whom.
+/// Returns the next step of a pull request, and who takes it.
 ///
-/// What an agent has to mend comes first, then what runs by itself, and then what waits for a person: nobody is asked to read
-/// what is about to change.
+/// Work for an agent comes first, then what runs by itself, then what waits for a person: a person should not have to
+/// read a change that is about to be replaced.
 pub(super) fn step(state: &State, pull: &Pull, now: Timestamp) -> NextStep {
     step_of(Place { state, pull, word: pull_word(state, &pull.id) }, now)
 }
 
-/// The same, with commands that work in any folder.
+/// Like `step`, with commands that work in any folder.
 pub(super) fn step_anywhere(state: &State, pull: &Pull, now: Timestamp) -> NextStep {
     step_of(Place { state, pull, word: crate::advise::shell(&pull.id.to_string()) }, now)
 }
@@ -41,11 +41,11 @@ fn step_of(at: Place<'_>, now: Timestamp) -> NextStep {
         .unwrap_or_else(|| at.ready(&verdict))
 }
 
-/// A pull request and what is said of it.
+/// A pull request in its state.
 struct Place<'a> {
     state: &'a State,
     pull: &'a Pull,
-    /// How it is named on a command line.
+    /// Its name on a command line.
     word: String,
 }
 
@@ -58,13 +58,13 @@ impl Place<'_> {
         NextStep { command: Some(format!("ao {command} {}", self.word)), ..self.step(Turn::You, stage, says) }
     }
 
-    /// Since when it stands there: as soon as a person was asked, that is known; before, since something last happened.
+    /// Returns the start of the present step: the time a person was asked or, before that, of the last change.
     fn since(&self) -> Timestamp {
         let asked = self.state.incidents.get(&waiting_key(self.pull));
         asked.map_or(self.pull.changed_at, |incident| incident.opened)
     }
 
-    /// In the merge queue, and nothing keeps it there.
+    /// The step of an entry in the merge queue that nothing holds.
     fn queued(&self, verdict: &Verdict) -> Option<NextStep> {
         let queue = self.state.projects.get(&self.pull.id.project)?.queue_with(&self.pull.id)?;
         let place = queue.entries.iter().position(|entry| entry.pull == self.pull.id)?;
@@ -92,7 +92,7 @@ impl Place<'_> {
         Some(self.step(Turn::Queue, WorkStage::MergeQueue, says))
     }
 
-    /// A draft, a conflict, a failed check or an objection: whoever made the change has to change it.
+    /// A draft, a conflict, a failed check or an objection: the author has to change it.
     fn for_its_author(&self) -> Option<NextStep> {
         let pull = self.pull;
         if pull.facts.draft {
@@ -117,7 +117,7 @@ impl Place<'_> {
         self.asked_to_change()
     }
 
-    /// Changes were asked for: the agent's turn until it has answered, and then the asker's.
+    /// Changes were requested: it is the agent's turn until it has answered, then the reviewer's.
     fn asked_to_change(&self) -> Option<NextStep> {
         let pull = self.pull;
         let objections = pull.changes_requested();
@@ -143,14 +143,14 @@ impl Place<'_> {
     }
 
     fn answered(&self, thread: &ThreadFacts) -> bool {
-        let key = self.key(IncidentKind::ChangesRequested, &thread.id);
+        let key = self.key(IncidentKind::ChangesRequested, ProblemId::Thread(thread.id.clone()));
         let marked = self.state.incidents.get(&key).is_some_and(|incident| {
             incident.answered.is_some() && incident.answered.as_ref() == Some(&incident.revision)
         });
         marked || thread.comments.last().is_some_and(|last| last.author.standing == Standing::Agent)
     }
 
-    /// A problem that its agent mends, as long as it is asked to. `command` shows it to a person.
+    /// A problem that its agent fixes, as long as it is asked to. `command` shows it to a person.
     fn mended(&self, kind: IncidentKind, stage: WorkStage, what: String, command: &str) -> NextStep {
         let subject = Subject::Pull(self.pull.id.clone());
         let open: Vec<&Incident> = self
@@ -166,7 +166,10 @@ impl Place<'_> {
         if doubted {
             return self.step(Turn::Checks, stage, format!("{what}; it is run again"));
         }
-        if let Some(up) = open.iter().find(|incident| matches!(incident.rung, Rung::Person | Rung::Nobody)) {
+        if let Some(up) = open
+            .iter()
+            .find(|incident| matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody))
+        {
             let told = match up.acted {
                 0 => "its agent is not asked to mend it".to_owned(),
                 1 => "its agent was told once".to_owned(),
@@ -199,9 +202,9 @@ impl Place<'_> {
         Some(self.step(Turn::Checks, WorkStage::ChecksPending, says))
     }
 
-    /// What its policy is still against: a person reviews it or decides, or a freeze has to end.
+    /// Rules of its policy that do not hold: a person reviews it or decides, or a freeze has to end.
     fn for_a_person(&self, verdict: &Verdict) -> Option<NextStep> {
-        // Told before, and of checks that do not exist no one waits.
+        // Basic rules are covered before, and missing checks hold nothing up.
         let against: Vec<&RuleVerdict> =
             verdict.against().filter(|it| !it.rule.is_basic() && it.rule != MergeRule::Threads).collect();
         let unread = |rule: &&&RuleVerdict| {
@@ -235,14 +238,14 @@ impl Place<'_> {
 
     fn review(&self, says: String) -> NextStep {
         let step = self.you(WorkStage::Review, says, "pr diff");
-        // No approval of one's own change counts.
+        // Authors cannot approve their own change.
         let author = &self.pull.facts.author;
         let own = self.pull.owner.is_none() && author.standing.is_trusted_person();
         let then = if own { "pr merge" } else { "approve" };
         NextStep { then: Some(format!("ao {then} {}", self.word)), ..step }
     }
 
-    /// Nothing is in its way: it is merged by itself, or by a person.
+    /// Nothing blocks it: it is merged automatically, or by a person.
     fn ready(&self, verdict: &Verdict) -> NextStep {
         let pull = self.pull;
         if self.merged_by_itself(verdict) {
@@ -257,14 +260,16 @@ impl Place<'_> {
 
     fn merged_by_itself(&self, verdict: &Verdict) -> bool {
         let Some(ready) = self.state.readiness(self.pull, verdict) else { return false };
-        let key = self.key(ready.kind, &ready.problem);
+        let key = self.key(ready.kind, ready.id);
         match self.state.incidents.get(&key) {
-            Some(incident) => matches!(incident.rung, Rung::Agent | Rung::Orchestrator),
+            Some(incident) => {
+                matches!(incident.level, EscalationLevel::Agent | EscalationLevel::Orchestrator)
+            }
             None => self.by_itself(&key.kind),
         }
     }
 
-    /// Whether something is done about a kind of problem even where no agent can be told of it.
+    /// Returns whether a kind of problem is handled even without an agent to send it to.
     fn by_itself(&self, kind: &IncidentKind) -> bool {
         let reaction = self.state.reaction(kind, &Subject::Pull(self.pull.id.clone()));
         let done = matches!(
@@ -274,18 +279,19 @@ impl Place<'_> {
         reaction.auto && done
     }
 
-    fn key(&self, kind: IncidentKind, problem: &str) -> IncidentKey {
-        IncidentKey { subject: Subject::Pull(self.pull.id.clone()), kind, problem: problem.to_owned() }
+    fn key(&self, kind: IncidentKind, problem: ProblemId) -> IncidentKey {
+        IncidentKey { subject: Subject::Pull(self.pull.id.clone()), kind, problem }
     }
 
-    /// Whether an agent of ours answers for it and can be told something.
+    /// Returns whether one of our agents owns it and can get messages.
     fn agent(&self) -> bool {
         let subject = Subject::Pull(self.pull.id.clone());
         agent_of(self.state, &subject).is_some_and(|agent| agent.is_live())
     }
 }
 
-/// Whether a trusted person wrote about a file in it; other threads are plain comments, which nobody resolves.
+/// Returns whether a trusted person opened the thread on a file; other threads are plain comments, which cannot be
+/// resolved.
 fn by_person(thread: &ThreadFacts) -> bool {
     let person = thread.comments.iter().any(|comment| comment.author.standing.is_trusted_person());
     person && thread.path.is_some() && !thread.resolved

@@ -1,23 +1,23 @@
-//! Whose turn it is on a session: by its pull request, unless its agent needs something itself.
+//! The next step of a session: that of its pull request, unless its agent needs something itself.
 
 use super::{NextStep, PullWork, Turn, WorkStage};
 use crate::Timestamp;
 use crate::evidence::{Rule, judge};
-use crate::incident::{IncidentKind, Rung, Subject};
+use crate::incident::{EscalationLevel, IncidentKind, Subject};
 use crate::outside::{cut, one_line};
 use crate::session::{HoldKind, Phase, Role, Session, Status, StatusWord};
 use crate::state::State;
 
-/// How much of a reason is told.
+/// The number of bytes of a reason that are shown.
 const SAID: usize = 200;
 
-/// What has to happen next for a session, and by whom.
+/// Returns the next step of a session, and who takes it.
 pub(super) fn step(state: &State, session: &Session, pull: Option<&PullWork>, now: Timestamp) -> NextStep {
     let status = session.status(now);
     let open = pull.filter(|pull| pull.step.turn != Turn::Done);
     let own = own(state, session, &status, now);
     match open {
-        // What only its agent can do needs an agent that can.
+        // A step for its agent needs an agent that can act.
         Some(pull) if pull.step.turn == Turn::Agent => match own.turn {
             Turn::You | Turn::Wait => own,
             Turn::Agent if own.stage == WorkStage::Working || own.stage == WorkStage::Starting => {
@@ -25,9 +25,9 @@ pub(super) fn step(state: &State, session: &Session, pull: Option<&PullWork>, no
             }
             _ => about(pull),
         },
-        // A question is open and a budget is spent whatever becomes of the change.
+        // An open question and a spent budget take precedence over the pull request.
         Some(_) if matches!(own.stage, WorkStage::Question | WorkStage::Budget) => own,
-        // An agent that is gone cannot take what it still has to be told; the review waits beside that.
+        // An agent that is gone cannot take its pending messages; the review is mentioned beside that.
         Some(pull)
             if own.stage == WorkStage::Stuck && own.turn == Turn::You && !session.outbox.is_empty() =>
         {
@@ -38,7 +38,7 @@ pub(super) fn step(state: &State, session: &Session, pull: Option<&PullWork>, no
     }
 }
 
-/// The step of a pull request, as that of the session that made it.
+/// The step of a pull request as that of its session.
 fn about(pull: &PullWork) -> NextStep {
     NextStep { says: of_pull(pull), ..pull.step.clone() }
 }
@@ -47,7 +47,7 @@ fn of_pull(pull: &PullWork) -> String {
     format!("!{} {}", pull.id.number, pull.step.says)
 }
 
-/// What the session itself needs, were there no pull request.
+/// Returns the next step of the session itself, without its pull request.
 fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> NextStep {
     use StatusWord as S;
     let name = &session.spec.name;
@@ -79,14 +79,15 @@ fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> Nex
             NextStep { says, ..you(WorkStage::Question, "attach") }
         }
         S::Blocked => you(WorkStage::Stuck, "explain"),
-        // Nothing has been heard for a while, as while a model thinks. A person is asked once that is taken for stuck.
+        // The agent has given no signals for a while, as while a model thinks. A person is asked once it counts as
+        // stuck.
         S::Unknown if !is_stuck(state, session) => step(Turn::Agent, WorkStage::Quiet),
         S::Unknown => you(WorkStage::Stuck, "explain"),
         S::SetupFailed => {
             let step = you(WorkStage::Stuck, "logs --setup");
             NextStep { then: Some(format!("ao retry {name}")), ..step }
         }
-        // A turn that has ended well is no failure, whatever became of its process.
+        // A turn that ended well is no failure, even if its process is gone.
         S::Exited if matches!(session.phase, Phase::Exited { code: Some(0), .. }) => {
             idle(state, session, step(Turn::Agent, WorkStage::Idle))
         }
@@ -96,7 +97,7 @@ fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> Nex
         },
         S::Capped => you(WorkStage::Budget, "resume"),
         S::RateLimited => step(Turn::Wait, WorkStage::Limit),
-        // What a person has paused goes on when that person says so; the others ask for a word.
+        // A session paused by a person resumes on that person's request; the others need an answer.
         S::Paused if session.holds.keys().any(|kind| matches!(kind, HoldKind::Consent | HoldKind::Hook)) => {
             you(WorkStage::Paused, "resume")
         }
@@ -107,13 +108,13 @@ fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> Nex
     }
 }
 
-/// An agent at its prompt without a change: it is reminded, and once that has not helped a person is asked.
+/// An idle agent without a change: it is reminded, and if that does not help a person is asked.
 fn idle(state: &State, session: &Session, step: NextStep) -> NextStep {
     let subject = Subject::Session(session.id);
     let given_up = state.incidents_of(&subject).any(|incident| {
         incident.key.kind == IncidentKind::AgentIdle
             && incident.absent.is_none()
-            && matches!(incident.rung, Rung::Person | Rung::Nobody)
+            && matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody)
     });
     match (session.spec.role, given_up) {
         (Role::Worker, true) => NextStep {
@@ -127,7 +128,7 @@ fn idle(state: &State, session: &Session, step: NextStep) -> NextStep {
     }
 }
 
-/// Tells whether its agent counts as stuck by now.
+/// Returns whether its agent counts as stuck.
 fn is_stuck(state: &State, session: &Session) -> bool {
     let subject = Subject::Session(session.id);
     let mut incidents = state.incidents_of(&subject);

@@ -1,4 +1,4 @@
-//! Who waits for which task, which pull request, which slot.
+//! An index of the tasks, pull requests and sessions that wait for something.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,17 +10,17 @@ use crate::session::Phase;
 use crate::state::State;
 use crate::{ProjectId, PullId, SessionId, TaskId};
 
-/// Everything that waits for something, turned round once for all questions.
+/// Everything that waits, indexed by what it waits for, once for all queries.
 #[derive(Debug)]
 pub(crate) struct Waiters<'a> {
-    /// For each task the open ones that it blocks: what the tasks themselves say.
+    /// The open tasks that each task blocks.
     tasks: BTreeMap<&'a TaskId, Vec<&'a TaskId>>,
-    /// How many open pull requests go into a branch.
+    /// The number of open pull requests whose base is a given branch.
     stacked: BTreeMap<(&'a ProjectId, &'a str), usize>,
-    /// How many lines of work will not merge with a pull request, or with the work of a session.
+    /// The number of clashes of a pull request, or of a session's workspace.
     clashing: BTreeMap<PullId, usize>,
     clashing_sessions: BTreeMap<SessionId, usize>,
-    /// Whether a session waits only because all slots are taken: of all, or of its project.
+    /// A session waits only because all slots are taken: all in total, or those of its project.
     slots: bool,
     slots_in: BTreeSet<&'a ProjectId>,
 }
@@ -63,7 +63,7 @@ impl<'a> Waiters<'a> {
         found
     }
 
-    /// How many open tasks cannot begin before this one is closed, however far down the line.
+    /// Returns the number of open tasks that cannot begin before this one is closed, directly or indirectly.
     pub(crate) fn behind(&self, task: &TaskId) -> usize {
         let mut found: BTreeSet<&TaskId> = BTreeSet::new();
         let mut next = vec![task];
@@ -74,10 +74,10 @@ impl<'a> Waiters<'a> {
         found.len()
     }
 
-    /// How many wait for a pull request: those that are stacked on it or conflict with it, the tasks that its own task
-    /// blocks, and the next in line, if its session keeps a slot meanwhile.
+    /// Returns the number of things that wait for a pull request: those stacked on it or in conflict with it, the
+    /// tasks that its own task blocks, and the next session in line, if its session keeps a slot meanwhile.
     pub(crate) fn behind_pull(&self, state: &State, pull: &Pull) -> u32 {
-        // A branch into itself is no stack.
+        // A branch whose base is itself is not stacked.
         let own = pull.facts.base_branch == pull.facts.head_branch;
         let branch = (&pull.id.project, pull.facts.head_branch.as_str());
         let stacked = self.stacked.get(&branch).copied().unwrap_or(0).saturating_sub(usize::from(own));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
-use ao_core::incident::{IncidentKind, Rung, Subject};
+use ao_core::incident::{EscalationLevel, IncidentKind, Subject};
 use ao_core::pull::{CheckState, Mergeable, PullFacts, PullInput};
 use ao_core::reaction::{Action, Judge, ReactionPatch};
 use ao_core::session::{Role, SessionInput};
@@ -37,9 +37,9 @@ fn conflict(desk: &mut Desk, base: &str) {
     });
 }
 
-fn rung(desk: &Desk, kind: &str) -> Rung {
+fn level(desk: &Desk, kind: &str) -> EscalationLevel {
     let kind: IncidentKind = kind.parse().unwrap();
-    desk.state.incidents.values().find(|incident| incident.key.kind == kind).expect("it is open").rung
+    desk.state.incidents.values().find(|incident| incident.key.kind == kind).expect("it is open").level
 }
 
 fn said(desk: &Desk, session: SessionId) -> String {
@@ -82,7 +82,7 @@ fn a_rebase_is_done_once_per_pair_of_commits_and_one_that_conflicts_is_the_agent
     let text = said(&desk, session);
     assert!(text.contains("It was not rebased: conflict in a.rs"), "{text}");
     assert!(text.contains("git push --force-with-lease"), "{text}");
-    assert_eq!(rung(&desk, "merge-conflicts"), Rung::Agent);
+    assert_eq!(level(&desk, "merge-conflicts"), EscalationLevel::Agent);
 }
 
 /// The one errand that waits to be run meets somebody in its way.
@@ -134,7 +134,7 @@ fn a_rebase_that_never_finds_the_agent_at_rest_is_the_agents_before_patience_end
     assert!(waited > 500, "{waited}");
     let text = said(&desk, session);
     assert!(text.contains("It was not rebased: `app-1` is at work"), "{text}");
-    assert_eq!(rung(&desk, "merge-conflicts"), Rung::Agent);
+    assert_eq!(level(&desk, "merge-conflicts"), EscalationLevel::Agent);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn what_is_escalated_goes_to_the_orchestrator_then_to_a_person_once_then_nowhere
     assert_eq!(desk.told().len(), 1);
     assert!(desk.told()[0].contains("the orchestrator could not help"), "{:?}", desk.told());
     desk.wait(1_000_000);
-    assert_eq!((desk.told().len(), rung(&desk, "merge-conflicts")), (1, Rung::Person));
+    assert_eq!((desk.told().len(), level(&desk, "merge-conflicts")), (1, EscalationLevel::Person));
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn only_where_the_condition_holds_is_anything_done() {
     assert!(texts.is_empty());
     assert_eq!(told.len(), 2, "once for each label: {told:?}");
     assert!(
-        told[0].contains("the condition `nonsense` cannot be judged: `nonsense` makes no sense"),
+        told[0].contains("the condition `nonsense` cannot be evaluated: `nonsense` makes no sense"),
         "{told:?}"
     );
 }

@@ -120,7 +120,7 @@ fn a_day_has_one_budget_for_all_projects_and_the_next_day_another() {
     for session in [first, second] {
         assert_eq!(desk.status(session), "capped: today's budget of all projects is spent: turns 4 of 4");
     }
-    assert_eq!(desk.state.purses[&Budget::Day].spent.micros, None, "unknown is not nought");
+    assert_eq!(desk.state.budget_usage[&Budget::Day].spent.micros, None, "unknown is not nought");
     assert_eq!(
         desk.told(),
         ["host: A budget is spent. today's budget of all projects is spent: turns 4 of 4"]
@@ -200,9 +200,9 @@ fn what_was_spent_on_a_task_is_forgotten_with_the_task() {
     desk.tell(session, SessionInput::WorkspaceRemoved { tries: 0, rescue: None });
     desk.wait(30 * 3600);
     assert!(!desk.state.sessions.contains_key(&session), "it is archived");
-    assert_eq!(desk.state.purses[&Budget::Task(task("1"))].spent.micros, Some(10), "the task is open");
+    assert_eq!(desk.state.budget_usage[&Budget::Task(task("1"))].spent.micros, Some(10), "the task is open");
     desk.task("1", &[], true);
-    assert!(!desk.state.purses.contains_key(&Budget::Task(task("1"))));
+    assert!(!desk.state.budget_usage.contains_key(&Budget::Task(task("1"))));
 }
 
 #[test]

@@ -91,7 +91,8 @@ impl Desk {
     pub(crate) fn wait(&mut self, seconds: u64) {
         self.wait_unseen(seconds);
         let resting = self.state.live().filter(|session| {
-            session.look && matches!(session.judgement.activity, Activity::Idle | Activity::RateLimited)
+            session.watch.wanted
+                && matches!(session.judgement.activity, Activity::Idle | Activity::RateLimited)
         });
         for (session, attempt) in resting.map(|session| (session.id, session.attempt)).collect::<Vec<_>>() {
             self.tell(session, SessionInput::Looked { attempt, signals: vec![] });
@@ -157,7 +158,7 @@ impl Desk {
 
     pub(crate) fn launch(&mut self, session: SessionId) {
         let attempt = self.session(session).attempt;
-        let process = ProcessRef(format!("process {attempt} of {session}"));
+        let process = ProcessRef::new("process", format!("{attempt} of {session}"));
         self.tell(session, SessionInput::Launched { attempt, process, conversation: None });
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_core::errand::{ErrandOutcome, Order};
-use ao_core::incident::{Doubt, Incident, IncidentKind, Rung};
+use ao_core::incident::{Doubt, EscalationLevel, Incident, IncidentKind};
 use ao_core::pull::{CheckState, PullFacts, PullInput};
 use ao_core::{Commit, Input, SessionId};
 
@@ -78,7 +78,7 @@ fn a_flake_that_passes_on_rerun_wakes_nobody_and_is_remembered() {
     desk.wait(10_000);
     assert!(untouched(&desk, session), "{:?}", desk.told());
     assert_eq!(desk.open_problems(), 0);
-    let flake = &desk.state.projects[&app()].flakes["test login"];
+    let flake = &desk.state.projects[&app()].flakes[&("test".into(), "login".into())];
     assert_eq!((flake.times, flake.excerpt.as_str()), (1, "assertion failed: login"));
 }
 
@@ -256,7 +256,7 @@ fn a_base_that_turns_red_holds_also_what_was_told_before() {
     desk.wait(100_000);
     assert_eq!(listen(&mut desk, session), 0);
     assert_eq!(desk.told().len(), 1, "of the base alone: {:?}", desk.told());
-    assert_eq!(incident(&desk, IncidentKind::CiFailed).rung, Rung::Agent);
+    assert_eq!(incident(&desk, IncidentKind::CiFailed).level, EscalationLevel::Agent);
 }
 
 #[test]

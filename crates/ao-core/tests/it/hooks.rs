@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{Behalf, Errand, ErrandInput, ErrandOutcome, Order};
+use ao_core::errand::{Errand, ErrandInput, ErrandOutcome, Order, Requester};
 use ao_core::hook::{Hook, HookPoint};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::schedule::{Obstacle, obstacle};
@@ -195,7 +195,7 @@ fn a_question_without_an_answer_is_wanted_again_after_a_restart() {
     let mut desk = desk(&[HookPoint::BeforeAssign]);
     let session = desk.spawn("1");
     let errand = desk.state.errands.values().next().unwrap().clone();
-    assert_eq!(errand.behalf, Behalf::Assign(session));
+    assert_eq!(errand.requester, Requester::Assign(session));
     let again = ao_core::State::from_snapshot(&desk.state.to_snapshot()).unwrap();
     let wanted = wants(&again, &Scope::Errand(errand.id));
     assert_eq!(wanted, [Effect::RunErrand { errand: Box::new(errand) }]);

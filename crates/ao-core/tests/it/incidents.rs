@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ao_core::evidence::{Reading, Source};
-use ao_core::incident::{IncidentKind, Rung};
+use ao_core::incident::{EscalationLevel, IncidentKind};
 use ao_core::pull::{
     Author, ChangeSize, CheckFacts, CheckState, Mergeable, PullFacts, PullInput, PullState, Standing,
 };
@@ -147,7 +147,7 @@ fn the_same_failure_on_a_new_commit_spends_the_same_budget() {
     assert_eq!(heard, 3);
     assert_eq!(desk.told().len(), 1);
     let incident = desk.state.incidents.values().find(|it| it.key.kind == IncidentKind::CiFailed).unwrap();
-    assert_eq!(incident.rung, Rung::Person);
+    assert_eq!(incident.level, EscalationLevel::Person);
 }
 
 #[test]
@@ -198,9 +198,9 @@ fn news_that_an_agent_does_not_take_goes_to_the_orchestrator_and_from_there_to_a
     desk.sees(orchestrator, Source::Hook, Reading::Idle);
     let session = with_pull(&mut desk);
     seen(&mut desk, "c1", red("login"));
-    let rung = |desk: &Desk| {
+    let level = |desk: &Desk| {
         let of_check = desk.state.incidents.values().find(|it| it.key.kind == IncidentKind::CiFailed);
-        of_check.map(|incident| incident.rung)
+        of_check.map(|incident| incident.level)
     };
     let deaf = |desk: &mut Desk, session: SessionId| {
         for _ in 0..4 {
@@ -208,13 +208,13 @@ fn news_that_an_agent_does_not_take_goes_to_the_orchestrator_and_from_there_to_a
             desk.wait(11);
         }
     };
-    assert_eq!(rung(&desk), Some(Rung::Agent));
+    assert_eq!(level(&desk), Some(EscalationLevel::Agent));
     deaf(&mut desk, session);
-    assert_eq!(rung(&desk), Some(Rung::Orchestrator));
+    assert_eq!(level(&desk), Some(EscalationLevel::Orchestrator));
     let news = desk.session(orchestrator).outbox.current.clone().unwrap().text;
     assert!(news.contains("its agent could not be told: not accepted after 4 tries"), "{news}");
     deaf(&mut desk, orchestrator);
-    assert_eq!(rung(&desk), Some(Rung::Person));
+    assert_eq!(level(&desk), Some(EscalationLevel::Person));
     assert!(
         desk.told().iter().any(|told| told.contains("the orchestrator could not be told")),
         "{:?}",
@@ -232,7 +232,7 @@ fn news_that_was_dropped_with_its_session_is_not_taken_for_said() {
     desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
     desk.ended(session);
     let incident = desk.state.incidents.values().find(|it| it.key.kind == IncidentKind::CiFailed).unwrap();
-    assert_eq!((incident.acted, incident.rung), (0, Rung::Agent));
+    assert_eq!((incident.acted, incident.level), (0, EscalationLevel::Agent));
     assert!(incident.is_fresh() && incident.due.is_some(), "{incident:?}");
     desk.wait(3600);
     assert!(desk.told().iter().any(|told| told.contains("no agent could be told")), "{:?}", desk.told());

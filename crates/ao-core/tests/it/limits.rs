@@ -108,7 +108,7 @@ fn without_a_cost_turns_and_time_still_count() {
     let limits = Limits { micros: Some(1), turns: Some(3), ..Limits::default() };
     desk.tell(session, SessionInput::Resume { limits: Some(limits) });
     desk.spends(session, Spend { turns: 2, seconds: 60, ..Spend::default() });
-    assert_eq!(desk.session(session).spend.micros, None);
+    assert_eq!(desk.session(session).usage.spend.micros, None);
     assert!(desk.status(session).starts_with("idle"));
     desk.spends(session, Spend { turns: 3, seconds: 90, ..Spend::default() });
     assert_eq!(desk.status(session), "capped: its budget is spent: turns 3 of 3");
@@ -158,7 +158,7 @@ fn who_waits_for_its_turn_after_a_limit_is_not_said_to_be_limited_still() {
     limit(&mut desk, 600);
     assert!(desk.status(all[3]).contains("holds until"), "{}", desk.status(all[3]));
     desk.wait(605);
-    let waiting = all.iter().filter(|session| desk.session(**session).resume_at.is_some());
+    let waiting = all.iter().filter(|session| desk.session(**session).resume.at.is_some());
     let waiting: Vec<String> = waiting.map(|session| desk.status(*session)).collect();
     assert!(!waiting.is_empty());
     for status in waiting {
@@ -299,7 +299,10 @@ fn a_limit_is_an_incident_of_its_account_for_as_long_as_it_holds() {
     desk.idle("1");
     limit(&mut desk, 600);
     let incident = desk.state.incidents_of(&Subject::Host).next().expect("it is an incident").clone();
-    assert_eq!((&incident.key.kind, incident.key.problem.as_str()), (&IncidentKind::RateLimited, "scripted"));
+    assert_eq!(
+        (&incident.key.kind, incident.key.problem.to_string().as_str()),
+        (&IncidentKind::RateLimited, "scripted")
+    );
     assert!(incident.detail.ends_with("waiting: app-1"), "{}", incident.detail);
     assert!(incident.detail.contains(" UTC; "), "{}", incident.detail);
     assert_eq!(desk.told(), Vec::<String>::new(), "it is enough to know, unless somebody configures more");

@@ -12,7 +12,7 @@ use crate::desk::{Desk, app, asking};
 impl Desk {
     fn raise(&mut self, level: Level, key: &str, text: &str) -> NoticeId {
         let subject = Subject::Project(app());
-        self.take(Input::Tell { level, subject, key: key.into(), text: text.into(), channel: None });
+        self.take(Input::tell(level, subject, key, text));
         *self.state.notices.keys().next_back().expect("it is raised")
     }
 

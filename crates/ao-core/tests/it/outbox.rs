@@ -186,7 +186,7 @@ fn news_is_gathered_and_what_is_outdated_is_replaced() {
         let incident = ao_core::incident::IncidentKey {
             subject: ao_core::incident::Subject::Session(session),
             kind: ao_core::incident::IncidentKind::CiFailed,
-            problem: problem.into(),
+            problem: ao_core::incident::ProblemId::Event(problem.into()),
         };
         SessionInput::Send(NewMessage {
             from: Sender::Daemon,

@@ -1,7 +1,7 @@
 //! Whose pull request it is, when nobody has said so.
 
 use ao_core::pull::{Author, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing};
-use ao_core::session::{Role, SessionInput, Stand};
+use ao_core::session::{CheckedOut, Role, SessionInput};
 use ao_core::setup::Origin;
 use ao_core::{Commit, Input, PullId, SessionId};
 
@@ -21,8 +21,8 @@ impl Desk {
     }
 
     fn stands(&mut self, session: SessionId, branch: &str, head: &str) {
-        let stand = Stand { branch: Some(branch.to_owned()), head: Some(Commit::new(head)) };
-        self.tell(session, SessionInput::Stands { stand });
+        let stand = CheckedOut { branch: Some(branch.to_owned()), head: Some(Commit::new(head)) };
+        self.tell(session, SessionInput::CheckedOut { checked_out: stand });
     }
 
     fn owner(&self, number: u64) -> Option<SessionId> {

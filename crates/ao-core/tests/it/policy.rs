@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ao_core::incident::{IncidentKind, Rung};
+use ao_core::incident::{EscalationLevel, IncidentKind};
 use ao_core::policy::{Finding, Freeze, HumanNeed, Policy, Scan, Trust};
 use ao_core::project::{ProjectInput, Suspicion};
 use ao_core::pull::{
@@ -232,7 +232,7 @@ fn a_repository_that_was_changed_is_a_persons_matter_until_it_is_confirmed() {
     let moved = Suspicion { what: "base main".into(), revision: "c2".into(), detail: "by `x`\nto c2".into() };
     seen(&mut desk, vec![moved.clone()]);
     let incident = open(&desk).expect("it is open");
-    assert_eq!(incident.rung, Rung::Person);
+    assert_eq!(incident.level, EscalationLevel::Person);
     assert!(incident.detail.contains("to c2"), "{}", incident.detail);
     let before = desk.state.clone();
     seen(&mut desk, vec![moved]);

@@ -1,7 +1,7 @@
 //! Reactions in layers, with conditions and words of their own, and events that users tell of.
 
 use ao_core::health::BaseVerdict;
-use ao_core::incident::{IncidentKind, Problem, Rung, Subject};
+use ao_core::incident::{EscalationLevel, IncidentKind, Problem, ProblemId, Subject};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{CheckState, PullFacts, PullInput};
 use ao_core::reaction::{Action, Judge, ReactionPatch, Reactions, context, problem_of, rehearse, sample};
@@ -153,16 +153,19 @@ fn words_that_cannot_be_filled_in_are_replaced_by_the_usual_ones() {
 
 #[test]
 fn if_the_condition_does_not_hold_it_is_recorded_and_if_nobody_can_say_a_person_decides() {
-    for (condition, rung) in
-        [("session.name", Rung::Agent), ("label", Rung::Nobody), ("nothing", Rung::Person)]
-    {
+    for (condition, level) in [
+        ("session.name", EscalationLevel::Agent),
+        ("label", EscalationLevel::Nobody),
+        ("nothing", EscalationLevel::Person),
+    ] {
         let patch = ReactionPatch { condition: Some(condition.into()), ..ReactionPatch::default() };
         let mut desk = Desk::with(Settings { reactions: said("ci-failed", patch), ..Settings::default() });
         desk.state = desk.state.clone().judged_by(Judge(judge));
         with_pull(&mut desk);
         failing(&mut desk);
-        let found: Vec<Rung> = desk.state.incidents.values().map(|incident| incident.rung).collect();
-        assert_eq!(found, [rung], "{condition}");
+        let found: Vec<EscalationLevel> =
+            desk.state.incidents.values().map(|incident| incident.level).collect();
+        assert_eq!(found, [level], "{condition}");
     }
 }
 
@@ -225,7 +228,7 @@ fn a_rehearsal_says_what_would_happen_and_leaves_no_trace() {
     );
     let label = Problem {
         kind: IncidentKind::LabelAdded,
-        problem: "x\u{202e}".into(),
+        id: ProblemId::Label("x\u{202e}".into()),
         revision: "x".into(),
         detail: "label".into(),
     };

@@ -65,7 +65,7 @@ fn a_change_that_waits_for_a_person_does_not_keep_the_next_task_from_starting() 
 fn news_puts_it_into_the_line_again_with_its_conversation() {
     let mut desk = Desk::with(caps(1));
     let first = waiting(&mut desk, "1");
-    let conversation = desk.session(first).conversation.clone();
+    let conversation = desk.session(first).launch.conversation.clone();
     let second = desk.spawn("2");
     desk.ended(first);
     desk.make_ready(second);
@@ -86,7 +86,7 @@ fn news_puts_it_into_the_line_again_with_its_conversation() {
     desk.ended(second);
     assert_eq!(desk.wants(first), [format!("launch {first} (attempt 2, try 0)")]);
     desk.launch(first);
-    assert_eq!(desk.session(first).conversation, conversation, "it knows what it was about");
+    assert_eq!(desk.session(first).launch.conversation, conversation, "it knows what it was about");
     desk.sees(first, Source::Hook, Reading::Idle);
     assert_eq!(desk.session(first).outbox.current.clone().unwrap().text, "The reviewer asks for a test.");
 }

@@ -123,7 +123,7 @@ fn a_failed_launch_is_the_same_attempt_again_because_it_may_have_left_a_process(
 fn a_crashed_agent_is_ended_for_certain_and_resumed_with_its_conversation() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
-    let conversation = desk.session(session).conversation.clone();
+    let conversation = desk.session(session).launch.conversation.clone();
     desk.sees(session, Source::Process, Reading::Exited { code: None });
     assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
     desk.ended(session);
@@ -141,7 +141,7 @@ fn a_session_whose_holder_is_gone_is_ended_and_begun_again_with_what_waits_for_i
     for by_census in [false, true] {
         let mut desk = Desk::new();
         let session = desk.idle("1");
-        let conversation = desk.session(session).conversation.clone();
+        let conversation = desk.session(session).launch.conversation.clone();
         desk.wait(20);
         desk.send(session, "Look at the red check.");
         desk.write(session);
@@ -166,10 +166,10 @@ fn a_session_whose_holder_is_gone_is_ended_and_begun_again_with_what_waits_for_i
         desk.launch(session);
         desk.sees(session, Source::Hook, Reading::Idle);
         desk.wait(2);
-        let Effect::Deliver { text, attempt: to, .. } = desk.wanted(session).remove(0) else {
+        let Effect::Deliver { order, .. } = desk.wanted(session).remove(0) else {
             panic!("a delivery: {:?}", desk.wants(session))
         };
-        assert_eq!((text.as_str(), to), ("Look at the red check.", attempt(2)));
+        assert_eq!((order.text.as_str(), order.attempt), ("Look at the red check.", attempt(2)));
     }
 }
 
@@ -178,7 +178,7 @@ fn a_session_whose_holder_is_gone_is_ended_and_begun_again_with_what_waits_for_i
 fn a_conversation_that_is_gone_means_one_fresh_start_with_the_task() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
-    let lost = desk.session(session).conversation.clone();
+    let lost = desk.session(session).launch.conversation.clone();
     desk.sees(session, Source::Process, exited(1));
     desk.ended(session);
     desk.wait(5);
@@ -188,9 +188,9 @@ fn a_conversation_that_is_gone_means_one_fresh_start_with_the_task() {
     desk.wait(5);
     desk.launch(session);
     desk.sees(session, Source::Hook, Reading::Idle);
-    assert_ne!(desk.session(session).conversation, lost);
-    let Effect::Deliver { text, .. } = desk.wanted(session).remove(0) else { panic!("a delivery") };
-    assert_eq!(text, "Do task 1.");
+    assert_ne!(desk.session(session).launch.conversation, lost);
+    let Effect::Deliver { order, .. } = desk.wanted(session).remove(0) else { panic!("a delivery") };
+    assert_eq!(order.text, "Do task 1.");
 }
 
 /// acceptance: L2

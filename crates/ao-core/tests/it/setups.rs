@@ -36,7 +36,7 @@ fn ports(last: u16, exclusive: bool) -> Option<PortRange> {
 }
 
 fn port(desk: &Desk, session: SessionId) -> Option<u16> {
-    desk.session(session).ports.get("PORT").copied()
+    desk.session(session).ports.held.get("PORT").copied()
 }
 
 /// acceptance: L7
@@ -216,16 +216,16 @@ fn an_agent_that_leaves_its_place_is_flagged_once_and_again_when_it_comes_back()
     desk.sees(session, Source::Hook, Reading::Idle);
     desk.wait_unseen(30);
     assert_eq!(desk.wants(session), [format!("look at {session}")]);
-    let astray =
-        |what: Option<&str>| SessionInput::Place { attempt: attempt(1), astray: what.map(str::to_owned) };
+    let drift =
+        |what: Option<&str>| SessionInput::Drift { attempt: attempt(1), drift: what.map(str::to_owned) };
     desk.tell(session, SessionInput::Looked { attempt: attempt(1), signals: vec![] });
     for _ in 0..2 {
-        desk.tell(session, astray(Some("its branch is `main`")));
+        desk.tell(session, drift(Some("its branch is `main`")));
     }
     assert_eq!(desk.told(), ["`app-1` has left its place: its branch is `main`"]);
     assert!(desk.status(session).ends_with("; its branch is `main`"), "{}", desk.status(session));
-    desk.tell(session, astray(None));
-    assert_eq!(desk.session(session).astray, None);
+    desk.tell(session, drift(None));
+    assert_eq!(desk.session(session).watch.drift, None);
 }
 
 /// acceptance: S2
@@ -309,9 +309,12 @@ fn an_answer_reaches_the_question_that_it_was_given_to_or_nothing() {
             let expected =
                 "question 1 of the session `app-1` is no longer open; it asks now, as question 2: ";
             assert_eq!(refused, format!("{expected}{second}"));
-            assert_eq!(desk.session(session).answer, None);
+            assert_eq!(desk.session(session).dialogs.answer, None);
             desk.tell(session, answer(2));
-            assert_eq!(desk.session(session).answer.as_ref().map(|answer| &*answer.question), Some(second));
+            assert_eq!(
+                desk.session(session).dialogs.answer.as_ref().map(|answer| &*answer.question),
+                Some(second)
+            );
         }
     }
 }
@@ -349,5 +352,5 @@ fn a_restart_asks_for_the_same_answer_again() {
     assert_eq!(desk.wants(session), before);
     // With its process it is forgotten.
     desk.sees(session, Source::Process, Reading::Exited { code: Some(1) });
-    assert_eq!(desk.session(session).answer, None);
+    assert_eq!(desk.session(session).dialogs.answer, None);
 }

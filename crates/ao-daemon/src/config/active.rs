@@ -7,7 +7,7 @@ use ao_config::Loaded;
 use ao_config::shape::CheckConfig;
 use ao_core::ProjectId;
 use ao_notifier::Page;
-use ao_scm::checks::Proposed;
+use ao_scm::checks::ProposedCheck;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::sync::watch;
 
@@ -21,7 +21,7 @@ use crate::{on_disk, spawn};
 pub enum ProjectChecks {
     Configured(Vec<CheckConfig>),
     /// Suggested by the files of the project, for which none is configured.
-    Proposed(Vec<Proposed>),
+    Proposed(Vec<ProposedCheck>),
 }
 
 /// The configuration in force, and the agents that it describes.

@@ -1,12 +1,12 @@
-//! Combinations of agents and runtimes, and settings that cannot work.
+//! Compares agents and runtimes, and finds configured combinations that cannot work.
 //!
-//! An agent needs to be held in one way: on a terminal, on pipes, or without input. A runtime declares which ways it has. The
-//! two are compared here, where they are configured and where a session is wished for, so that nothing is first found out by
+//! An agent needs one kind of input: a terminal, pipes, or none. A runtime declares the kinds that it has. Both are
+//! compared when they are configured and when a session is requested, so that a launch does not fail for it.
 //! a launch that fails.
 
 use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
 use ao_config::{ConfigError, Effective, Loaded, Problem, Warning, names};
-use ao_ports::{Io, RuntimeAbilities};
+use ao_ports::RuntimeAbilities;
 use ao_runtime::Processes;
 use ao_runtime::tmux::Tmux;
 
@@ -23,13 +23,13 @@ pub struct Unfit {
 /// Settings that cannot work.
 #[derive(Debug, Default)]
 pub struct Unworkable {
-    /// Sessions would need it.
+    /// Settings that sessions need.
     pub refused: Vec<Problem>,
-    /// Nothing needs it unless somebody asks for it: specialists beside the usual agent.
+    /// Settings that are used only on request: specialists beside the default agent.
     pub doubtful: Vec<Warning>,
 }
 
-/// Returns the abilities of a runtime, or why there is none of that name.
+/// Returns the abilities of a runtime, or an error if there is none of that name.
 pub fn runtime(name: &str) -> Result<RuntimeAbilities, Unfit> {
     match name {
         "process" => Ok(Processes::ABILITIES),
@@ -45,20 +45,16 @@ pub fn missing_runtime(name: &str) -> Unfit {
     }
 }
 
-/// Refuses a runtime that does not hold agents in the way that this one needs.
-pub fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit> {
-    if runtime(runtime_name)?.holds(io) {
-        return Ok(());
-    }
-    let needs = match io {
-        Io::Terminal => "needs a terminal",
-        Io::Pipes => "needs pipes for stdin and stdout",
-        Io::Output => "runs without input",
-    };
-    let others: Vec<&str> =
-        names::RUNTIMES.iter().copied().filter(|name| runtime(name).is_ok_and(|can| can.holds(io))).collect();
+/// Returns an error if a runtime cannot hold this agent: in the way that it needs, with its files and its reports.
+pub fn holds(agent: &ao_agent::Options, runtime_name: &str) -> Result<(), Unfit> {
+    let Some(needs) = agent.unfit_for(runtime(runtime_name)?) else { return Ok(()) };
+    let agent_name = &agent.name;
+    let fits = |name: &&str| runtime(name).is_ok_and(|abilities| agent.unfit_for(abilities).is_none());
+    let others: Vec<&str> = names::RUNTIMES.iter().copied().filter(fits).collect();
     Err(Unfit {
-        what: format!("the agent `{agent}` {needs}, which the runtime `{runtime_name}` does not support"),
+        what: format!(
+            "the agent `{agent_name}` {needs}, which the runtime `{runtime_name}` does not support"
+        ),
         hint: format!(
             "run it in `{}`: `ao config set defaults.runtime {}`, or `--runtime {}` for one session",
             others.join("` or `"),
@@ -68,7 +64,7 @@ pub fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit> {
     })
 }
 
-/// Refuses permissions and a model that an agent cannot be started with.
+/// Checks that an agent can be started with these permissions and this model.
 pub fn takes(
     options: &ao_agent::Options,
     permissions: Option<Permissions>,
@@ -80,7 +76,7 @@ pub fn takes(
     Err(Unfit { what, hint: hint.into() })
 }
 
-/// The name of a permission profile in manifests.
+/// Returns the name of a permission profile in manifests.
 pub fn permissions_word(permissions: Permissions) -> &'static str {
     match permissions {
         Permissions::Permissionless => "permissionless",
@@ -90,7 +86,8 @@ pub fn permissions_word(permissions: Permissions) -> &'static str {
     }
 }
 
-/// Refuses a configuration whose agents cannot run as it says. Returns what may be asked for and would be refused.
+/// Refuses a configuration whose agents cannot run as configured. Returns warnings about settings that are used only
+/// on request.
 pub fn workable(loaded: &Loaded) -> Result<Vec<Warning>, DaemonError> {
     let Unworkable { refused, doubtful } = unworkable(loaded);
     match refused.is_empty() {
@@ -99,7 +96,7 @@ pub fn workable(loaded: &Loaded) -> Result<Vec<Warning>, DaemonError> {
     }
 }
 
-/// Tells whether `ao start` starts an orchestrator: if that is configured, or if its agent stays at its prompt.
+/// Returns true if `ao start` starts an orchestrator: if one is configured, or if its agent stays at its prompt.
 pub fn has_orchestrator(loaded: &Loaded, agents: &Agents) -> bool {
     let config = &loaded.config;
     let agent = config.orchestrator.agent.as_ref().unwrap_or(&config.defaults.agent);
@@ -107,7 +104,7 @@ pub fn has_orchestrator(loaded: &Loaded, agents: &Agents) -> bool {
     config.orchestrator.enabled.unwrap_or_else(stays)
 }
 
-/// Everything that is configured of agents and runtimes and cannot work, each thing once.
+/// Finds all settings of agents and runtimes that cannot work, each once.
 pub fn unworkable(loaded: &Loaded) -> Unworkable {
     let config = &loaded.config;
     let mut search = Search { loaded, agents: agents_of(loaded), found: Unworkable::default() };
@@ -140,7 +137,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The agents that a project uses unless somebody asks for another.
+    /// Checks the agents that a project uses by default.
     fn project(&mut self, effective: &Effective<'_>) {
         let own = effective.project.runtime.is_some();
         let path: &[&str] = match own {
@@ -162,7 +159,7 @@ impl Search<'_> {
         }
     }
 
-    /// The settings with which a project starts its own agent. A specialist has settings of its own.
+    /// Checks the settings of a project's own agent. A specialist has its own settings.
     fn own_settings(&mut self, effective: &Effective<'_>) {
         let (name, agent) = (effective.name, effective.agent);
         if self.specialist(agent).is_some() {
@@ -206,8 +203,8 @@ impl Search<'_> {
         let name = runtime.plugin.as_str();
         let unfit = match self.agents.get(agent) {
             _ if self::runtime(name).is_err() => self::runtime(name).err(),
-            Some(options) => holds(agent, options.io(), name).err(),
-            // What `tools` describes and makes no sense is told of by whoever reads that.
+            Some(options) => holds(options, name).err(),
+            // Invalid descriptions in `tools` are reported by their reader.
             None if self.loaded.config.tools.contains_key(agent) => None,
             None => Some(Unfit {
                 what: format!("the agent `{agent}` comes from a plugin, and ao cannot run those yet"),

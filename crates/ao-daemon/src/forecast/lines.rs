@@ -3,9 +3,9 @@
 use ao_core::forecast::Side;
 use ao_core::session::{Role, Session};
 use ao_core::{ProjectId, State};
-use ao_ports::RemoveOrder;
+use ao_ports::TreeRef;
 
-use crate::cleanup::order_of;
+use crate::cleanup::tree_of;
 
 /// A project with its lines of work.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub(super) enum From {
     /// A tree that somebody works in: the kind of workspace, which one, and the commit that it was last seen on.
     Tree {
         kind: String,
-        order: Box<RemoveOrder>,
+        tree: Box<TreeRef>,
         head: Option<String>,
     },
 }
@@ -62,13 +62,13 @@ pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
     let sessions = state.live_in(id).filter(works).map(|session| Line {
         side: Side::Session(session.id),
         name: session.spec.name.clone(),
-        branch: session.stand.branch.clone().unwrap_or_else(|| session.spec.branch.clone()),
+        branch: session.watch.checked_out.branch.clone().unwrap_or_else(|| session.spec.branch.clone()),
         title: session.spec.title.clone(),
         session: Some(session.spec.name.clone()),
         from: From::Tree {
             kind: session.spec.workspace.clone(),
-            order: Box::new(order_of(project, session)),
-            head: session.stand.head.as_ref().map(ToString::to_string),
+            tree: Box::new(tree_of(project, session)),
+            head: session.watch.checked_out.head.as_ref().map(ToString::to_string),
         },
     });
     let first = ao_core::PullId { project: id.clone(), number: 0 };
@@ -85,5 +85,9 @@ pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
         from: From::Commit(known.facts.head.to_string()),
     });
     let lines = sessions.chain(pulls).collect();
-    Some(Ground { path: project.path.clone(), default_branch: project.default_branch.clone(), lines })
+    Some(Ground {
+        path: project.config.path.clone(),
+        default_branch: project.config.default_branch.clone(),
+        lines,
+    })
 }

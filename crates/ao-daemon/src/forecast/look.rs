@@ -8,7 +8,7 @@ use ao_core::forecast::{self as core, Side};
 use ao_core::{Input, ProjectId, SessionId, Timestamp};
 use ao_git::Git;
 use ao_git::forecast::{Branch, Excerpt, Forecast, Outlook, Scratch};
-use ao_ports::Captured;
+use ao_ports::{Captured, TreeRef};
 use tokio::time::{Instant, timeout};
 
 use super::lines::{self, From, Ground, Line};
@@ -24,8 +24,8 @@ const FRESH: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     forecast: Forecast,
-    /// The trees as they were last taken.
-    trees: BTreeMap<SessionId, Captured>,
+    /// The trees as they were last captured, each as a commit.
+    trees: BTreeMap<SessionId, String>,
     /// The last look at everything, when it was taken, and what there was to look at then.
     last: Option<(Instant, Vec<Line>, Seen)>,
 }
@@ -37,6 +37,15 @@ pub(crate) struct Seen {
     /// Those that were compared, each with its commit.
     pub(crate) lines: Vec<(Line, String)>,
     pub(crate) outlook: Outlook,
+}
+
+/// The scratch folder of a project.
+struct ScratchPlace {
+    folder: PathBuf,
+    scratch: Scratch,
+    /// Git in the project's repository, without and with the objects of the scratch folder.
+    plain: Git,
+    git: Git,
 }
 
 impl Forecasts {
@@ -91,8 +100,8 @@ impl Forecasts {
         let ground = self.ground(project).await?;
         let known = self.known(project);
         let known = known.lock().await;
-        let (_, git) = self.git(project, &ground, &known).await?;
-        Ok(known.forecast.explain(&git, a, b).await?)
+        let place = self.place(project, &ground).await?;
+        Ok(known.forecast.explain(&place.git, a, b).await?)
     }
 
     async fn ground(&self, project: &ProjectId) -> Result<Ground, ForecastError> {
@@ -101,22 +110,24 @@ impl Forecasts {
         ground.ok_or_else(|| ForecastError::NoProject(project.clone()))
     }
 
-    /// The scratch folder of a project, and git in its repository with that.
-    async fn git(
-        &self,
-        project: &ProjectId,
-        ground: &Ground,
-        known: &Known,
-    ) -> Result<(PathBuf, Git), ForecastError> {
-        let git = Git::plain(Path::new(&ground.path));
-        let common_dir = git.read(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
+    async fn place(&self, project: &ProjectId, ground: &Ground) -> Result<ScratchPlace, ForecastError> {
+        let plain = Git::plain(Path::new(&ground.path));
+        let common_dir = plain.read(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
         // With something in front, as `..` is a name that a project may have.
         let folder = self.folder.join(format!("of-{project}"));
-        let mut scratch = Scratch::open(&folder, Path::new(&common_dir))?;
-        for tree in known.trees.values() {
-            scratch.reads(Path::new(&tree.objects));
+        let scratch = Scratch::open(&folder, Path::new(&common_dir))?;
+        Ok(ScratchPlace { git: scratch.git(&plain), folder, scratch, plain })
+    }
+
+    /// Captures a workspace into the scratch folder, and returns its commit.
+    async fn capture(&self, place: &ScratchPlace, kind: &str, tree: &TreeRef) -> Result<String, String> {
+        let workspace = self.workspaces.get(kind).ok_or_else(|| format!("there is no workspace `{kind}`"))?;
+        let Captured { commit, pack } = workspace.capture(tree).await.map_err(|err| err.to_string())?;
+        let known = pack.is_empty() || matches!(place.git.commit(commit.as_str()).await, Ok(Some(_)));
+        if !known {
+            place.scratch.add(&place.plain, &pack).await.map_err(|err| err.to_string())?;
         }
-        Ok((folder, scratch.git(&git)))
+        Ok(commit.to_string())
     }
 
     async fn look_now(
@@ -131,13 +142,12 @@ impl Forecasts {
             *known = Known::default();
             return Ok(Seen { at, lines: vec![], outlook: Outlook::default() });
         }
-        let (folder, git) = self.git(project, &ground, known).await?;
-        if Scratch::make_room(&folder)? {
+        let place = self.place(project, &ground).await?;
+        if Scratch::make_room(&place.folder)? {
             known.trees.clear();
         }
-        let target = git.base_tip(&ground.default_branch).await?.ok_or_else(|| ForecastError::NoTarget {
-            project: project.clone(),
-            branch: ground.default_branch.clone(),
+        let target = place.git.base_tip(&ground.default_branch).await?.ok_or_else(|| {
+            ForecastError::NoTarget { project: project.clone(), branch: ground.default_branch.clone() }
         })?;
         let mut found: Vec<(Line, String)> = vec![];
         let mut left_out = vec![];
@@ -147,31 +157,26 @@ impl Forecasts {
         for line in ground.lines.clone() {
             match &line.from {
                 From::Commit(commit) => found.push((line.clone(), commit.clone())),
-                From::Tree { kind, order, head } => {
-                    let is_fresh = moved.is_some_and(|moved| !moved.contains(&order.session));
-                    if !(is_fresh && known.trees.contains_key(&order.session)) {
-                        let taken = match self.workspaces.get(kind) {
-                            Some(workspace) => workspace.capture(order, &folder.to_string_lossy()).await,
-                            None => continue,
-                        };
-                        match taken {
-                            Ok(taken) => drop(known.trees.insert(order.session, taken)),
+                From::Tree { kind, tree, head } => {
+                    let session = tree.session;
+                    let is_fresh = moved.is_some_and(|moved| !moved.contains(&session));
+                    if !(is_fresh && known.trees.contains_key(&session)) {
+                        match self.capture(&place, kind, tree).await {
+                            Ok(commit) => drop(known.trees.insert(session, commit)),
                             // What was committed is known all the same.
-                            Err(err) if known.trees.contains_key(&order.session) || head.is_some() => {
-                                tracing::debug!(session = %order.session, %err, "a tree could not be taken as it is");
+                            Err(err) if known.trees.contains_key(&session) || head.is_some() => {
+                                tracing::debug!(%session, err, "a tree could not be captured");
                             }
-                            Err(err) => left_out.push((line.name.clone(), err.to_string())),
+                            Err(err) => left_out.push((line.name.clone(), err)),
                         }
                     }
-                    let commit = known.trees.get(&order.session).map(|taken| taken.commit.clone());
+                    let commit = known.trees.get(&session).cloned();
                     if let Some(commit) = commit.or_else(|| head.clone()) {
                         found.push((line.clone(), commit));
                     }
                 }
             }
         }
-        // Clones that have come since have objects of their own.
-        let (_, git) = self.git(project, &ground, known).await?;
         let branches: Vec<Branch> = found
             .iter()
             .map(|(line, tip)| Branch {
@@ -180,7 +185,7 @@ impl Forecasts {
                 owner: line.owner().to_owned(),
             })
             .collect();
-        let mut outlook = known.forecast.look(&git, &target, &branches).await?;
+        let mut outlook = known.forecast.look(&place.git, &target, &branches).await?;
         let names: BTreeMap<String, &str> =
             found.iter().map(|(line, _)| (line.side.to_string(), line.name.as_str())).collect();
         for (name, why) in &mut outlook.left_out {

@@ -104,7 +104,7 @@ impl News {
             Event::Session(
                 id,
                 E::Accepted { .. }
-                | E::Stands { .. }
+                | E::CheckoutChanged { .. }
                 | E::Exited { .. }
                 | E::Rested { .. }
                 | E::Ended { .. }

@@ -27,7 +27,7 @@ impl JobRunner {
             for (id, project) in
                 state.projects.iter().filter(|(id, _)| only.as_ref().is_none_or(|only| only == *id))
             {
-                let mut own = project.hooks.clone();
+                let mut own = project.config.hooks.clone();
                 own.sort_by_key(|hook| hook.point);
                 hooks.extend(own.into_iter().map(|hook| (id.clone(), hook)));
             }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{Behalf, Errand, ErrandOutcome, Order};
+use ao_core::errand::{Errand, ErrandOutcome, Order, Requester};
 use ao_core::hook::{Hook, HookPoint};
 use ao_core::{ProjectId, SessionId};
 use ao_ports::environment::{self, WantedByHook};
@@ -109,8 +109,8 @@ impl JobRunner {
         let Order::Run { project, session, command, timeout, document } = &errand.order else {
             return Err(ErrandError::Never("it is no command".into()));
         };
-        let event = match &errand.behalf {
-            Behalf::Incident(reacting) => reacting.to.kind.word(),
+        let event = match &errand.requester {
+            Requester::Incident(reacting) => reacting.to.kind.word(),
             _ => "run",
         };
         let id = errand.id.to_string();
@@ -159,7 +159,10 @@ impl JobRunner {
         let project = run.project.clone();
         let handle = &self.deps.handle;
         let known = handle.view(move |state| {
-            state.projects.get(&project).map(|known| (known.path.clone(), known.environment.clone()))
+            state
+                .projects
+                .get(&project)
+                .map(|known| (known.config.path.clone(), known.config.environment.clone()))
         });
         let Some((path, own)) = known.await.map_err(stopping)? else {
             return Err(ErrandError::Never(format!("there is no project `{}` any more", run.project)));

@@ -22,6 +22,7 @@ mod rebase;
 mod settle;
 mod spawn;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
@@ -29,10 +30,9 @@ use std::sync::Arc;
 use ao_core::ProjectId;
 use ao_core::errand::{Errand, ErrandOutcome, Order};
 use ao_engine::Handle;
-use ao_ports::{Clock, ErrandError, Errands, Scm, ThreadReply};
+use ao_ports::{Clock, ErrandError, Errands, Scm, ThreadReply, Workspace};
 use ao_process::Keeper;
 use ao_runtime::Families;
-use ao_workspace::Worktrees;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 use tokio::sync::Semaphore;
@@ -71,7 +71,7 @@ pub(crate) struct JobDeps {
     /// Keeps what commands start from getting away.
     pub(crate) keeper: Keeper,
     pub(crate) handle: Handle,
-    pub(crate) worktrees: Arc<Worktrees>,
+    pub(crate) workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     pub(crate) config: Arc<ActiveConfig>,
     pub(crate) looks: Arc<Looks>,
     pub(crate) spawn: Arc<SpawnOrders>,

@@ -1,14 +1,13 @@
-//! A branch put onto its base, in the worktree of the session that has it.
+//! Rebases the branch of a pull request, in the workspace of the session that has it.
 
 use ao_core::errand::ErrandOutcome;
 use ao_core::evidence::Activity;
 use ao_core::session::{Phase, Session};
 use ao_core::{Commit, PullId, State};
-use ao_ports::{ErrandError, RemoveOrder};
-use ao_workspace::worktree::{RebaseOrder, Rebased};
+use ao_ports::{ErrandError, RebaseOrder, RebaseOutcome, TreeRef};
 
 use super::{JobRunner, done, stopping};
-use crate::cleanup::order_of;
+use crate::cleanup::tree_of;
 
 impl JobRunner {
     /// Rebases a pull request's branch. Pinned to both commits: a second time finds that the head is another one, or that
@@ -21,22 +20,25 @@ impl JobRunner {
     ) -> Result<ErrandOutcome, ErrandError> {
         let (id, at) = (pull.clone(), head.clone());
         let found = self.deps.handle.view(move |state| find(state, &id, &at)).await.map_err(stopping)?;
-        let (tree, branch) = match found {
-            Found::Tree(tree, branch) => (*tree, branch),
+        let (kind, tree, branch) = match found {
+            Found::Tree { kind, tree, branch } => (kind, *tree, branch),
             Found::Moved => return Ok(done("the head has moved")),
             Found::Busy(why) => return Err(ErrandError::InTheWay(why)),
             Found::Nowhere(why) => return Err(ErrandError::Never(why)),
         };
         let order = RebaseOrder { tree, branch, head: head.clone(), base: base.clone() };
-        match self.deps.worktrees.rebase(&order).await {
-            Ok(Rebased::Done { head, pushed }) => {
+        let Some(workspace) = self.deps.workspaces.get(&kind) else {
+            return Err(ErrandError::Never(format!("there is no workspace `{kind}`")));
+        };
+        match workspace.rebase(&order).await {
+            Ok(RebaseOutcome::Rebased { head, pushed }) => {
                 let pushed = if pushed { ", and pushed" } else { "" };
                 Ok(done(format!("it is at {head} now{pushed}")))
             }
-            Ok(Rebased::UpToDate) => Ok(done("it is on its base already")),
-            Ok(Rebased::Moved) => Ok(done("the head has moved")),
-            Ok(Rebased::Busy { why }) => Err(ErrandError::Later(why)),
-            Ok(Rebased::Conflict { files }) => {
+            Ok(RebaseOutcome::UpToDate) => Ok(done("it is on its base already")),
+            Ok(RebaseOutcome::Moved) => Ok(done("the head has moved")),
+            Ok(RebaseOutcome::Busy { why }) => Err(ErrandError::Later(why)),
+            Ok(RebaseOutcome::Conflict { files }) => {
                 Ok(ErrandOutcome::Refused { why: format!("it conflicts in {}", files.join(", ")) })
             }
             Err(err) => Err(ErrandError::Later(err.to_string())),
@@ -45,7 +47,7 @@ impl JobRunner {
 }
 
 enum Found {
-    Tree(Box<RemoveOrder>, String),
+    Tree { kind: String, tree: Box<TreeRef>, branch: String },
     Moved,
     Busy(String),
     Nowhere(String),
@@ -68,12 +70,6 @@ fn find(state: &State, id: &PullId, head: &Commit) -> Found {
     let Some(session) = session.filter(|session| session.workspace.path().is_some()) else {
         return Found::Nowhere(format!("no workspace of ours has the branch `{branch}`"));
     };
-    if session.spec.workspace != "worktree" {
-        return Found::Nowhere(format!(
-            "`{}` works in a {}, not in a worktree",
-            session.spec.name, session.spec.workspace
-        ));
-    }
     let at_work = match session.phase {
         Phase::Running { .. } => {
             session.judgement.activity != Activity::Idle || session.outbox.current.is_some()
@@ -85,7 +81,11 @@ fn find(state: &State, id: &PullId, head: &Commit) -> Found {
         return Found::Busy(format!("`{}` is at work", session.spec.name));
     }
     match state.projects.get(&id.project) {
-        Some(project) => Found::Tree(Box::new(order_of(project, session)), branch.clone()),
+        Some(project) => Found::Tree {
+            kind: session.spec.workspace.clone(),
+            tree: Box::new(tree_of(project, session)),
+            branch: branch.clone(),
+        },
         None => Found::Nowhere(format!("there is no project `{}` any more", id.project)),
     }
 }

@@ -13,7 +13,7 @@ use ao_ports::{Hint, Hints as _, TaskFilter, TaskSeen, Tracker, TrackerError};
 use tokio::task::{Id, JoinSet};
 
 use super::Looks;
-use crate::cleanup::order_of;
+use crate::cleanup::tree_of;
 
 /// How many open tasks of a project are known at a time; whoever has more gets the ones that changed last.
 const OPEN_TASKS: usize = 5_000;
@@ -204,8 +204,9 @@ impl Looks {
     /// Whether a project begins tasks without anybody's word.
     async fn picks_up(&self, project: &ProjectId) -> Result<bool, LookError> {
         let of = project.clone();
-        let picks =
-            move |state: &State| state.projects.get(&of).is_some_and(|project| project.auto_assign.is_some());
+        let picks = move |state: &State| {
+            state.projects.get(&of).is_some_and(|project| project.config.auto_assign.is_some())
+        };
         Ok(self.handle.view(picks).await?)
     }
 
@@ -216,8 +217,10 @@ impl Looks {
             let waits = |(id, facts): (&TaskId, &TaskFacts)| {
                 (*id == changed || facts.blocked_by.contains(&changed)).then(|| id.clone())
             };
-            let picked_up =
-                state.projects.get(&changed.project).is_some_and(|project| project.auto_assign.is_some());
+            let picked_up = state
+                .projects
+                .get(&changed.project)
+                .is_some_and(|project| project.config.auto_assign.is_some());
             let mut concerned: BTreeSet<TaskId> = state.tasks.iter().filter_map(waits).collect();
             concerned.extend(picked_up.then(|| changed.clone()));
             concerned
@@ -296,18 +299,18 @@ impl Looks {
     /// An agent may have renamed its branch, or gone on to another one. That tells whose pull request is whose.
     pub async fn see_where_sessions_stand(&self, project: &ProjectId) {
         let of = project.clone();
-        let orders = self.handle.view(move |state| {
+        let trees = self.handle.view(move |state| {
             let Some(project) = state.projects.get(&of) else { return vec![] };
             let with_trees = state.live_in(&of).filter(|session| session.workspace.tree.is_some());
-            let order = |session: &Session| (session.spec.workspace.clone(), order_of(project, session));
-            with_trees.map(order).collect::<Vec<_>>()
+            let tree = |session: &Session| (session.spec.workspace.clone(), tree_of(project, session));
+            with_trees.map(tree).collect::<Vec<_>>()
         });
-        for (kind, order) in orders.await.unwrap_or_default() {
+        for (kind, tree) in trees.await.unwrap_or_default() {
             let Some(workspace) = self.workspaces.get(&kind) else { continue };
-            if let Some(stand) = workspace.whereabouts(&order).await.stand {
-                let input = SessionInput::Stands { stand };
+            if let Some(stand) = workspace.whereabouts(&tree).await.stand {
+                let input = SessionInput::CheckedOut { checked_out: stand };
                 // It may have ended meanwhile.
-                self.handle.ask(Input::Session { session: order.session, input }).await.ok();
+                self.handle.ask(Input::Session { session: tree.session, input }).await.ok();
             }
         }
     }

@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_config::shape::{CheckConfig, MergeStrategy, PolicyConfig};
+use ao_config::shape::{CheckConfig, PolicyConfig};
 use ao_config::{Effective, Env, names};
-use ao_core::incident::IncidentKind;
 use ao_core::session::Phase;
 use ao_core::{ProjectId, State};
 use ao_engine::Handle;
@@ -38,14 +37,11 @@ pub(crate) struct ForgeConfig {
     pub(crate) default_branch: String,
     pub(crate) checks: Vec<CheckSpec>,
     pub(crate) strategy: Strategy,
-    pub(crate) delete_branch: bool,
 }
 
 impl ForgeConfig {
     pub(crate) fn of(known: &Known, env: &Env) -> ForgeConfig {
         let effective: Effective<'_> = known.effective();
-        let reactions = known.loaded.config.reactions_of(effective.name);
-        let landing = reactions.0.get(&IncidentKind::ApprovedAndGreen);
         let keep = effective.tracker.options.get("keep").and_then(|keep| keep.as_str());
         ForgeConfig {
             scm: effective.scm.plugin.clone(),
@@ -55,12 +51,7 @@ impl ForgeConfig {
             policy: effective.project.policy.clone(),
             default_branch: effective.project.default_branch.clone(),
             checks: effective.project.checks.iter().map(|check| spec(check, env)).collect(),
-            strategy: match landing.and_then(|landing| landing.strategy) {
-                None | Some(MergeStrategy::Squash) => Strategy::Squash,
-                Some(MergeStrategy::Merge) => Strategy::Merge,
-                Some(MergeStrategy::Rebase) => Strategy::Rebase,
-            },
-            delete_branch: landing.and_then(|landing| landing.delete_after).unwrap_or(false),
+            strategy: known.loaded.config.reactions_of(effective.name).landing().strategy,
         }
     }
 }

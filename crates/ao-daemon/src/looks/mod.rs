@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ao_core::ProjectId;
 use ao_engine::Handle;
 use ao_git::Queues;
-use ao_ports::{Clock, Hint, Hints, Records, Scm, Strategy, Tracker, Workspace};
+use ao_ports::{Clock, Hint, Hints, Records, Scm, Tracker, Workspace};
 use ao_scm::checks::Runner;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -155,12 +155,6 @@ impl Looks {
             (None, Some(known)) => known.tracker.clone().map_err(LookError::NoTracker),
             (None, None) => Err(LookError::NoTracker(format!("there is no project `{project}`"))),
         }
-    }
-
-    /// How the changes of each project land, and whether their branches go then.
-    pub(crate) fn landings(&self) -> BTreeMap<ProjectId, (Strategy, bool)> {
-        let landing = |wanted: &ForgeConfig| (wanted.strategy, wanted.delete_branch);
-        self.projects().iter().map(|(id, known)| (id.clone(), landing(&known.wanted))).collect()
     }
 
     /// Those that the engine can merge at.

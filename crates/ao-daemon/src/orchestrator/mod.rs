@@ -27,10 +27,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ao_core::ProjectId;
 use ao_core::project::Project;
 use ao_engine::{Handle, Subscription};
+use ao_ports::Runtimes;
 use ao_ports::{Clock, Scm};
-use ao_runtime::Runtimes;
 use camino::Utf8Path;
 use tokio::task::JoinSet;
+
+use crate::daemon::Daemon;
 
 pub use self::builder::Builder;
 pub use self::error::OrchestratorError;
@@ -38,7 +40,6 @@ pub use self::pulls::{CiFailure, CiFailures};
 pub use self::session::{Completion, SessionHandle, Spawn};
 pub use self::tasks::{Issue, ListPlanner, PlanError, PlannedTask, Planner};
 pub use self::workspace::{NewWorkspace, WorkspaceHandle};
-use crate::daemon::Daemon;
 
 /// Many agents at once, steered by the program that embeds it.
 pub struct Orchestrator {
@@ -54,7 +55,7 @@ pub struct Orchestrator {
 #[derive(Clone)]
 struct Ways {
     handle: Handle,
-    runtimes: Arc<Runtimes>,
+    runtimes: Runtimes,
     clock: Arc<dyn Clock>,
 }
 

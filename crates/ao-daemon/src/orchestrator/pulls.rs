@@ -53,7 +53,7 @@ impl Orchestrator {
             project: session.project().clone(),
             session: Some(session.id()),
             head_branch: known.spec.branch.clone(),
-            base_branch: project.default_branch.clone(),
+            base_branch: project.config.default_branch.clone(),
             title: title.to_owned(),
             body: body.to_owned(),
             draft: false,
@@ -152,7 +152,7 @@ impl CiFailures {
             });
             let session = owner.await?.map(|session| SessionHandle::of(&self.ways, &session));
             let head = Commit::new(&revision);
-            return Ok(Some(CiFailure { pull, session, problem: key.problem, head, detail }));
+            return Ok(Some(CiFailure { pull, session, problem: key.problem.to_string(), head, detail }));
         }
     }
 }

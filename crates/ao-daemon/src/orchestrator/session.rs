@@ -13,12 +13,12 @@ use ao_core::session::{
 use ao_core::setup::Origin;
 use ao_core::{Input, ProjectId, SessionId};
 use ao_engine::AskError;
-use ao_ports::{Clock, Output, Runtime};
-use ao_runtime::Runtimes;
+use ao_ports::{Clock, Output};
 
 use super::tasks::PlannedTask;
 use super::workspace::WorkspaceHandle;
 use super::{Orchestrator, OrchestratorError, Ways};
+use crate::terminals::process_of;
 
 type Callback = Box<dyn FnOnce(Completion) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
@@ -259,7 +259,7 @@ impl SessionHandle {
             _ => None,
         };
         let status = session.status(self.ways.clock.now());
-        Ok(Completion { session: self.clone(), status, exit_code, spend: session.spend })
+        Ok(Completion { session: self.clone(), status, exit_code, spend: session.usage.spend })
     }
 
     /// Waits until the session is so, woken by whatever happens to it.
@@ -305,13 +305,12 @@ impl SessionHandle {
     /// is none yet.
     pub async fn output(&self, from: u64, limit: usize, wait: Duration) -> Result<Output, OrchestratorError> {
         let session = self.look().await?;
-        if session.attempt.0 == 0 {
-            return Ok(Output { from, bytes: vec![], ended: false });
+        let runtimes = &self.ways.runtimes;
+        // A process that has ended is no longer the session's, but its output is kept.
+        match process_of(runtimes, &session).await? {
+            Some(process) => Ok(runtimes.of(&process)?.output(&process, from, limit, wait).await?),
+            None => Ok(Output { from, bytes: vec![], ended: false }),
         }
-        // A process that has ended is no longer the session's, but what it has put out is kept under its name.
-        let last = || Runtimes::process(&session.spec.runtime, session.id, session.attempt);
-        let process = session.process.clone().unwrap_or_else(last);
-        Ok(self.ways.runtimes.output(&process, from, limit, wait).await?)
     }
 
     async fn tell(&self, input: SessionInput) -> Result<(), OrchestratorError> {
@@ -335,7 +334,7 @@ fn is_at_rest(session: &Session, clock: &dyn Clock) -> bool {
         // With something left to take it is started again.
         Phase::Exited { .. } | Phase::Resting { .. } => session.outbox.is_empty(),
         Phase::Running { .. } => {
-            session.turns > 0
+            session.usage.turns > 0
                 && session.outbox.is_empty()
                 && session.status(clock.now()).word == StatusWord::Idle
         }

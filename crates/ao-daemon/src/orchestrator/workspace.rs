@@ -6,7 +6,7 @@ use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
 use ao_core::workspace::Tree;
 use ao_core::{Attempt, ProjectId, SessionId};
-use ao_ports::{Removal, RemoveOrder, Workspace};
+use ao_ports::{Removal, RemoveOrder, TreeRef, Workspace};
 use camino::Utf8Path;
 
 use super::{Orchestrator, OrchestratorError};
@@ -51,32 +51,33 @@ impl<'a> NewWorkspace<'a> {
         let branch = self.branch.unwrap_or_else(|| format!("agent/{}", self.name));
         let plan = WorkspacePlan {
             project: id.clone(),
-            repository: project.path.clone(),
+            repository: project.config.path.clone(),
             kind: "worktree".into(),
             name: self.name.clone(),
             branch: branch.clone(),
-            base_branch: project.default_branch.clone(),
+            base_branch: project.config.default_branch.clone(),
             origin: Origin::Base,
             rescue: None,
         };
         let worktrees = &self.orchestrator.daemon.worktrees;
         let made = worktrees.create(maker, Attempt(1), &plan).await?;
-        if !project.setup.is_empty() {
+        if !project.config.setup.is_empty() {
             let set_up = SetUpPlan {
                 project: id.clone(),
-                repository: project.path.clone(),
+                repository: project.config.path.clone(),
                 kind: plan.kind,
                 name: plan.name,
                 path: made.path.clone(),
-                setup: project.setup.clone(),
-                environment: project.environment.clone(),
+                setup: project.config.setup.clone(),
+                environment: project.config.environment.clone(),
                 ports: Default::default(),
+                runtime: String::new(),
             };
             worktrees.set_up(maker, Attempt(1), &set_up).await?;
         }
-        worktrees.lend(&project.path, maker, &made.path).await?;
+        worktrees.lend(&project.config.path, maker, &made.path).await?;
         let tree = Tree { path: made.path, base: made.base };
-        Ok(WorkspaceHandle { maker, project: id, repository: project.path.clone(), tree, branch })
+        Ok(WorkspaceHandle { maker, project: id, repository: project.config.path.clone(), tree, branch })
     }
 }
 
@@ -107,15 +108,20 @@ impl WorkspaceHandle {
             return Err(OrchestratorError::Failed(why));
         }
         let project = orchestrator.project(self.project.as_str()).await?;
-        let order = RemoveOrder {
+        let tree = TreeRef {
             session: self.maker,
             project: self.project.clone(),
             repository: self.repository.clone(),
-            tree: Some(self.tree.clone()),
+            recorded: Some(self.tree.clone()),
             branch: self.branch.clone(),
-            teardown: project.setup.teardown.clone(),
-            environment: project.environment.clone(),
-            timeout: project.setup.timeout.max(Duration::from_secs(1)),
+        };
+        let lived_in = orchestrator.daemon.runtimes.live_in(&tree).await?;
+        let order = RemoveOrder {
+            tree,
+            teardown: project.config.setup.teardown.clone(),
+            environment: project.config.environment.clone(),
+            timeout: project.config.setup.timeout.max(Duration::from_secs(1)),
+            lived_in,
             discard: false,
         };
         Ok(orchestrator.daemon.worktrees.remove(&order).await?)

@@ -1,4 +1,4 @@
-//! macOS: a program that keeps the machine from idling to sleep while it runs.
+//! macOS: a program that keeps the machine from idle sleep while it runs.
 
 use std::process::Stdio;
 
@@ -8,29 +8,29 @@ use super::PowerError;
 use super::keeper::Bus;
 
 #[derive(Debug)]
-pub(super) struct Inhibitor {
+pub(super) struct CaffeinateInhibitor {
     child: Child,
 }
 
-impl Inhibitor {
-    /// Waits until the program has ended, whoever ended it.
+impl CaffeinateInhibitor {
+    /// Waits until the program has exited.
     pub(super) async fn lost(&mut self) {
-        // If it cannot be waited for, there is none any more.
+        // If it cannot be waited for, it is gone.
         let _ = self.child.wait().await;
     }
 }
 
-pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<Inhibitor, PowerError> {
+pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<CaffeinateInhibitor, PowerError> {
     let ourselves = std::process::id().to_string();
     Command::new("caffeinate")
-        // It ends with us, also if we are killed and cannot end it.
+        // It exits with us, even if we are killed.
         .args(["-i", "-w", &ourselves])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .kill_on_drop(true)
         .spawn()
-        .map(|child| Inhibitor { child })
+        .map(|child| CaffeinateInhibitor { child })
         .map_err(|err| PowerError {
             what: "`caffeinate` could not be started",
             why: err.to_string(),

@@ -1,30 +1,30 @@
-//! Holding the machine awake, letting go, and noticing when the hold is lost.
+//! Keeps the machine awake, releases it, and notices when the hold is lost.
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::PowerError;
-use super::system::{self, Inhibitor};
+use super::{Inhibitor, system};
 
-/// What people see who ask their system why it does not sleep.
+/// The reason that the system shows.
 const REASON: &str = "agents are working";
-/// The pause before the next try, which doubles each time. There is nothing to wait on instead: the path of a bus appears
-/// before anybody listens on it.
+/// Pause before the next attempt, doubled each time. There is nothing to wait on instead: the path of a bus appears
+/// before a process listens on it.
 const PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Where the one is who can keep the machine awake. Of no matter where no bus is asked.
+/// The bus of the service that keeps the machine awake. Ignored on systems without one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Bus {
-    /// The system's own.
+    /// The system bus.
     #[default]
     System,
-    /// Another one, such as a test's.
+    /// Another bus, such as a test's.
     At(String),
 }
 
-/// Keeps the machine awake while `working` says so, and returns when nobody can say so any more. The whole service.
+/// Keeps the machine awake while `working` is true, and returns when its sender is dropped.
 pub async fn keep_awake(mut working: watch::Receiver<bool>, bus: Bus) {
     let mut keeper = PowerKeeper::new(bus);
     let mut pause = PAUSE;
@@ -42,7 +42,7 @@ pub async fn keep_awake(mut working: watch::Receiver<bool>, bus: Bus) {
             if keeper.hold(REASON).await || keeper.unable {
                 keeper.lost().await;
             }
-            // A hold that was lost at once counts like one that was never had, so that nobody is asked without pause.
+            // A hold that was lost at once counts as a failure, so that requests are paced.
             pause = if begun.elapsed() > LONGEST_PAUSE { PAUSE } else { pause };
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -54,14 +54,14 @@ pub async fn keep_awake(mut working: watch::Receiver<bool>, bus: Bus) {
     }
 }
 
-/// A hold on the machine's wakefulness. Dropped, it lets go.
+/// A hold on the machine's wakefulness, released when dropped.
 #[derive(Debug)]
 pub struct PowerKeeper {
     bus: Bus,
     held: Option<Inhibitor>,
-    /// Nobody wants to hear of it twice.
+    /// The failure was logged, and is not logged again.
     told: bool,
-    /// It is known that it cannot be had here.
+    /// This machine does not support it.
     unable: bool,
 }
 
@@ -70,14 +70,14 @@ impl PowerKeeper {
         PowerKeeper { bus, held: None, told: false, unable: false }
     }
 
-    /// Holds the machine awake, and says whether it is held. Changes nothing if it is held already.
+    /// Keeps the machine awake, and returns true if it is held. Has no effect if it is held already.
     pub async fn hold(&mut self, reason: &str) -> bool {
         if self.held.is_none() && !self.unable {
             match system::inhibit(&self.bus, reason).await {
                 Ok(inhibitor) => {
                     tracing::debug!("the machine is kept awake");
                     self.held = Some(inhibitor);
-                    // If it goes away again, that is news.
+                    // Losing it again is worth a log message.
                     self.told = false;
                 }
                 Err(err) => self.tell(&err),
@@ -86,14 +86,14 @@ impl PowerKeeper {
         self.held.is_some()
     }
 
-    /// Lets the machine sleep. Changes nothing if it may already.
+    /// Lets the machine sleep. Has no effect if nothing is held.
     pub fn release(&mut self) {
         if self.held.take().is_some() {
             tracing::debug!("the machine may sleep");
         }
     }
 
-    /// Waits until the hold is lost by no doing of ours. For ever, if that does not happen or nothing is held.
+    /// Waits until the hold is lost from outside; for ever, if nothing is held.
     async fn lost(&mut self) {
         match &mut self.held {
             Some(inhibitor) => inhibitor.lost().await,

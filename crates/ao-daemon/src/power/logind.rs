@@ -1,4 +1,4 @@
-//! Linux: logind gives out a file, and the machine stays awake while it is open.
+//! Linux: logind returns a file, and the machine stays awake while it is open.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -11,20 +11,20 @@ use zbus::fdo;
 use super::PowerError;
 use super::keeper::Bus;
 
-/// A bus that does not answer for so long is as good as none.
+/// Time limit for a response of the bus.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// The open file. The connection by which it came is not needed any more, so a bus that is restarted does not matter.
+/// The open file. Its connection is no longer needed, so a restart of the bus does not matter.
 #[derive(Debug)]
-pub(super) struct Inhibitor {
+pub(super) struct LogindInhibitor {
     _file: OwnedFd,
-    /// The same once more, as what it is: a pipe on which nobody writes. `None` if some other logind gave something else;
-    /// then it is held all the same, and only not seen when it is lost.
+    /// The file again, as a pipe without a writer. `None` if another logind returned something else; the hold then
+    /// works, but its loss is not noticed.
     pipe: Option<Sender>,
 }
 
-impl Inhibitor {
-    /// Waits until logind has closed the other end, because it was ended or has forgotten us.
+impl LogindInhibitor {
+    /// Waits until logind has closed the other end.
     pub(super) async fn lost(&mut self) {
         let closed = match &self.pipe {
             Some(pipe) => pipe.ready(Interest::ERROR).await.is_ok(),
@@ -36,27 +36,26 @@ impl Inhibitor {
     }
 }
 
-pub(super) async fn inhibit(bus: &Bus, reason: &str) -> Result<Inhibitor, PowerError> {
+pub(super) async fn inhibit(bus: &Bus, reason: &str) -> Result<LogindInhibitor, PowerError> {
     let away = |what| move |why: zbus::Error| PowerError { what, why: why.to_string(), for_good: false };
     let asking = async {
         let builder = match bus {
             Bus::System => Builder::system(),
             Bus::At(address) => Builder::address(address.as_str()),
         };
-        let connection = builder.build().await.map_err(away("the system's bus cannot be reached"))?;
+        let connection = builder.build().await.map_err(away("the system bus cannot be reached"))?;
         match ask(&connection, "sleep:idle", reason).await {
-            // Who came in by ssh may keep the machine from going to sleep of itself, but not forbid it to those who sit
-            // before it.
+            // A user over ssh may prevent idle sleep, but not the sleep that a local user requests.
             Err(zbus::Error::FDO(err)) if is_refusal(&err) => ask(&connection, "idle", reason).await,
             answer => answer,
         }
-        .map_err(away("logind did not agree to it"))
+        .map_err(away("logind refused"))
     };
     let late =
         |_| PowerError { what: "logind is slow", why: format!("no answer in {ANSWER:?}"), for_good: false };
     let file = tokio::time::timeout(ANSWER, asking).await.map_err(late)??;
     let pipe = file.try_clone().and_then(Sender::from_owned_fd).ok();
-    Ok(Inhibitor { _file: file, pipe })
+    Ok(LogindInhibitor { _file: file, pipe })
 }
 
 fn is_refusal(err: &fdo::Error) -> bool {

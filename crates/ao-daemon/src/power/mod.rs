@@ -5,30 +5,31 @@
 //!                                                                        └──► caffeinate (macOS)
 //! ```
 //!
-//! A machine that cannot be kept awake, or a bus that is away, is no failure of anybody's work: it is told once, and tried
-//! again as long as somebody works. Not here: who works, and whether the user wants this at all. Who starts
-//! [`keep_awake`] knows both.
+//! A machine that cannot be kept awake, or a missing bus, fails no session: it is logged once, and retried while sessions
+//! work. The caller of [`keep_awake`] decides whether sessions work, and whether the user wants this at all.
 
 #[cfg(target_os = "macos")]
-#[path = "caffeinate.rs"]
-mod system;
-#[cfg(all(target_os = "linux", feature = "logind"))]
-#[path = "logind.rs"]
-mod system;
-#[cfg(not(any(target_os = "macos", all(target_os = "linux", feature = "logind"))))]
-#[path = "nothing.rs"]
-mod system;
-
+mod caffeinate;
 mod keeper;
+#[cfg(all(target_os = "linux", feature = "logind"))]
+mod logind;
+#[cfg(not(any(target_os = "macos", all(target_os = "linux", feature = "logind"))))]
+mod unsupported;
 
+#[cfg(target_os = "macos")]
+use caffeinate::{self as system, CaffeinateInhibitor as Inhibitor};
 pub use keeper::{Bus, PowerKeeper, keep_awake};
+#[cfg(all(target_os = "linux", feature = "logind"))]
+use logind::{self as system, LogindInhibitor as Inhibitor};
+#[cfg(not(any(target_os = "macos", all(target_os = "linux", feature = "logind"))))]
+use unsupported::{self as system, NoInhibitor as Inhibitor};
 
-/// Why the machine may go to sleep.
+/// The reason why the machine may sleep.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {why}")]
 struct PowerError {
     what: &'static str,
     why: String,
-    /// There is nobody to be asked, and there will not be.
+    /// No service can keep it awake, and none will appear.
     for_good: bool,
 }

@@ -14,7 +14,7 @@ use ao_core::session::{AgentAbilities, AgentChoice, Role, Session};
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, TaskId};
 use ao_engine::Handle;
-use ao_ports::{Io, TaskSeen};
+use ao_ports::TaskSeen;
 
 use self::rules::rules;
 use crate::adapters::Adapters;
@@ -132,9 +132,9 @@ impl PluggedAgents {
         self.described.get(agent).map(|known| known.program.clone())
     }
 
-    /// Returns how an agent wants to be held, if that is known.
-    fn io(&self, agent: &str) -> Option<Io> {
-        self.described.get(agent).map(ao_agent::Options::io)
+    /// Refuses a runtime that cannot hold an agent. The needs of an agent that the embedding program made are not known.
+    fn fits(&self, agent: &str, runtime: &str) -> Result<(), Unfit> {
+        self.described.get(agent).map_or(Ok(()), |options| combination::holds(options, runtime))
     }
 
     /// Refuses permissions and models that an agent cannot be started with. Of an agent that the embedding program has made
@@ -433,10 +433,8 @@ fn is_there(name: &str) -> Result<(), DaemonError> {
 
 /// Whether a runtime holds agents in the way that this one needs.
 fn fits(agent: &str, runtime: &str, plugged: &PluggedAgents) -> Result<(), DaemonError> {
-    // Of an agent that somebody else has made only its launch can tell.
-    let Some(io) = plugged.io(agent) else { return Ok(()) };
-    let unfit = combination::holds(agent, io, runtime);
-    unfit.map_err(|Unfit { what, hint }| DaemonError::new(ErrorKind::UnfitRuntime, what).hint(hint))
+    let fits = plugged.fits(agent, runtime);
+    fits.map_err(|Unfit { what, hint }| DaemonError::new(ErrorKind::UnfitRuntime, what).hint(hint))
 }
 
 fn workspace_known(name: &str) -> Result<(), DaemonError> {

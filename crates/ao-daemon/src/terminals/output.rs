@@ -7,12 +7,11 @@ use ao_agent::turn::TurnFormat;
 use ao_core::Event;
 use ao_core::session::{Phase, Session};
 use ao_engine::Handle;
-use ao_ports::{ProcessRef, Runtime, RuntimeError};
-use ao_runtime::Runtimes;
+use ao_ports::{ProcessRef, RuntimeError, Runtimes, TerminalView, ViewOptions};
 use camino::Utf8PathBuf;
 use tokio::time::{Instant, timeout_at};
 
-use super::{AttachOptions, View, Views};
+use super::Views;
 use crate::config::ActiveConfig;
 use crate::error::{DaemonError, ErrorKind};
 use crate::on_disk;
@@ -40,7 +39,7 @@ pub struct Terminals {
 #[derive(Debug)]
 pub(crate) struct TerminalDeps {
     pub(crate) handle: Handle,
-    pub(crate) runtimes: Arc<Runtimes>,
+    pub(crate) runtimes: Runtimes,
     pub(crate) config: Arc<ActiveConfig>,
     pub(crate) data_dir: Utf8PathBuf,
 }
@@ -51,8 +50,12 @@ impl Terminals {
     }
 
     /// Opens a view of a session's terminal.
-    pub async fn attach(&self, session: &Session, look: AttachOptions) -> Result<Box<dyn View>, DaemonError> {
-        self.views.attach(session, look).await
+    pub async fn attach(
+        &self,
+        session: &Session,
+        options: ViewOptions,
+    ) -> Result<Box<dyn TerminalView>, DaemonError> {
+        self.views.attach(session, options).await
     }
 
     /// Returns what the program of a session has put out from an offset on, at most so many bytes. With `wait`, not before
@@ -93,7 +96,7 @@ impl Terminals {
         let environment = self
             .deps
             .handle
-            .view(move |state| state.projects.get(&project).map(|project| project.environment.clone()))
+            .view(move |state| state.projects.get(&project).map(|project| project.config.environment.clone()))
             .await;
         let environment = environment.ok().flatten();
         // Looked up again: a file may have got another one since.
@@ -120,14 +123,16 @@ async fn read(
     secrets: &Secrets,
     format: TurnFormat,
 ) -> Result<OutputPiece, DaemonError> {
-    let (Some(process), false) = (process_of(session), has_none_yet(runtimes, session).await) else {
+    let process = process_of(runtimes, session).await.map_err(|err| unreadable(session, &err))?;
+    let (Some(process), false) = (process, has_none_yet(runtimes, session).await) else {
         return Ok(OutputPiece { from: 0, next: 0, text: String::new(), ended: !session.is_live() });
     };
+    let runtime = runtimes.of(&process).map_err(|err| unreadable(session, &err))?;
     // More than a secret at a time, so that something of it can always be shown.
     let limit = (limit.clamp(1024, 1024 * 1024) as usize).max(secrets.longest() * 2 + CUT);
     let output = async |from, limit| {
         let left = until.saturating_duration_since(Instant::now());
-        runtimes.log(&process, from, limit, left).await.map_err(|err| unreadable(session, &err))
+        runtime.log(&process, from, limit, left).await.map_err(|err| unreadable(session, &err))
     };
     let (read, whole) = loop {
         let read = output(from, limit).await?;
@@ -198,26 +203,29 @@ async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
     ) {
         return false;
     }
-    match process_of(session) {
-        None => session.is_live(),
-        Some(_) if session.process.is_some() || !session.is_live() => false,
-        // That of this attempt has ended, or is being started, which nobody hears of by its output yet. Its runtime knows.
-        Some(process) => {
-            !runtimes.output(&process, 0, 1, Duration::ZERO).await.is_ok_and(|output| output.ended)
-        }
+    if session.process.is_some() || !session.is_live() {
+        return false;
     }
+    // The process of this attempt has ended, or is being started; its runtime knows which.
+    let (Ok(Some(process)), Ok(runtime)) =
+        (process_of(runtimes, session).await, runtimes.get(&session.spec.runtime))
+    else {
+        return true;
+    };
+    !runtime.output(&process, 0, 1, Duration::ZERO).await.is_ok_and(|output| output.ended)
 }
 
-/// The process that a session has, or had last.
-fn process_of(session: &Session) -> Option<ProcessRef> {
-    if session.process.is_some() {
-        return session.process.clone();
+/// Returns the process that a session has, or had last.
+pub(crate) async fn process_of(
+    runtimes: &Runtimes,
+    session: &Session,
+) -> Result<Option<ProcessRef>, RuntimeError> {
+    // An attempt that is being set up, or could not be, has not got as far as a process.
+    let is_early = matches!(session.phase, Phase::Preparing { .. } | Phase::SetupFailed { .. });
+    if session.process.is_some() || is_early || session.attempt.0 == 0 {
+        return Ok(session.process.clone());
     }
-    // An attempt that is being made ready, or could not be, has not got as far as a process.
-    if matches!(session.phase, Phase::Preparing { .. } | Phase::SetupFailed { .. }) {
-        return None;
-    }
-    (session.attempt.0 > 0).then(|| Runtimes::process(&session.spec.runtime, session.id, session.attempt))
+    runtimes.get(&session.spec.runtime)?.reference(session.id, session.attempt).await
 }
 
 fn unreadable(session: &Session, err: &RuntimeError) -> DaemonError {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ao_core::errand::{Behalf, Errand, Order};
-use ao_core::{Commit, ErrandId, ProjectId, PullId};
+use ao_core::errand::{Errand, Order, Requester};
+use ao_core::{Commit, ErrandId, ProjectId, PullId, Timestamp};
 use ao_daemon::Daemon;
 use ao_daemon::clock::SystemClock;
 use ao_daemon::daemon::Options;
@@ -19,10 +19,18 @@ async fn a_job_of_a_project_without_a_forge_is_given_up_at_once() {
     };
     let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
     let pull = PullId { project: ProjectId::new("other"), number: 7 };
-    let order = Order::Rerun { pull, check: "test".into(), commit: Commit::new("h1"), number: 1 };
-    let (id, behalf) = (ErrandId(1), Behalf::Nobody);
-    let errand =
-        Errand { id, key: "k".into(), order, behalf, since: None, tries: 0, waits: 0, again_at: None };
+    let order =
+        Order::Rerun { pull: pull.clone(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
+    let errand = Errand {
+        id: ErrandId(1),
+        key: "k".into(),
+        order,
+        requester: Requester::Update(pull),
+        since: Timestamp(0),
+        tries: 0,
+        waits: 0,
+        again_at: None,
+    };
     let never = daemon.jobs.run(&errand).await;
     assert_eq!(never, Err(ErrandError::Never("the project `other` has no forge".into())));
     daemon.stop().await.unwrap();

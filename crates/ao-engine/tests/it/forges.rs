@@ -132,7 +132,8 @@ impl Scm for Green {
     }
 
     async fn merge(&self, _: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        Ok(MergeOutcome::Merged { commit: Commit::new("m1"), branch_left: None, with: vec![] })
+        let commit = Commit::new("m1");
+        Ok(MergeOutcome::Merged { tip: commit.clone(), commit, branch_left: None, with: vec![] })
     }
 
     async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {

@@ -1,26 +1,28 @@
 //! A daemon in a temporary folder.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_core::budget::Limits;
 use ao_core::effect::{LaunchPlan, SetUpPlan, WorkspacePlan};
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::input::{Counted, Life, SpawnRequest};
+use ao_core::input::{Life, SpawnRequest};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, StatusWord};
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, Event, Input, ProjectId, SessionId, TaskId, Timestamp};
 use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Slots};
 use ao_ports::{
-    Agent, AgentError, AnswerOrder, Answered, Cleaned, Clock, Command, DeliverOrder, Delivered, EndOrder,
-    EventStore, FollowOrder, Io, LookOrder, Made, Notifier, Output, Prepared, Removal, RemoveOrder, Report,
-    Reporter, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, Surveyed, Whereabouts, Workspace,
-    WorkspaceError, WriteOrder, WriteOutcome,
+    Agent, AgentError, AnswerOrder, Answered, CensusEntry, Cleaned, Clock, Command, DeliverOrder, Delivered,
+    EndOrder, EventStore, ExecEnd, ExecOrder, ExecOutcome, FollowOrder, Io, LookOrder, Made, Notifier,
+    Output, Prepared, Removal, RemoveOrder, Report, Reporter, Runtime, RuntimeAbilities, RuntimeError,
+    Runtimes, Screen, StartSpec, Surveyed, TreeRef, Whereabouts, Workspace, WorkspaceError, WriteOrder,
+    WriteOutcome,
 };
 use ao_store::Store;
+use ao_testkit::WallClock;
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::sync::watch;
@@ -40,6 +42,12 @@ pub(crate) struct World {
     /// Followers see the end of everything at once.
     pub(crate) short_sighted: AtomicBool,
     pub(crate) followed: Followers,
+    /// The runtime shares no files with this machine.
+    pub(crate) is_elsewhere: AtomicBool,
+    /// The commands that were run where agents live, with their folders.
+    pub(crate) executed: Mutex<Vec<(String, String)>>,
+    /// The life and the folder of each process in a census, if they are not the usual ones.
+    pub(crate) census_shows: Mutex<Option<(Life, Option<String>)>>,
 }
 
 /// Who reads along.
@@ -110,7 +118,7 @@ impl House {
     ) -> House {
         let store = Store::open(dir, store).expect("the store opens");
         let slots = Slots {
-            runtimes: BTreeMap::from([("here".to_owned(), world.clone() as Arc<dyn Runtime>)]),
+            runtimes: Runtimes::from_iter([world.clone() as Arc<dyn Runtime>]),
             agents: BTreeMap::from([("parrot".to_owned(), world.clone() as Arc<dyn Agent>)]),
             workspaces: BTreeMap::from([("folder".to_owned(), world.clone() as Arc<dyn Workspace>)]),
             notifiers,
@@ -224,23 +232,7 @@ pub(crate) fn idle(attempt: Attempt) -> Signal {
 }
 
 fn now() -> Timestamp {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
-    Timestamp(since.as_millis() as i64)
-}
-
-#[derive(Default)]
-struct WallClock {
-    drawn: AtomicU64,
-}
-
-impl Clock for WallClock {
-    fn now(&self) -> Timestamp {
-        now()
-    }
-
-    fn fresh(&self) -> u64 {
-        now().0 as u64 * 1_000_000 + self.drawn.fetch_add(1, Ordering::Relaxed)
-    }
+    WallClock::default().now()
 }
 
 #[async_trait]
@@ -260,15 +252,15 @@ impl Workspace for World {
         Ok(())
     }
 
-    async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
+    async fn whereabouts(&self, _: &TreeRef) -> Whereabouts {
         Whereabouts::default()
     }
 
-    async fn survey(&self, _: &str, _: &[RemoveOrder]) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn survey(&self, _: &str, _: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
         Ok(vec![])
     }
 
-    async fn clean(&self, _: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
+    async fn clean(&self, _: &TreeRef) -> Result<Cleaned, WorkspaceError> {
         Ok(Cleaned { bytes: 0, paths: 0 })
     }
 
@@ -276,7 +268,7 @@ impl Workspace for World {
         Ok(0)
     }
 
-    async fn inspect(&self, _: &RemoveOrder) -> TreeFacts {
+    async fn inspect(&self, _: &TreeRef) -> TreeFacts {
         TreeFacts::default()
     }
 
@@ -298,6 +290,7 @@ impl Agent for World {
             env: BTreeMap::new(),
             pass: vec![],
             secrets: vec![],
+            files: vec![],
             io: Io::Pipes,
         };
         Ok(Prepared::Run { command, conversation: None })
@@ -335,8 +328,27 @@ impl Agent for World {
 
 #[async_trait]
 impl Runtime for World {
+    fn name(&self) -> &str {
+        "here"
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
-        RuntimeAbilities { outlives_daemon: true, pipes: true, ..RuntimeAbilities::default() }
+        let shares_files = !self.is_elsewhere.load(Ordering::Relaxed);
+        RuntimeAbilities { pipes: true, shares_files, ..RuntimeAbilities::default() }
+    }
+
+    async fn reference(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+    ) -> Result<Option<ProcessRef>, RuntimeError> {
+        Ok(self.alive.lock().unwrap().get(&(session, attempt)).cloned())
+    }
+
+    async fn exec(&self, order: &ExecOrder) -> Result<ExecOutcome, RuntimeError> {
+        self.executed.lock().unwrap().push((order.path.clone(), order.command.clone()));
+        let code = if order.command == "false" { 1 } else { 0 };
+        Ok(ExecOutcome { end: ExecEnd::Exited { code: Some(code) }, output: "no rule".into() })
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
@@ -347,7 +359,7 @@ impl Runtime for World {
         let mut alive = self.alive.lock().unwrap();
         let process = alive.entry((spec.session, spec.attempt)).or_insert_with(|| {
             self.starts.fetch_add(1, Ordering::Relaxed);
-            ProcessRef(format!("{} {}", spec.session, spec.attempt))
+            ProcessRef::new("here", format!("{} {}", spec.session, spec.attempt))
         });
         Ok(process.clone())
     }
@@ -382,12 +394,19 @@ impl Runtime for World {
         None
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
         let alive = self.alive.lock().unwrap();
-        let life = Life::Alive { busy: false };
+        let shown = self.census_shows.lock().unwrap().clone();
+        let (life, folder) = shown.unwrap_or((Life::Alive { busy: false }, None));
         Ok(alive
-            .keys()
-            .map(|(session, attempt)| Counted { session: *session, attempt: *attempt, life })
+            .iter()
+            .map(|((session, attempt), process)| CensusEntry {
+                process: process.clone(),
+                session: *session,
+                attempt: *attempt,
+                life,
+                folder: folder.clone(),
+            })
             .collect())
     }
 

@@ -64,13 +64,7 @@ async fn open(dir: &Utf8Path, world: &Arc<World>, channels: &[(&str, &Arc<Channe
 }
 
 async fn tell(house: &House, key: &str) {
-    let input = Input::Tell {
-        level: Level::Info,
-        subject: Subject::Host,
-        key: key.into(),
-        text: format!("news {key}"),
-        channel: None,
-    };
+    let input = Input::tell(Level::Info, Subject::Host, key, format!("news {key}"));
     house.handle.ask(input).await.unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Git;
+use crate::{Git, GitError};
 
 /// Objects in one of its 256 folders from which on all are deleted; they can be created again.
 const CROWDED: usize = 200;
@@ -15,8 +15,8 @@ const LARGE: u64 = 1 << 30;
 #[derive(Debug, Clone)]
 pub struct Scratch {
     objects: PathBuf,
-    /// Object folders that are only read.
-    others: Vec<PathBuf>,
+    /// The repository's objects, which are only read.
+    repository: PathBuf,
 }
 
 /// The reason why the folder could not be created.
@@ -37,7 +37,7 @@ impl Scratch {
             fs::create_dir_all(objects.join("pack"))
         };
         made().map_err(|err| ScratchError { dir: dir.to_owned(), err })?;
-        Ok(Scratch { objects, others: vec![common_dir.join("objects")] })
+        Ok(Scratch { objects, repository: common_dir.join("objects") })
     }
 
     /// Deletes everything if it has become too much. Returns true if it did. No process may be using it.
@@ -59,22 +59,15 @@ impl Scratch {
         emptied().map(|()| true).map_err(|err| ScratchError { dir: dir.to_owned(), err })
     }
 
-    /// Adds the objects of another clone, for reading.
-    pub fn reads(&mut self, objects: &Path) {
-        if !self.others.iter().any(|known| known == objects) {
-            self.others.push(objects.to_owned());
-        }
-    }
-
-    pub fn objects(&self) -> &Path {
-        &self.objects
+    /// Adds the objects of a pack, which may be thin. `git` is that of the repository.
+    pub async fn add(&self, git: &Git, pack: &[u8]) -> Result<(), GitError> {
+        self.git(git).write_bytes(&["unpack-objects", "-q"], Some(pack)).await.map(drop)
     }
 
     /// Returns the same git, with its new objects written here. Missing objects are not fetched.
     pub fn git(&self, git: &Git) -> Git {
-        let others: Vec<String> = self.others.iter().map(|path| quoted(path)).collect();
         git.with("GIT_OBJECT_DIRECTORY", &self.objects)
-            .with("GIT_ALTERNATE_OBJECT_DIRECTORIES", others.join(":"))
+            .with("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.repository))
             .with("GIT_NO_LAZY_FETCH", "1")
     }
 }

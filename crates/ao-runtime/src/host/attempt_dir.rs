@@ -4,6 +4,7 @@
 //!  <root>/<session>/<attempt>/
 //!     exit         how and when the program ended
 //!     output/      what it has put out, by offset
+//!     files/       the files of its command, until it is ended
 //!     ended        it is to be, or has been, ended for good
 //!     …            what the runtime itself needs
 //! ```
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ao_core::{Attempt, Timestamp};
-use ao_ports::{ProcessRef, RuntimeError};
+use ao_ports::{Command, ProcessRef, RuntimeError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,7 @@ use super::files::{self, failed};
 pub(crate) const EXIT: &str = "exit";
 pub(crate) const OUTPUT: &str = "output";
 const ENDED: &str = "ended";
+const FILES: &str = "files";
 
 /// The folder of one attempt.
 #[derive(Debug, Clone)]
@@ -62,15 +64,15 @@ impl AttemptDir {
         AttemptDir { key, dir }
     }
 
-    /// Returns the folder of a process by its reference, if it is one of ours.
-    pub(crate) fn find(root: &Path, process: &ProcessRef) -> Result<AttemptDir, RuntimeError> {
+    /// Returns the folder of a process by its reference, if it is one of this runtime.
+    pub(crate) fn find(root: &Path, runtime: &str, process: &ProcessRef) -> Result<AttemptDir, RuntimeError> {
         let key = || {
-            let (session, attempt) = process.0.split_once('/')?;
+            let (session, attempt) = process.id.split_once('/')?;
             Some((session.parse().ok()?, Attempt(attempt.parse().ok()?)))
         };
-        match key() {
+        match key().filter(|_| process.runtime == runtime) {
             Some(key) => Ok(AttemptDir::of(root, key)),
-            None => Err(RuntimeError::Failed(format!("`{}` is no process of this runtime", process.0))),
+            None => Err(RuntimeError::Failed(format!("`{process}` is no process of this runtime"))),
         }
     }
 
@@ -104,8 +106,25 @@ impl AttemptDir {
     }
 
     /// Returns the reference by which others know the process.
-    pub(crate) fn process(&self) -> ProcessRef {
-        ProcessRef(format!("{}/{}", self.key.0, self.key.1))
+    pub(crate) fn process(&self, runtime: &str) -> ProcessRef {
+        ProcessRef::new(runtime, format!("{}/{}", self.key.0, self.key.1))
+    }
+
+    /// Writes the files of a command, private to it, and returns its arguments with their paths.
+    pub(crate) fn place_files(&self, command: &Command) -> Result<Vec<String>, RuntimeError> {
+        let folder = self.dir.join(FILES);
+        let folder = std::path::absolute(&folder).map_err(|err| failed("find", &folder, &err))?;
+        if !command.files.is_empty() {
+            files::make_private(&folder)?;
+        }
+        for file in &command.files {
+            let path = folder.join(&file.name);
+            if path.parent() != Some(&folder) {
+                return Err(RuntimeError::Failed(format!("`{}` is no plain name of a file", file.name)));
+            }
+            files::replace(&path, file.contents.as_bytes()).map_err(|err| failed("write", &path, &err))?;
+        }
+        Ok(command.args_with_files_in(&folder.to_string_lossy()))
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -141,7 +160,11 @@ impl AttemptDir {
     pub(crate) fn keep_ending(&self, ending: EndState) -> Result<(), RuntimeError> {
         match ending {
             EndState::Wanted => self.put(ENDED, &ending),
-            EndState::Done => self.put_through(ENDED, &ending),
+            EndState::Done => {
+                // They are for the process alone, and may contain what others wrote.
+                let _ = fs::remove_dir_all(self.dir.join(FILES));
+                self.put_through(ENDED, &ending)
+            }
         }
     }
 

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use ao_core::input::{Counted, Life};
-use ao_ports::RuntimeError;
+use ao_core::input::Life;
+use ao_ports::{CensusEntry, RuntimeError};
 
-use super::AttemptKey;
+use super::{AttemptDir, AttemptKey, ProcessRecord};
 
 /// The kernel counts processor time in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);
@@ -55,13 +55,20 @@ impl CpuSamples {
 }
 
 /// Builds a census entry. A failed look counts as unknown, neither alive nor dead.
-pub(crate) fn counted(key: AttemptKey, judged: Result<Life, RuntimeError>) -> Counted {
-    let (session, attempt) = key;
+pub(crate) fn entry(
+    runtime: &str,
+    attempt_dir: &AttemptDir,
+    record: Result<Option<ProcessRecord>, RuntimeError>,
+    judged: Result<Life, RuntimeError>,
+) -> CensusEntry {
+    let (session, attempt) = attempt_dir.key;
     let life = judged.unwrap_or_else(|err| {
         tracing::warn!(%err, %session, %attempt, "cannot tell whether an agent lives");
         Life::Unknown
     });
-    Counted { session, attempt, life }
+    let lives = matches!(life, Life::Alive { .. } | Life::Unheld);
+    let folder = record.ok().flatten().filter(|_| lives).and_then(|record| record.folder());
+    CensusEntry { process: attempt_dir.process(runtime), session, attempt, life, folder }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! Views a terminal and types into it, beside other viewers.
+//! Connects to a shim as a viewer of its terminal, beside other viewers.
 //!
-//! For `ao attach` and for terminals in browsers. A viewer first gets the exact screen, with as much history as
-//! requested, and then new output. Its window size has no effect unless it has control.
+//! A viewer first gets the exact screen, with as much history as requested, and then new output. Its window size has no
+//! effect unless it has control.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-use ao_ports::{ProcessRef, RuntimeError};
+use ao_ports::{Frame, ProcessRef, RuntimeError, ViewOptions};
 
 use super::connection::ShimConnection;
 use super::protocol::{ShimMessage, ShimRequest};
@@ -15,49 +15,14 @@ use crate::host::AttemptDir;
 use crate::host::files::failed;
 use crate::recording;
 
-/// Options of a viewer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AttachOptions {
-    /// Size of the viewer's window, in columns and rows. Used only with control.
-    pub size: Option<(u16, u16)>,
-    /// True if this viewer sets the size of the terminal. The previous one loses control.
-    pub control: bool,
-    /// Bytes of earlier output to send. It begins at a keyframe, so it may be more.
-    pub history: u64,
-}
-
-/// A message to a viewer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Frame {
-    /// The whole state of the terminal at this offset, as output for a terminal of this size, regardless of its earlier
-    /// content. The first frame is a keyframe; another comes when the size changes, or when the viewer was too slow. A
-    /// process on pipes has no size and no screen.
-    Keyframe {
-        size: (u16, u16),
-        from: u64,
-        bytes: Vec<u8>,
-    },
-    Output {
-        from: u64,
-        bytes: Vec<u8>,
-    },
-    /// Says if this viewer now sets the size of the terminal.
-    Control {
-        yours: bool,
-    },
-    /// The program has ended. There is no code if a signal ended it, or if no process saw how.
-    Ended {
-        code: Option<i32>,
-    },
-}
-
 /// A view of one terminal.
 pub struct Attachment {
     source: FrameSource,
 }
 
 enum FrameSource {
-    Live(ShimConnection),
+    /// The connection, and its first message until that is taken.
+    Live(ShimConnection, Option<(ShimMessage, Vec<u8>)>),
     /// The program has ended; only these frames are left.
     Past(VecDeque<Frame>),
 }
@@ -65,16 +30,18 @@ enum FrameSource {
 pub(super) async fn attach(
     attempt_dir: &AttemptDir,
     process: &ProcessRef,
-    options: AttachOptions,
+    options: ViewOptions,
 ) -> Result<Attachment, RuntimeError> {
-    let AttachOptions { size, control, history } = options;
+    let ViewOptions { size, control, history } = options;
     let called = async {
         let mut line = ShimConnection::to(attempt_dir.dir()).await?;
         line.ask(&ShimRequest::Attach { size, control, history }, &[]).await?;
-        Ok(line)
+        // A shim that is about to exit may still accept a connection, and then answers nothing.
+        let first = line.hear().await?.ok_or(std::io::ErrorKind::UnexpectedEof)?;
+        Ok::<_, std::io::Error>((line, first))
     };
     match called.await {
-        Ok(line) => Ok(Attachment { source: FrameSource::Live(line) }),
+        Ok((line, first)) => Ok(Attachment { source: FrameSource::Live(line, Some(first)) }),
         Err(err) => match attempt_dir.exit()? {
             Some(exit) => {
                 Ok(Attachment { source: FrameSource::Past(past(attempt_dir, history, exit.code)?) })
@@ -110,16 +77,19 @@ fn past(attempt_dir: &AttemptDir, history: u64, code: Option<i32>) -> Result<Vec
 impl Attachment {
     /// Returns the next frame, `None` when there will be no more. Cancel-safe.
     pub async fn next(&mut self) -> Result<Option<Frame>, RuntimeError> {
-        let line = match &mut self.source {
-            FrameSource::Live(line) => line,
+        let (line, first) = match &mut self.source {
+            FrameSource::Live(line, first) => (line, first),
             FrameSource::Past(frames) => return Ok(frames.pop_front()),
         };
         loop {
-            let heard = match line.hear().await {
-                Ok(heard) => heard,
-                // The shim ended while something was sent to it.
-                Err(err) if err.kind() == std::io::ErrorKind::ConnectionReset => None,
-                Err(err) => return Err(lost(&err)),
+            let heard = match first.take() {
+                Some(first) => Some(first),
+                None => match line.hear().await {
+                    Ok(heard) => heard,
+                    // The shim ended while something was sent to it.
+                    Err(err) if err.kind() == std::io::ErrorKind::ConnectionReset => None,
+                    Err(err) => return Err(lost(&err)),
+                },
             };
             let Some((said, bytes)) = heard else { return Ok(None) };
             return Ok(Some(match said {
@@ -150,10 +120,8 @@ impl Attachment {
 
     async fn ask(&mut self, ask: &ShimRequest, bytes: &[u8]) -> Result<(), RuntimeError> {
         match &mut self.source {
-            FrameSource::Live(line) => line.ask(ask, bytes).await.map_err(|err| lost(&err)),
-            FrameSource::Past(_) => {
-                Err(RuntimeError::Failed("the program has ended and reads nothing any more".into()))
-            }
+            FrameSource::Live(line, _) => line.ask(ask, bytes).await.map_err(|err| lost(&err)),
+            FrameSource::Past(_) => Err(RuntimeError::Ended),
         }
     }
 }
@@ -165,7 +133,7 @@ fn lost(err: &std::io::Error) -> RuntimeError {
 impl fmt::Debug for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attachment")
-            .field("live", &matches!(self.source, FrameSource::Live(_)))
+            .field("live", &matches!(self.source, FrameSource::Live(..)))
             .finish_non_exhaustive()
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::input::{Counted, Life};
-use ao_ports::{ProcessRef, RuntimeError};
+use ao_core::input::Life;
+use ao_ports::{CensusEntry, ProcessRef, RuntimeError};
 
-use super::processes::SharedProcesses;
-use crate::host::life::counted;
+use super::processes::{NAME, SharedProcesses};
+use crate::host::life::entry;
 use crate::host::{AttemptDir, AttemptKey, procfs};
 
 /// Time that a shim may take to record the exit of its program.
@@ -24,7 +24,7 @@ pub(super) async fn look(shared: &Arc<SharedProcesses>, process: &ProcessRef) ->
 
 async fn one(shared: &Arc<SharedProcesses>, attempt_dir: &AttemptDir) -> Life {
     match count(shared, vec![attempt_dir.clone()]).await.as_deref() {
-        Ok([Counted { life, .. }]) => *life,
+        Ok([CensusEntry { life, .. }]) => *life,
         _ => Life::Unknown,
     }
 }
@@ -36,17 +36,21 @@ async fn settles(shared: &SharedProcesses, key: AttemptKey) -> bool {
     tokio::time::timeout(WORD, closed).await.is_ok()
 }
 
-pub(super) async fn census(shared: &Arc<SharedProcesses>) -> Result<Vec<Counted>, RuntimeError> {
+pub(super) async fn census(shared: &Arc<SharedProcesses>) -> Result<Vec<CensusEntry>, RuntimeError> {
     let known = shared.clone();
     let places = tokio::task::spawn_blocking(move || AttemptDir::unended(&known.options.state_dir)).await;
     count(shared, places.map_err(|err| RuntimeError::Failed(err.to_string()))??).await
 }
 
 /// Looks at several processes, and only at each one's own descendants.
-async fn count(shared: &Arc<SharedProcesses>, places: Vec<AttemptDir>) -> Result<Vec<Counted>, RuntimeError> {
+async fn count(
+    shared: &Arc<SharedProcesses>,
+    places: Vec<AttemptDir>,
+) -> Result<Vec<CensusEntry>, RuntimeError> {
     let shared = shared.clone();
     let counted = tokio::task::spawn_blocking(move || {
-        places.iter().map(|attempt_dir| counted(attempt_dir.key, judge(&shared, attempt_dir))).collect()
+        let look = |place: &AttemptDir| entry(NAME, place, place.record(), judge(&shared, place));
+        places.iter().map(look).collect()
     });
     counted.await.map_err(|err| RuntimeError::Failed(err.to_string()))
 }

@@ -34,6 +34,7 @@ mod protocol;
 mod requests;
 pub mod shim;
 mod start;
+mod view;
 
-pub use attach::{AttachOptions, Attachment, Frame};
+pub use attach::Attachment;
 pub use processes::{Options, Processes, Shim};

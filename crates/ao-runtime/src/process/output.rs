@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ao_ports::{Output, RuntimeError};
 
-use super::processes::SharedProcesses;
+use super::processes::{NAME, SharedProcesses};
 use crate::host::files::failed;
 use crate::host::output_wait::{self, OutputRequest};
 use crate::host::{AttemptDir, EndState};
@@ -84,7 +84,7 @@ fn has_ended(attempt_dir: &AttemptDir) -> Result<bool, RuntimeError> {
         // A start is under way or was interrupted, or there never was one.
         return match attempt_dir.begun()? {
             true => Ok(false),
-            false => Err(RuntimeError::Failed(format!("`{}` was never started", attempt_dir.process().0))),
+            false => Err(RuntimeError::Failed(format!("`{}` was never started", attempt_dir.process(NAME)))),
         };
     };
     if record.lives()? {

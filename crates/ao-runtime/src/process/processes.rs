@@ -7,18 +7,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_core::input::{Counted, Life};
+use ao_core::input::Life;
+use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Clock, EndOrder, Output, ProcessRef, Reporter, Runtime, RuntimeAbilities, RuntimeError, Screen,
-    StartSpec, WriteOrder, WriteOutcome,
+    CensusEntry, Clock, EndOrder, ExecOrder, ExecOutcome, Output, ProcessRef, Reporter, Runtime,
+    RuntimeAbilities, RuntimeError, Screen, StartSpec, TerminalView, ViewOptions, WriteOrder, WriteOutcome,
 };
+use ao_process::Keeper;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::attach::{self, AttachOptions, Attachment};
+use super::attach::{self, Attachment};
 use super::link::{self, ShimLink};
-use super::{end, life, output, requests, start};
+use super::{end, life, output, requests, start, view};
 use crate::host::defaults::{GRACE, KEEP_ENDED, SIZE};
 use crate::host::file_watch::FileWatcher;
 use crate::host::life::CpuSamples;
@@ -26,9 +28,13 @@ use crate::host::report::ReportSender;
 use crate::host::start::StartLimit;
 use crate::host::sweep::AttemptSweeper;
 use crate::host::turns::AttemptTurns;
-use crate::host::{AttemptDir, AttemptKey, EndState, ProcessRecord};
+use crate::host::viewers::Viewers;
+use crate::host::{AttemptDir, AttemptKey, EndState, ProcessRecord, exec};
 use crate::lineage::Families;
 use crate::recording::OutputLimits;
+
+/// The name of the runtime.
+pub(super) const NAME: &str = "process";
 
 /// Settings of the runtime.
 #[derive(Debug, Clone)]
@@ -49,6 +55,8 @@ pub struct Options {
     pub write_wait: Duration,
     /// The registry of its processes, by which their descendants are recognised.
     pub families: Arc<Families>,
+    /// The keeper of commands that run beside agents.
+    pub keeper: Keeper,
 }
 
 /// The program whose only purpose is to call [`shim::run`](super::shim::run).
@@ -69,6 +77,7 @@ impl Options {
             grace: GRACE,
             write_wait: Duration::from_secs(10),
             families: Arc::default(),
+            keeper: Keeper::default(),
         }
     }
 }
@@ -95,17 +104,18 @@ pub(super) struct SharedProcesses {
     sweep: AttemptSweeper,
     pub(super) turns: AttemptTurns,
     pub(super) door: StartLimit,
+    pub(super) viewers: Viewers,
 }
 
 impl Processes {
     /// The abilities of this runtime, available without an instance.
     pub const ABILITIES: RuntimeAbilities = RuntimeAbilities {
-        outlives_daemon: true,
         terminal: true,
         pipes: true,
         output: true,
         remembers_writes: true,
         shares_files: true,
+        places_files: true,
     };
 
     pub fn new(options: Options, clock: Arc<dyn Clock>) -> Processes {
@@ -121,6 +131,7 @@ impl Processes {
                 sweep: AttemptSweeper::default(),
                 turns: AttemptTurns::default(),
                 door: StartLimit::default(),
+                viewers: Viewers::default(),
             }),
             links: Mutex::default(),
         }
@@ -140,11 +151,11 @@ impl Processes {
         Ok(())
     }
 
-    /// Attaches to the terminal of a process, beside other viewers. For an ended one, the recorded output is shown.
-    pub async fn attach(
+    /// Connects to the shim of a process as a viewer. Which viewer has control is between it and the shim.
+    pub async fn connect(
         &self,
         process: &ProcessRef,
-        options: AttachOptions,
+        options: ViewOptions,
     ) -> Result<Attachment, RuntimeError> {
         attach::attach(&self.shared.find(process)?, process, options).await
     }
@@ -156,7 +167,7 @@ impl Processes {
         let _turn = self.shared.turns.take(attempt_dir.key).await;
         match attempt_dir.ending()? {
             Some(EndState::Done) => attempt_dir.empty(),
-            _ => Err(RuntimeError::Failed(format!("`{}` was not ended, so it is not forgotten", process.0))),
+            _ => Err(RuntimeError::Failed(format!("`{process}` was not ended, so it is not forgotten"))),
         }
     }
 
@@ -191,7 +202,7 @@ impl SharedProcesses {
 
     /// Returns the folder of a process by its reference, if it is one of ours.
     pub(super) fn find(&self, process: &ProcessRef) -> Result<AttemptDir, RuntimeError> {
-        AttemptDir::find(&self.options.state_dir, process)
+        AttemptDir::find(&self.options.state_dir, NAME, process)
     }
 
     pub(super) fn link(&self, key: AttemptKey) -> Option<ShimLink> {
@@ -220,8 +231,33 @@ impl SharedProcesses {
 
 #[async_trait]
 impl Runtime for Processes {
+    fn name(&self) -> &str {
+        NAME
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
         Processes::ABILITIES
+    }
+
+    async fn reference(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+    ) -> Result<Option<ProcessRef>, RuntimeError> {
+        let attempt_dir = self.shared.attempt_dir((session, attempt));
+        Ok(attempt_dir.record()?.map(|_| attempt_dir.process(NAME)))
+    }
+
+    async fn attach(
+        &self,
+        process: &ProcessRef,
+        options: ViewOptions,
+    ) -> Result<Box<dyn TerminalView>, RuntimeError> {
+        view::open(&self.shared, process, options).await
+    }
+
+    async fn exec(&self, order: &ExecOrder) -> Result<ExecOutcome, RuntimeError> {
+        exec::exec(&self.shared.options.keeper, self.shared.options.grace, order).await
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
@@ -264,7 +300,7 @@ impl Runtime for Processes {
         self.shared.find(process).ok()?.record().ok()??.folder()
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
         life::census(&self.shared).await
     }
 
@@ -274,7 +310,7 @@ impl Runtime for Processes {
 }
 
 pub(super) fn unable(wish: &str) -> RuntimeError {
-    RuntimeError::Unable { runtime: "process".into(), wish: wish.into() }
+    RuntimeError::Unable { runtime: NAME.into(), wish: wish.into() }
 }
 
 impl fmt::Debug for Processes {

@@ -23,7 +23,7 @@ pub(super) async fn write(
         Err(_) => {
             return Err(RuntimeError::Failed(format!(
                 "`{}` has not read what it was told for {} s",
-                order.process.0,
+                order.process,
                 shared.options.write_wait.as_secs()
             )));
         }
@@ -61,9 +61,9 @@ async fn ask(attempt_dir: &AttemptDir, ask: &ShimRequest, bytes: &[u8]) -> io::R
 
 fn refused(process: &ProcessRef, said: ShimMessage) -> RuntimeError {
     match said {
-        ShimMessage::Failed { why } => RuntimeError::Failed(format!("`{}`: {why}", process.0)),
+        ShimMessage::Failed { why } => RuntimeError::Failed(format!("`{process}`: {why}")),
         other => {
-            RuntimeError::Failed(format!("`{}` gave an answer that was not asked for: {other:?}", process.0))
+            RuntimeError::Failed(format!("`{process}` gave an answer that was not asked for: {other:?}"))
         }
     }
 }
@@ -79,5 +79,5 @@ pub(super) fn unreachable(attempt_dir: &AttemptDir, process: &ProcessRef, err: &
         }
         _ => format!("has lost its shim and cannot be spoken to; end it and start it again ({err})"),
     };
-    RuntimeError::Failed(format!("`{}` {why}", process.0))
+    RuntimeError::Failed(format!("`{process}` {why}"))
 }

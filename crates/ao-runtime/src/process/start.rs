@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 use super::connection::ShimConnection;
-use super::processes::{Processes, SharedProcesses};
+use super::processes::{NAME, Processes, SharedProcesses};
 use super::protocol::{ShimMessage, ShimRequest};
 use super::shim::{ShimAnswer, ShimSpec};
 use crate::host::files::failed;
@@ -30,14 +30,15 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
     if attempt_dir.record()?.is_some() {
         shared.make_known(&attempt_dir);
         processes.adopt(&attempt_dir)?;
-        return Ok(attempt_dir.process());
+        return Ok(attempt_dir.process(NAME));
     }
     let _entered = shared.door.enter().await;
-    let wanted = wanted(shared, &attempt_dir, spec)?;
+    let mut wanted = wanted(shared, &attempt_dir, spec)?;
     end_leftovers(&attempt_dir).await?;
     host::start::ports_are_free(spec).await?;
     attempt_dir.make()?;
     attempt_dir.begin()?;
+    wanted.args = attempt_dir.place_files(&spec.command)?;
     match call(shared, &attempt_dir, wanted).await? {
         ShimAnswer::Started | ShimAnswer::Past => {}
         ShimAnswer::Held => keep_what_is_held(&attempt_dir).await?,
@@ -55,7 +56,7 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
     }
     shared.make_known(&attempt_dir);
     processes.listen_to(&attempt_dir);
-    Ok(attempt_dir.process())
+    Ok(attempt_dir.process(NAME))
 }
 
 fn wanted(
@@ -72,7 +73,7 @@ fn wanted(
         dir,
         name: spec.name.clone(),
         program: spec.command.program.clone(),
-        args: spec.command.args.clone(),
+        args: vec![],
         path: spec.path.clone(),
         secrets: host::start::secrets(spec, &env),
         env,
@@ -105,7 +106,7 @@ async fn call(
     let mut child = Command::new(&shim.program)
         .args(&shim.args)
         // Only for people who look at a process list.
-        .arg(attempt_dir.process().0)
+        .arg(attempt_dir.process(NAME).id)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())

@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-use ao_core::input::{Counted, Life};
-use ao_ports::{ProcessRef, RuntimeError};
+use ao_core::input::Life;
+use ao_ports::{CensusEntry, ProcessRef, RuntimeError};
 
 use super::control::ControlError;
-use super::runtime::SharedTmux;
+use super::runtime::{NAME, SharedTmux};
 use crate::host::files::no_procfs;
-use crate::host::life::counted;
+use crate::host::life::entry;
 use crate::host::procfs::{self, ProcessStat};
 use crate::host::{AttemptDir, ProcessRecord};
 
@@ -21,19 +21,19 @@ pub(super) async fn look(shared: &Arc<SharedTmux>, process: &ProcessRef) -> Life
 
 async fn one(shared: &Arc<SharedTmux>, attempt_dir: &AttemptDir) -> Life {
     match count(shared, vec![attempt_dir.clone()]).await.as_deref() {
-        Ok([Counted { life, .. }]) => *life,
+        Ok([CensusEntry { life, .. }]) => *life,
         _ => Life::Unknown,
     }
 }
 
-pub(super) async fn census(shared: &Arc<SharedTmux>) -> Result<Vec<Counted>, RuntimeError> {
+pub(super) async fn census(shared: &Arc<SharedTmux>) -> Result<Vec<CensusEntry>, RuntimeError> {
     let agents = shared.agents();
     let places = tokio::task::spawn_blocking(move || AttemptDir::unended(&agents)).await;
     count(shared, places.map_err(|err| RuntimeError::Failed(err.to_string()))??).await
 }
 
 /// Looks at several agents with one request to tmux and one reading of the process table.
-async fn count(shared: &Arc<SharedTmux>, places: Vec<AttemptDir>) -> Result<Vec<Counted>, RuntimeError> {
+async fn count(shared: &Arc<SharedTmux>, places: Vec<AttemptDir>) -> Result<Vec<CensusEntry>, RuntimeError> {
     // An answer of tmux is part of the look: without it an agent may be alive and yet unreachable.
     let probe = match shared.control.ask(&["display-message -p ''".to_owned()]).await {
         Ok(_) | Err(ControlError::Gone) => Ok(()),
@@ -42,10 +42,11 @@ async fn count(shared: &Arc<SharedTmux>, places: Vec<AttemptDir>) -> Result<Vec<
     let shared = shared.clone();
     let counted = tokio::task::spawn_blocking(move || {
         let table = procfs::all().map(ProcessIndex::of);
-        places
-            .iter()
-            .map(|attempt_dir| counted(attempt_dir.key, judge(&shared, attempt_dir, &probe, &table)))
-            .collect()
+        let look = |place: &AttemptDir| {
+            let record = place.pane().map(|pane| pane.map(|pane| pane.process));
+            entry(NAME, place, record, judge(&shared, place, &probe, &table))
+        };
+        places.iter().map(look).collect()
     });
     counted.await.map_err(|err| RuntimeError::Failed(err.to_string()))
 }

@@ -29,11 +29,14 @@ mod life;
 mod names;
 mod noted_writes;
 mod output;
+mod past_view;
+mod pty;
 mod runtime;
 mod screen;
 mod server;
 mod start;
 mod typing;
+mod view;
 mod watch;
 mod write;
 

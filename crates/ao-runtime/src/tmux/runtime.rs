@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_core::Timestamp;
-use ao_core::input::{Counted, Life};
+use ao_core::input::Life;
+use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Clock, EndOrder, Output, ProcessRef, Reporter, Runtime, RuntimeAbilities, RuntimeError, Screen,
-    StartSpec, WriteOrder, WriteOutcome,
+    CensusEntry, Clock, EndOrder, ExecOrder, ExecOutcome, Output, ProcessRef, Reporter, Runtime,
+    RuntimeAbilities, RuntimeError, Screen, StartSpec, TerminalView, ViewOptions, WriteOrder, WriteOutcome,
 };
+use ao_process::Keeper;
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -20,7 +21,7 @@ use super::attempt_dir::PaneRecord;
 use super::control::{ControlLink, TmuxEvent};
 use super::noted_writes::NotedWrites;
 use super::server::TmuxServer;
-use super::{end, life, output, screen, start, typing, watch, write};
+use super::{end, life, output, screen, start, typing, view, watch, write};
 use crate::host::defaults::{GRACE, KEEP_ENDED, SIZE};
 use crate::host::file_watch::FileWatcher;
 use crate::host::life::CpuSamples;
@@ -28,9 +29,13 @@ use crate::host::report::ReportSender;
 use crate::host::start::StartLimit;
 use crate::host::sweep::AttemptSweeper;
 use crate::host::turns::AttemptTurns;
-use crate::host::{AttemptDir, AttemptKey};
+use crate::host::viewers::Viewers;
+use crate::host::{AttemptDir, AttemptKey, exec};
 use crate::lineage::Families;
 use crate::recording::OutputLimits;
+
+/// The name of the runtime.
+pub(super) const NAME: &str = "tmux";
 
 /// Settings of the runtime.
 #[derive(Debug, Clone)]
@@ -52,6 +57,8 @@ pub struct Options {
     pub grace: Duration,
     /// The registry of its processes, by which their descendants are recognised.
     pub families: Arc<Families>,
+    /// The keeper of commands that run beside agents.
+    pub keeper: Keeper,
 }
 
 impl Options {
@@ -65,6 +72,7 @@ impl Options {
             keep_ended: KEEP_ENDED,
             grace: GRACE,
             families: Arc::default(),
+            keeper: Keeper::default(),
         }
     }
 }
@@ -99,6 +107,7 @@ pub(super) struct SharedTmux {
     pub(super) ear: FileWatcher,
     pub(super) turns: AttemptTurns,
     pub(super) door: StartLimit,
+    pub(super) viewers: Viewers,
     /// Attempts that were begun and not ended. If there are none, the server is not needed; the server decides that
     /// itself, and this only saves asking it at every end.
     pub(super) open: Mutex<HashSet<AttemptKey>>,
@@ -110,13 +119,13 @@ pub(super) struct SharedTmux {
 impl Tmux {
     /// The abilities of this runtime, available without an instance.
     pub const ABILITIES: RuntimeAbilities = RuntimeAbilities {
-        outlives_daemon: true,
         terminal: true,
         pipes: false,
         output: true,
         // The server notes the number atomically with the write of the bytes.
         remembers_writes: true,
         shares_files: true,
+        places_files: true,
     };
 
     /// Must be called within a tokio runtime. Starts nothing until it is asked to.
@@ -140,6 +149,7 @@ impl Tmux {
                 ear: FileWatcher::default(),
                 turns: AttemptTurns::default(),
                 door: StartLimit::default(),
+                viewers: Viewers::default(),
                 open: Mutex::default(),
                 sweep: AttemptSweeper::default(),
                 news: Mutex::new(Some(news)),
@@ -183,8 +193,7 @@ impl Tmux {
 
     /// Returns the command with which a person attaches to an agent: `tmux -S … attach-session -t =…`.
     pub fn attach_command(&self, process: &ProcessRef) -> Result<Vec<String>, RuntimeError> {
-        let (_, pane) = self.shared.known(process)?;
-        Ok(self.shared.server.attach(&pane.name))
+        self.shared.attach_command(process)
     }
 
     pub(super) fn spawn_waiter(&self, key: AttemptKey, waiter: impl Future<Output = ()> + Send + 'static) {
@@ -210,7 +219,7 @@ impl SharedTmux {
 
     /// Returns the folder of an agent by its reference, if it is one of ours.
     pub(super) fn find(&self, process: &ProcessRef) -> Result<AttemptDir, RuntimeError> {
-        AttemptDir::find(&self.agents(), process)
+        AttemptDir::find(&self.agents(), NAME, process)
     }
 
     /// Returns the folder and the pane of an agent that was started.
@@ -218,8 +227,13 @@ impl SharedTmux {
         let attempt_dir = self.find(process)?;
         match attempt_dir.pane()? {
             Some(pane) => Ok((attempt_dir, pane)),
-            None => Err(RuntimeError::Failed(format!("`{}` was never started", process.0))),
+            None => Err(RuntimeError::Failed(format!("`{process}` was never started"))),
         }
+    }
+
+    pub(super) fn attach_command(&self, process: &ProcessRef) -> Result<Vec<String>, RuntimeError> {
+        let (_, pane) = self.known(process)?;
+        Ok(self.server.attach(&pane.name))
     }
 
     pub(super) fn key_of(&self, session: &str) -> Option<AttemptKey> {
@@ -238,8 +252,33 @@ impl SharedTmux {
 
 #[async_trait]
 impl Runtime for Tmux {
+    fn name(&self) -> &str {
+        NAME
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
         Tmux::ABILITIES
+    }
+
+    async fn reference(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+    ) -> Result<Option<ProcessRef>, RuntimeError> {
+        let attempt_dir = self.shared.attempt_dir((session, attempt));
+        Ok(attempt_dir.pane()?.map(|_| attempt_dir.process(NAME)))
+    }
+
+    async fn attach(
+        &self,
+        process: &ProcessRef,
+        options: ViewOptions,
+    ) -> Result<Box<dyn TerminalView>, RuntimeError> {
+        view::open(&self.shared, process, options).await
+    }
+
+    async fn exec(&self, order: &ExecOrder) -> Result<ExecOutcome, RuntimeError> {
+        exec::exec(&self.shared.options.keeper, self.shared.options.grace, order).await
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
@@ -272,7 +311,7 @@ impl Runtime for Tmux {
         self.shared.known(process).ok()?.1.process.folder()
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
         life::census(&self.shared).await
     }
 

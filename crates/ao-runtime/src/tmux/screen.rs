@@ -18,7 +18,7 @@ pub(super) async fn screen(shared: &SharedTmux, process: &ProcessRef) -> Result<
     let commands = [format!("display-message -p -t {id} '{STATE}'"), format!("capture-pane -p -t {id}")];
     let reply = shared.control.ask(&commands).await?;
     if reply.server != pane.server {
-        return Err(RuntimeError::Failed(format!("the screen of `{}` went with its tmux server", process.0)));
+        return Err(RuntimeError::Failed(format!("the screen of `{process}` went with its tmux server")));
     }
     let numbers: Option<Vec<u16>> = reply.line().split(' ').map(|word| word.parse().ok()).collect();
     let Some([row, column, columns, rows, alternate]) = numbers.as_deref() else {

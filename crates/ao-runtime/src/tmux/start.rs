@@ -17,7 +17,7 @@ use tokio::net::{UnixListener, UnixStream};
 use super::attempt_dir::{self, PaneRecord, SOCKET};
 use super::helper::{GREETING_LAUNCH, GREETING_LOG, LaunchRefused, LaunchSpec, PLAIN};
 use super::names::{self, quoted};
-use super::runtime::{SharedTmux, Tmux};
+use super::runtime::{NAME, SharedTmux, Tmux};
 use super::server::ServerState;
 use super::{end, watch};
 use crate::host::files::{self, failed, no_procfs};
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
     if spec.command.io == Io::Pipes {
         let wish = "keep a program's stdin open as a pipe; choose the runtime `process` for this agent";
-        return Err(RuntimeError::Unable { runtime: "tmux".into(), wish: wish.into() });
+        return Err(RuntimeError::Unable { runtime: NAME.into(), wish: wish.into() });
     }
     let shared = &tmux.shared;
     let key = (spec.session, spec.attempt);
@@ -40,9 +40,9 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
         return Err(host::start::ended(spec));
     }
     if attempt_dir.pane()?.is_some() && attempt_dir.is_launched() {
-        return Ok(attempt_dir.process());
+        return Ok(attempt_dir.process(NAME));
     }
-    let launch = launch_of(spec).await?;
+    let mut launch = launch_of(spec).await?;
     let _entered = shared.door.enter().await;
     shared.open.lock().expect("no thread panics while counting").insert(key);
     if let ServerState::Gone = shared.server.standing()? {
@@ -54,6 +54,7 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
         // An interrupted start has left a pane in which nothing was run.
         clear(shared, &attempt_dir).await?;
     }
+    launch.args = attempt_dir.place_files(&spec.command)?;
     let pane = match start_pane(shared, &attempt_dir, spec, &launch).await {
         Ok(pane) => pane,
         Err(err) => {
@@ -62,7 +63,7 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
         }
     };
     watch::begin(tmux, &attempt_dir, pane)?;
-    Ok(attempt_dir.process())
+    Ok(attempt_dir.process(NAME))
 }
 
 /// Removes the leftovers of a start that did not run anything.
@@ -90,7 +91,7 @@ async fn launch_of(spec: &StartSpec) -> Result<LaunchSpec, RuntimeError> {
     }
     Ok(LaunchSpec {
         program: spec.command.program.clone().into(),
-        args: spec.command.args.clone(),
+        args: vec![],
         secrets: host::start::secrets(spec, &environment),
         environment,
         folder: spec.path.clone(),

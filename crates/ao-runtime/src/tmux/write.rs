@@ -21,11 +21,10 @@ pub(super) async fn write(shared: &SharedTmux, order: &WriteOrder) -> Result<Wri
     let (attempt_dir, pane) = shared.known(&order.process)?;
     if pane.without_input {
         let why = "was started without an input, so nothing can be written to it";
-        return Err(RuntimeError::Failed(format!("`{}` {why}", order.process.0)));
+        return Err(RuntimeError::Failed(format!("`{}` {why}", order.process)));
     }
     let _turn = shared.turns.take(attempt_dir.key).await;
-    let ended =
-        || RuntimeError::Failed(format!("`{}` has ended and reads nothing any more", order.process.0));
+    let ended = || RuntimeError::Failed(format!("`{}` has ended and reads nothing any more", order.process));
     if attempt_dir.exit()?.is_some() || attempt_dir.ending()?.is_some() {
         return Err(ended());
     }

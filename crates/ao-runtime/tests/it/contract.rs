@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use ao_ports::{Io, Reporter, Runtime};
 use ao_runtime::{Options, Processes, Shim};
-use ao_testkit::contract::runtime::{RuntimeBench, Wall};
+use ao_testkit::WallClock;
+use ao_testkit::contract::runtime::RuntimeBench;
 use async_trait::async_trait;
 use tempfile::TempDir;
 
@@ -30,7 +31,7 @@ impl RuntimeBench for Held {
     async fn open(&self, reporter: Arc<dyn Reporter>) -> Arc<dyn Runtime> {
         let shim = Shim { program: env!("CARGO_BIN_EXE_ao-shim").into(), args: vec![] };
         let options = Options { grace: Duration::from_millis(300), ..Options::new(self.state(), shim) };
-        let runtime = Processes::new(options, Arc::new(Wall));
+        let runtime = Processes::new(options, Arc::new(WallClock::default()));
         runtime.watch(reporter).unwrap();
         Arc::new(runtime)
     }

@@ -40,7 +40,7 @@ async fn an_agent_outlives_its_daemon_and_talks_to_the_next() {
     daemon.wait().unwrap();
 
     let mut bench = Bench::at(dir.path(), session);
-    let process = ProcessRef(format!("{session}/1"));
+    let process = ProcessRef::new("process", format!("{session}/1"));
     assert_eq!(bench.runtime.look(&process).await, Life::Alive { busy: false });
     let order = WriteOrder { process: process.clone(), number: 1, bytes: b"you\n".to_vec() };
     bench.runtime.write(&order).await.unwrap();

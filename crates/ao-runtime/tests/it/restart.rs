@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ao_core::input::{Counted, Life};
+use ao_core::input::Life;
 use ao_ports::{Runtime, WriteOrder};
 
 use crate::support::{ATTEMPT, Bench, gone, lives};
@@ -13,8 +13,10 @@ async fn a_running_process_is_found_again_and_still_hears_and_is_heard() {
     let process = bench.start("echo up; while read line; do echo heard $line; done").await;
     bench.until(&process, |output| output == "up\n").await;
     bench.restart();
-    let counted = Counted { session: bench.session, attempt: ATTEMPT, life: Life::Alive { busy: false } };
-    assert_eq!(bench.runtime.census().await.unwrap(), [counted]);
+    let census = bench.runtime.census().await.unwrap();
+    let [entry] = &census[..] else { panic!("{census:?}") };
+    assert_eq!((&entry.process, entry.life), (&process, Life::Alive { busy: false }));
+    assert_eq!((entry.session, entry.attempt), (bench.session, ATTEMPT));
     assert_eq!(bench.start("echo another").await, process);
     let order = WriteOrder { process: process.clone(), number: 1, bytes: b"you\n".to_vec() };
     bench.runtime.write(&order).await.unwrap();

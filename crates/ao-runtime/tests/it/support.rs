@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ao_core::evidence::Reading;
-use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{Clock, Command, EndOrder, Io, ProcessRef, Report, Reporter, Runtime, StartSpec};
+use ao_core::{Attempt, SessionId};
+use ao_ports::{Command, EndOrder, Io, ProcessRef, Report, Runtime, StartSpec};
 use ao_runtime::{Options, OutputLimits, Processes, Shim};
-use async_trait::async_trait;
+use ao_testkit::{ReportLog, WallClock};
 use tempfile::TempDir;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Generous: it only decides how long a failing test takes.
 pub(crate) const BOUND: Duration = Duration::from_secs(20);
@@ -26,7 +25,7 @@ pub(crate) struct Bench {
     _own: Option<TempDir>,
     pub(crate) session: SessionId,
     pub(crate) runtime: Processes,
-    reports: UnboundedReceiver<Report>,
+    reports: Arc<ReportLog>,
 }
 
 impl Bench {
@@ -69,6 +68,7 @@ impl Bench {
                 env: BTreeMap::new(),
                 pass: vec![],
                 secrets: vec![],
+                files: vec![],
                 io: Io::Pipes,
             },
         }
@@ -99,7 +99,7 @@ impl Bench {
 
     /// The next that is reported.
     pub(crate) async fn report(&mut self) -> Report {
-        tokio::time::timeout(BOUND, self.reports.recv()).await.expect("a report in time").unwrap()
+        tokio::time::timeout(BOUND, self.reports.next()).await.expect("a report in time")
     }
 
     /// Waits for the next report, which has to be this.
@@ -154,7 +154,7 @@ pub(crate) fn options(dir: &Path) -> Options {
     }
 }
 
-fn open(dir: &Path) -> (Processes, UnboundedReceiver<Report>) {
+fn open(dir: &Path) -> (Processes, Arc<ReportLog>) {
     let runtime = deaf(dir);
     let reports = listen(&runtime);
     (runtime, reports)
@@ -162,12 +162,12 @@ fn open(dir: &Path) -> (Processes, UnboundedReceiver<Report>) {
 
 /// A runtime that does not listen to what was started before.
 pub(crate) fn deaf(dir: &Path) -> Processes {
-    Processes::new(options(dir), Arc::new(Wall))
+    Processes::new(options(dir), Arc::new(WallClock::default()))
 }
 
-pub(crate) fn listen(runtime: &Processes) -> UnboundedReceiver<Report> {
-    let (sender, reports) = unbounded_channel();
-    runtime.watch(Arc::new(Notebook(sender))).unwrap();
+pub(crate) fn listen(runtime: &Processes) -> Arc<ReportLog> {
+    let reports = Arc::<ReportLog>::default();
+    runtime.watch(reports.clone()).unwrap();
     reports
 }
 
@@ -185,26 +185,4 @@ pub(crate) async fn gone(pid: &str) {
 pub(crate) fn lives(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
         .is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.trim_start().starts_with('Z'))
-}
-
-struct Notebook(UnboundedSender<Report>);
-
-#[async_trait]
-impl Reporter for Notebook {
-    async fn report(&self, report: Report) {
-        // A test that has seen enough may have gone.
-        let _ = self.0.send(report);
-    }
-}
-
-struct Wall;
-
-impl Clock for Wall {
-    fn now(&self) -> Timestamp {
-        Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64)
-    }
-
-    fn fresh(&self) -> u64 {
-        0
-    }
 }

@@ -58,5 +58,5 @@ async fn a_process_at_work_is_busy_and_one_that_waits_is_not() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     bench.runtime.end(&bench.end_order()).await.unwrap();
-    assert_eq!(bench.runtime.look(&ProcessRef("pane-7".into())).await, Life::Unknown);
+    assert_eq!(bench.runtime.look(&ProcessRef::new("process", "pane-7")).await, Life::Unknown);
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use ao_core::Attempt;
-use ao_core::input::{Counted, Life};
-use ao_ports::{EndOrder, Io};
+use ao_core::input::Life;
+use ao_ports::{CensusEntry, EndOrder, Io};
 use ao_testkit::contract::runtime::{RuntimeBench, Story, lives};
 
 use crate::contract::Held;
@@ -44,7 +44,7 @@ async fn one_spoilt_place(bench: impl RuntimeBench, root: PathBuf) {
         let census = story.runtime().census().await.expect("a census, in spite of one");
         let life = |number: usize| {
             let spec = &started[number].0;
-            let is_it = |one: &&Counted| (one.session, one.attempt) == (spec.session, spec.attempt);
+            let is_it = |one: &&CensusEntry| (one.session, one.attempt) == (spec.session, spec.attempt);
             census.iter().find(is_it).map(|one| one.life)
         };
         assert!(matches!(life(0), Some(Life::Alive { .. })), "{file} {text:?}: {census:?}");

@@ -1,8 +1,8 @@
 //! Several who look at one terminal.
 
 use ao_core::evidence::{Reading, Source};
-use ao_ports::{Io, ProcessRef, Report, Runtime, WriteOrder};
-use ao_runtime::{AttachOptions, Attachment, Frame};
+use ao_ports::{Frame, Io, ProcessRef, Report, Runtime, ViewOptions, WriteOrder};
+use ao_runtime::Attachment;
 
 use crate::support::{BOUND, Bench, SIZE};
 
@@ -25,8 +25,8 @@ struct View {
 }
 
 impl View {
-    async fn new(bench: &Bench, process: &ProcessRef, options: AttachOptions) -> View {
-        let attachment = bench.runtime.attach(process, options).await.unwrap();
+    async fn new(bench: &Bench, process: &ProcessRef, options: ViewOptions) -> View {
+        let attachment = bench.runtime.connect(process, options).await.unwrap();
         let (size, text) = ((0, 0), Vec::new());
         View { attachment, size, text, keyframes: 0, at: 0, control: false, ended: None }
     }
@@ -67,11 +67,11 @@ async fn a_newcomer_sees_the_screen_at_once_and_then_what_comes() {
     let bench = Bench::new();
     let process = start(&bench, "printf 'one\\r\\ntwo'; while read line; do echo heard $line; done").await;
     bench.until(&process, |output| output.ends_with("two")).await;
-    let mut first = View::new(&bench, &process, AttachOptions::default()).await;
+    let mut first = View::new(&bench, &process, ViewOptions::default()).await;
     first.until(|view| view.keyframes == 1).await;
     assert!(first.shows("one") && first.shows("two"));
     assert_eq!(first.size, SIZE);
-    let mut second = View::new(&bench, &process, AttachOptions::default()).await;
+    let mut second = View::new(&bench, &process, ViewOptions::default()).await;
     second.until_text("two").await;
     first.attachment.type_bytes(b"you\r").await.unwrap();
     for view in [&mut first, &mut second] {
@@ -88,16 +88,16 @@ async fn who_asks_for_what_was_before_gets_it() {
     let bench = Bench::new();
     let process = start(&bench, "seq 1000; sleep 600").await;
     bench.until(&process, |output| output.ends_with("1000\r\n")).await;
-    let mut short = View::new(&bench, &process, AttachOptions::default()).await;
+    let mut short = View::new(&bench, &process, ViewOptions::default()).await;
     short.until_text("1000").await;
     assert!(!short.shows("\r\n500\r\n"));
     let mut long =
-        View::new(&bench, &process, AttachOptions { history: 1 << 20, ..AttachOptions::default() }).await;
+        View::new(&bench, &process, ViewOptions { history: 1 << 20, ..ViewOptions::default() }).await;
     long.until_text("\r\n1000\r\n").await;
     assert!(long.shows("\r\n500\r\n") && long.keyframes == 1);
     bench.runtime.end(&bench.end_order()).await.unwrap();
     let mut past =
-        View::new(&bench, &process, AttachOptions { history: 1 << 20, ..AttachOptions::default() }).await;
+        View::new(&bench, &process, ViewOptions { history: 1 << 20, ..ViewOptions::default() }).await;
     past.until(|view| view.ended.is_some()).await;
     assert!(past.shows("\r\n500\r\n"), "also when all is over");
     assert!(past.attachment.type_bytes(b"x").await.is_err());
@@ -109,11 +109,11 @@ async fn only_who_has_control_says_how_large_it_is() {
     let process = start(&bench, "trap 'stty size' WINCH; echo up; while :; do sleep 0.05; done").await;
     bench.until(&process, |output| output.contains("up")).await;
     let mut first =
-        View::new(&bench, &process, AttachOptions { size: Some((40, 10)), ..AttachOptions::default() }).await;
+        View::new(&bench, &process, ViewOptions { size: Some((40, 10)), ..ViewOptions::default() }).await;
     first.until_text("up").await;
     first.attachment.resize((50, 12)).await.unwrap();
     let mut second =
-        View::new(&bench, &process, AttachOptions { size: Some((100, 30)), control: true, history: 0 }).await;
+        View::new(&bench, &process, ViewOptions { size: Some((100, 30)), control: true, history: 0 }).await;
     second.until_text("30 100").await;
     assert!(second.control);
     first.until(|view| view.size == (100, 30)).await;
@@ -134,9 +134,9 @@ async fn only_who_has_control_says_how_large_it_is() {
 async fn a_slow_viewer_delays_no_other() {
     let mut bench = Bench::new();
     let process = start(&bench, "read go; seq 1000000; printf finished; read go").await;
-    let mut slow = View::new(&bench, &process, AttachOptions::default()).await;
+    let mut slow = View::new(&bench, &process, ViewOptions::default()).await;
     slow.until(|view| view.keyframes == 1).await;
-    let mut fast = View::new(&bench, &process, AttachOptions::default()).await;
+    let mut fast = View::new(&bench, &process, ViewOptions::default()).await;
     fast.attachment.type_bytes(b"\r").await.unwrap();
     fast.until_text("finished").await;
     slow.until_text("finished").await;
@@ -157,7 +157,7 @@ async fn typing_of_a_person_is_reported_and_writes_of_the_daemon_are_not() {
     bench.runtime.write(&order).await.unwrap();
     bench.until(&process, |output| output.contains("heard daemon")).await;
     assert_eq!(bench.runtime.screen(&process).await.unwrap().typed, None);
-    let mut view = View::new(&bench, &process, AttachOptions::default()).await;
+    let mut view = View::new(&bench, &process, ViewOptions::default()).await;
     // An answer of the viewer's terminal is not typing, and does not reach the program a second time.
     view.attachment.type_bytes(b"\x1b[?62;c").await.unwrap();
     for _ in 0..20 {
@@ -192,8 +192,8 @@ async fn typing_is_noticed_even_if_the_viewer_leaves_at_once() {
     let process = start(&bench, script).await;
     bench.until(&process, |text| text.contains("tick")).await;
     for n in 0..60 {
-        let options = AttachOptions { size: None, control: false, history: 0 };
-        let mut attachment = bench.runtime.attach(&process, options).await.unwrap();
+        let options = ViewOptions { size: None, control: false, history: 0 };
+        let mut attachment = bench.runtime.connect(&process, options).await.unwrap();
         attachment.type_bytes(format!("line {n}\n").as_bytes()).await.unwrap();
     }
     let text = bench.until(&process, |text| text.contains("over")).await;

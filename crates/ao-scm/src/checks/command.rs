@@ -1,4 +1,4 @@
-//! One command, run by the shell, from its start to its end.
+//! One shell command, from start to end.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -13,16 +13,16 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::log::Log;
+use super::log::RunLog;
 
-/// How long to wait, once the shell has ended, for others to let go of its output. What the shell itself has put out is
-/// in the pipe by then; this is for what it does not wait for.
+/// Time to wait for the output to close after the shell has ended. The output of the shell itself is in the pipe by
+/// then; this is for its background processes.
 const DRAIN: Duration = Duration::from_millis(250);
-/// A limit that no clock can hold is none that anybody would live to see.
+/// Cap for time limits: larger ones overflow the clock.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// A command as it is to be run.
-pub(super) struct Order<'a> {
+/// A command and the settings to run it with.
+pub(super) struct CommandSpec<'a> {
     pub(super) shell: &'a Utf8Path,
     pub(super) keeper: &'a Keeper,
     pub(super) command: &'a str,
@@ -33,11 +33,11 @@ pub(super) struct Order<'a> {
     pub(super) grace: Duration,
 }
 
-impl fmt::Debug for Order<'_> {
+impl fmt::Debug for CommandSpec<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Of the environment the names alone: secrets are in it.
+        // Only the names of the environment: the values include secrets.
         let names: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Order")
+        f.debug_struct("CommandSpec")
             .field("command", &self.command)
             .field("folder", &self.folder)
             .field("environment", &names)
@@ -46,31 +46,31 @@ impl fmt::Debug for Order<'_> {
     }
 }
 
-/// How a command has ended.
+/// The reason why a command is over.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum CommandEnd {
     Exited(ExitStatus),
     TooLong,
     Cancelled,
 }
 
-/// Runs a command until it ends, takes too long or is not wanted any more.
+/// Runs a command until it ends, exceeds its time limit or is cancelled.
 ///
-/// Everything that it has left has been ended on return, if it has a keeper, which knows. Without one only its group is known: what has
-/// left that may still run and is found by its mark, which takes a look at every process of the host, and is the business of
-/// the guard.
+/// With a keeper, all leftover processes have been ended on return. Without one only the process group is known: a
+/// process that left the group may still run, and is found by its mark, which needs a scan of all processes of the
+/// host. The returned guard does that.
 pub(super) async fn run(
-    order: Order<'_>,
-    log: &Log,
+    order: CommandSpec<'_>,
+    log: &RunLog,
     cancelled: &CancellationToken,
-) -> io::Result<(End, Option<CommandGuard>)> {
+) -> io::Result<(CommandEnd, Option<CommandGuard>)> {
     let (mut child, mut output) = spawn(&order).await?;
     let guard = order.mark.guard(child.id());
     let end = tokio::select! {
         followed = timeout(order.timeout.min(YEAR), follow(&mut child, &mut output, log)) => match followed {
             Ok(followed) => {
                 let (status, open) = followed?;
-                return Ok((End::Exited(status), match child.has_left() {
+                return Ok((CommandEnd::Exited(status), match child.has_left() {
                     Some(false) if !open => {
                         guard.release();
                         None
@@ -82,11 +82,11 @@ pub(super) async fn run(
                     }
                 }));
             }
-            Err(_) => End::TooLong,
+            Err(_) => CommandEnd::TooLong,
         },
-        () = cancelled.cancelled() => End::Cancelled,
+        () = cancelled.cancelled() => CommandEnd::Cancelled,
     };
-    // Its output is read on meanwhile, or it might wait for that and not hear that it is to end.
+    // Keep reading its output meanwhile: a process that is blocked on a full pipe does not react to a signal.
     let last = timeout(order.grace + Duration::from_secs(3), follow(&mut child, &mut output, log));
     let (ended, last) = tokio::join!(guard.end(), last);
     ended?;
@@ -96,8 +96,8 @@ pub(super) async fn run(
     Ok((end, None))
 }
 
-async fn spawn(order: &Order<'_>) -> io::Result<(Kept, Receiver)> {
-    // One pipe for both, so that errors stand where they happened.
+async fn spawn(order: &CommandSpec<'_>) -> io::Result<(Kept, Receiver)> {
+    // One pipe for both, so that errors appear where they happened.
     let (output, input) = io::pipe()?;
     let kept = ao_process::Order {
         shell: order.shell.as_std_path().as_os_str(),
@@ -111,8 +111,9 @@ async fn spawn(order: &Order<'_>) -> io::Result<(Kept, Receiver)> {
     Ok((order.keeper.spawn(kept).await?, Receiver::from_owned_fd(output.into())?))
 }
 
-/// Writes down what comes until the shell has ended, and says whether somebody else still holds its output.
-async fn follow(child: &mut Kept, output: &mut Receiver, log: &Log) -> io::Result<(ExitStatus, bool)> {
+/// Logs the output until the shell has ended. Returns true beside the status if another process still holds the
+/// output.
+async fn follow(child: &mut Kept, output: &mut Receiver, log: &RunLog) -> io::Result<(ExitStatus, bool)> {
     let mut buffer = vec![0; 64 << 10];
     let mut open = true;
     let status = loop {
@@ -144,8 +145,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_does_not_tell_its_secrets() {
-        let order = Order {
+    fn the_debug_output_of_a_command_has_no_secrets() {
+        let order = CommandSpec {
             shell: "/bin/sh".into(),
             keeper: &Keeper::default(),
             command: "make",
@@ -155,7 +156,7 @@ mod tests {
             timeout: Duration::ZERO,
             grace: Duration::ZERO,
         };
-        let told = format!("{order:?}");
-        assert!(told.contains("TOKEN") && !told.contains("hunter2"), "{told}");
+        let text = format!("{order:?}");
+        assert!(text.contains("TOKEN") && !text.contains("hunter2"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a repository's files suggest as checks, for a project that has none. Nothing is run here.
+//! Proposes checks for a project that has none, from the files of its repository. Runs nothing.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -6,28 +6,28 @@ use std::os::unix::fs::PermissionsExt;
 
 use camino::Utf8Path;
 
-/// More of a file is not read. What says how a project is tested is short.
+/// The most bytes that are read of a file. Files that configure tests are short.
 const LONGEST: u64 = 1 << 20;
 
-/// A check that might be wanted.
+/// A suggested check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposed {
+pub struct ProposedCheck {
     pub name: String,
     pub command: String,
-    /// What was seen.
+    /// The reason: the file that was found.
     pub because: String,
 }
 
-/// Proposes checks. They are meant for a clean checkout, so what has to be installed first is a part of the command.
-pub fn propose(root: &Utf8Path) -> Vec<Proposed> {
-    // Who has written down how to check everything has said it all.
+/// Proposes checks. They run in a clean checkout, so the commands install what they need first.
+pub fn propose(root: &Utf8Path) -> Vec<ProposedCheck> {
+    // A project with a script for all its checks needs no other.
     if is_executable(&root.join(".ci/run")) {
         return vec![proposed("ci", ".ci/run", "there is an executable `.ci/run`")];
     }
     [cargo(root), node(root), python(root), go(root), make(root)].into_iter().flatten().collect()
 }
 
-fn cargo(root: &Utf8Path) -> Vec<Proposed> {
+fn cargo(root: &Utf8Path) -> Vec<ProposedCheck> {
     if !is_file(root, "Cargo.toml") {
         return vec![];
     }
@@ -38,11 +38,11 @@ fn cargo(root: &Utf8Path) -> Vec<Proposed> {
     ]
 }
 
-fn node(root: &Utf8Path) -> Vec<Proposed> {
+fn node(root: &Utf8Path) -> Vec<ProposedCheck> {
     let package: serde_json::Value =
         read(root, "package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let Some(script) = package["scripts"]["test"].as_str() else { return vec![] };
-    // What `npm init` writes.
+    // The default of `npm init`.
     if script.trim().is_empty() || script.contains("no test specified") {
         return vec![];
     }
@@ -70,18 +70,18 @@ fn node(root: &Utf8Path) -> Vec<Proposed> {
     }
 }
 
-fn python(root: &Utf8Path) -> Vec<Proposed> {
+fn python(root: &Utf8Path) -> Vec<ProposedCheck> {
     let mentions = |name: &str, word: &str| read(root, name).is_some_and(|text| text.contains(word));
-    // It makes the environments that its tests need, so it works in a clean checkout where pytest alone may not.
+    // Tox creates the environments that its tests need, so it works in a clean checkout where pytest alone may not.
     let tox = [("tox.ini", "[testenv"), ("tox.ini", "[tox]"), ("pyproject.toml", "[tool.tox")];
     if let Some((file, _)) = tox.into_iter().find(|(file, word)| mentions(file, word)) {
         let command = if is_file(root, "uv.lock") { "uv run tox" } else { "tox" };
-        return vec![proposed("tox", command, &format!("`{file}` says what tox runs"))];
+        return vec![proposed("tox", command, &format!("`{file}` configures tox"))];
     }
     let because = if is_file(root, "pytest.ini") {
         "there is a `pytest.ini`"
     } else if mentions("pyproject.toml", "pytest") {
-        "`pyproject.toml` speaks of pytest"
+        "`pyproject.toml` mentions pytest"
     } else if mentions("setup.cfg", "[tool:pytest]") {
         "`setup.cfg` has settings for pytest"
     } else if mentions("tox.ini", "[pytest]") {
@@ -95,15 +95,15 @@ fn python(root: &Utf8Path) -> Vec<Proposed> {
     vec![proposed("pytest", command, because)]
 }
 
-fn go(root: &Utf8Path) -> Vec<Proposed> {
+fn go(root: &Utf8Path) -> Vec<ProposedCheck> {
     match is_file(root, "go.mod") {
         true => vec![proposed("go-test", "go test ./...", "there is a `go.mod`")],
         false => vec![],
     }
 }
 
-fn make(root: &Utf8Path) -> Vec<Proposed> {
-    // In the order in which make itself looks for them.
+fn make(root: &Utf8Path) -> Vec<ProposedCheck> {
+    // In the order in which make looks for them.
     let files = ["GNUmakefile", "makefile", "Makefile"];
     let Some((file, text)) = files.iter().find_map(|file| Some((file, read(root, file)?))) else {
         return vec![];
@@ -115,7 +115,7 @@ fn make(root: &Utf8Path) -> Vec<Proposed> {
     vec![proposed(&format!("make-{target}"), &format!("make {target}"), &because)]
 }
 
-/// Whether a makefile has a rule for a target: `test:`, `test check: build`, but not `test := x`.
+/// Returns true if a makefile has a rule for a target: `test:`, `test check: build`, but not `test := x`.
 fn has_target(text: &str, target: &str) -> bool {
     text.lines().any(|line| {
         let Some((targets, rest)) = line.split_once(':') else { return false };
@@ -141,7 +141,7 @@ fn is_file(root: &Utf8Path, name: &str) -> bool {
     root.join(name).is_file()
 }
 
-/// The beginning of a file, whatever is in it. Nothing that is not a plain file is opened: a pipe would never end.
+/// Returns the beginning of a file. Opens plain files only: reading a pipe would never end.
 fn read(root: &Utf8Path, name: &str) -> Option<String> {
     if !is_file(root, name) {
         return None;
@@ -151,6 +151,6 @@ fn read(root: &Utf8Path, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn proposed(name: &str, command: &str, because: &str) -> Proposed {
-    Proposed { name: name.into(), command: command.into(), because: because.into() }
+fn proposed(name: &str, command: &str, because: &str) -> ProposedCheck {
+    ProposedCheck { name: name.into(), command: command.into(), because: because.into() }
 }

@@ -1,4 +1,4 @@
-//! Why checks could not be run, or not be told of.
+//! Errors of running checks and reading their results.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub enum RunnerError {
     #[error("the runs of checks could not be read or written")]
     Records(#[from] StoreError),
     #[error(
-        "the run `{id}` is on the shelf in a shape that this ao cannot read; install the version that wrote it"
+        "the run `{id}` was stored in a format that this ao cannot read; install the version that wrote it"
     )]
     Unreadable {
         id: String,

@@ -1,4 +1,4 @@
-//! What an earlier daemon has left, because it was killed or the machine went down.
+//! Cleanup after an earlier daemon that was killed, or a machine that went down.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -9,17 +9,21 @@ use ao_process::Mark;
 use camino::Utf8PathBuf;
 use tracing::warn;
 
-use super::book::{self, Book};
 use super::error::RunnerError;
 use super::options::Options;
-use super::tree::Tree;
-use crate::told::told;
+use super::run_records::{self, RunRecords};
+use super::tree::CheckTree;
+use crate::error_chain::error_chain;
 
-/// Why a run was cancelled that nobody cancelled.
+/// Reason of runs that were cancelled by the end of the daemon.
 pub(super) const ENDED: &str = "the daemon ended";
 
-/// Ends its processes, removes its checkouts, and then says of its runs that they are over.
-pub(super) async fn clear(options: &Options, book: &Book, clock: &dyn Clock) -> Result<(), RunnerError> {
+/// Ends leftover processes, removes leftover checkouts, and then marks the runs as cancelled.
+pub(super) async fn clear(
+    options: &Options,
+    records: &RunRecords,
+    clock: &dyn Clock,
+) -> Result<(), RunnerError> {
     for folder in [options.trees(), options.logs()] {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(RunnerError::file("make", folder))?;
@@ -28,25 +32,25 @@ pub(super) async fn clear(options: &Options, book: &Book, clock: &dyn Clock) -> 
     let clearing = trees.into_iter().map(|holder| clear_tree(options, holder));
     futures::future::join_all(clearing).await;
     let mut changes = Vec::new();
-    for id in book.live().await? {
-        let Some(mut stored) = book.get(&id).await? else { continue };
+    for id in records.live().await? {
+        let Some(mut stored) = records.get(&id).await? else { continue };
         stored.run.state = RunState::Cancelled;
         stored.run.why = Some(ENDED.into());
         stored.run.ended_at = Some(clock.now());
-        changes.extend(book::end(&stored));
+        changes.extend(run_records::end(&stored));
     }
-    book.change(changes).await?;
+    records.change(changes).await?;
     Ok(())
 }
 
-/// Every process of a run lives shorter than its tree, so by the trees all of them are found.
+/// Cleans up one checkout. A process of a run never outlives its tree, so the trees lead to all processes.
 async fn clear_tree(options: &Options, holder: Utf8PathBuf) {
     let run = holder.file_name().unwrap_or_default();
     if let Err(err) = Mark::new(&[(CHECK_RUN, run.as_bytes())], options.grace).end().await {
         warn!(%err, run, "a check of an earlier daemon could not be ended");
     }
-    if let Err(err) = Tree::left_in(&holder).remove(&options.queues).await {
-        warn!(err = told(&err), run, "the checkout of an earlier daemon could not be removed");
+    if let Err(err) = CheckTree::left_in(&holder).remove(&options.queues).await {
+        warn!(err = error_chain(&err), run, "the checkout of an earlier daemon could not be removed");
     }
 }
 

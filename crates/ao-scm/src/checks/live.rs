@@ -1,4 +1,4 @@
-//! The runs that are not over, who waits for which execution, and how all of them hear of its end.
+//! The runs that are not over, the executions they wait for, and the publication of results.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,72 +9,71 @@ use ao_ports::{Change, CheckRun, Clock, RunState};
 use tokio::sync::{Mutex, Semaphore, broadcast, watch};
 use tracing::warn;
 
-use super::book::{self, Book, Stored};
 use super::execution::Execution;
 use super::options::Options;
-use super::verdict::Verdict;
+use super::run_records::{self, RunRecords, StoredRun};
+use super::verdict::RunVerdict;
 
-/// What all parts of a runner share.
-pub(super) struct Desk {
+/// State that all parts of a runner share.
+pub(super) struct RunnerState {
     pub(super) options: Options,
-    pub(super) book: Book,
+    pub(super) records: RunRecords,
     pub(super) clock: Arc<dyn Clock>,
-    /// Fair: who waits longest is next.
+    /// Fair: the longest waiting execution gets the next slot.
     pub(super) slots: Arc<Semaphore>,
-    /// Held also while something is recorded: between the end of an execution and its result on the shelf, nobody may
-    /// come in and find neither.
-    pub(super) live: Mutex<Live>,
-    /// Who falls behind by more than this asks for the runs instead.
-    pub(super) news: broadcast::Sender<CheckRun>,
+    /// Also locked while a result is recorded: a request must find either the execution or its stored result.
+    pub(super) live: Mutex<LiveRuns>,
+    /// Receivers that lag behind by more than its capacity read the runs instead.
+    pub(super) updates: broadcast::Sender<CheckRun>,
 }
 
-/// What is under way.
+/// Runs and executions that are not over.
 #[derive(Default)]
-pub(super) struct Live {
-    pub(super) runs: HashMap<String, Entry>,
-    pub(super) executions: HashMap<String, UnderWay>,
-    /// The execution that speaks of a tree and command, as long as it can be joined.
+pub(super) struct LiveRuns {
+    pub(super) runs: HashMap<String, LiveRun>,
+    pub(super) executions: HashMap<String, LiveExecution>,
+    /// The execution for a key, as long as new runs can join it.
     pub(super) by_key: HashMap<String, String>,
     pub(super) order: u64,
-    /// How many bytes all logs have together, but for those that are being written.
+    /// Total size of all finished logs, in bytes.
     pub(super) logs: u64,
-    /// How many runs each project has got since its oldest ones were last looked for.
+    /// Number of new runs of each project since its oldest ones were last deleted.
     pub(super) since_pruned: HashMap<ProjectId, usize>,
     pub(super) stopping: bool,
 }
 
-pub(super) struct Entry {
-    pub(super) stored: Stored,
-    /// How often it was asked for, but for those who have given it up since.
+pub(super) struct LiveRun {
+    pub(super) stored: StoredRun,
+    /// Number of requests for this run that were not withdrawn.
     pub(super) asks: u32,
-    pub(super) told: watch::Sender<CheckRun>,
+    pub(super) progress: watch::Sender<CheckRun>,
 }
 
-pub(super) struct UnderWay {
+pub(super) struct LiveExecution {
     pub(super) execution: Arc<Execution>,
-    /// The runs that wait for it; the first one is the one that the others are the same as.
+    /// The runs that wait for it; the others refer to the first one by `same_as`.
     pub(super) members: Vec<String>,
     /// Absent while it waits for a slot.
     pub(super) began_at: Option<Timestamp>,
 }
 
-impl Live {
-    pub(super) fn insert(&mut self, stored: Stored) {
-        let told = watch::Sender::new(stored.run.clone());
-        self.runs.insert(stored.run.id.clone(), Entry { stored, asks: 1, told });
+impl LiveRuns {
+    pub(super) fn insert(&mut self, stored: StoredRun) {
+        let progress = watch::Sender::new(stored.run.clone());
+        self.runs.insert(stored.run.id.clone(), LiveRun { stored, asks: 1, progress });
     }
 
-    /// A number that is larger than all before it.
+    /// Returns a number larger than all before it.
     pub(super) fn next_order(&mut self, now: Timestamp) -> u64 {
         // Room for a thousand in one millisecond.
         self.order = (self.order + 1).max((now.0.max(0) as u64) << 10);
         self.order
     }
 
-    /// Counts new runs of a project, and says whether it is time to look for its oldest ones. Not with every run, because
-    /// for that all of them have to be counted.
+    /// Counts new runs of a project, and returns true if it is time to delete its oldest ones. Not with every run,
+    /// because that has to count all of them.
     pub(super) fn is_time_to_prune(&mut self, project: &ProjectId, new: usize, keep: usize) -> bool {
-        // The first time after a start, too.
+        // Also due the first time after a start.
         let since = self.since_pruned.entry(project.clone()).or_insert(keep);
         *since = since.saturating_add(new);
         let is_time = *since >= (keep / 50).max(1);
@@ -91,8 +90,8 @@ impl Live {
     }
 }
 
-impl Desk {
-    /// An execution has its slot.
+impl RunnerState {
+    /// Records that an execution has its slot.
     pub(super) async fn begun(&self, execution: &Execution) {
         let mut live = self.live.lock().await;
         let now = self.clock.now();
@@ -107,24 +106,24 @@ impl Desk {
             entry.stored.run.log = Some(execution.log.path().to_string());
             begun.push(entry.stored.clone());
         }
-        let changes = begun.iter().flat_map(book::update).collect();
-        if let Err(err) = self.book.change(changes).await {
+        let changes = begun.iter().flat_map(run_records::update).collect();
+        if let Err(err) = self.records.change(changes).await {
             warn!(%err, execution = execution.id, "the beginning of a check could not be recorded");
             return;
         }
         for stored in begun {
-            self.tell(&live, stored.run);
+            self.publish(&live, stored.run);
         }
     }
 
-    /// An execution is over. All who wait for it hear of it once it is recorded.
-    pub(super) async fn settle(&self, execution: &Execution, verdict: Verdict, tries: u32) {
+    /// Records the end of an execution, then publishes it to all runs that wait for it.
+    pub(super) async fn settle(&self, execution: &Execution, verdict: RunVerdict, tries: u32) {
         let mut live = self.live.lock().await;
         live.no_longer_joined(execution);
         let Some(under_way) = live.executions.remove(&execution.id) else { return };
         let now = self.clock.now();
         let shape = execution.log.shape();
-        let mut ended: Vec<Stored> = Vec::new();
+        let mut ended: Vec<StoredRun> = Vec::new();
         for id in &under_way.members {
             let Some(entry) = live.runs.get(id) else { continue };
             let mut stored = entry.stored.clone();
@@ -138,9 +137,9 @@ impl Desk {
             run.tries = if run.same_as.is_none() { tries } else { 0 };
             ended.push(stored);
         }
-        if let Err(err) = self.record(ended.iter().flat_map(book::end).collect()).await {
-            // Nobody may believe a result that is gone after a restart.
-            for Stored { run, .. } in &mut ended {
+        if let Err(err) = self.record(ended.iter().flat_map(run_records::end).collect()).await {
+            // A result that is not recorded would be gone after a restart, so it must not count.
+            for StoredRun { run, .. } in &mut ended {
                 run.state = RunState::Broken;
                 run.why = Some(format!("its result could not be recorded: {err}"));
             }
@@ -149,11 +148,11 @@ impl Desk {
         execution.log.wake();
     }
 
-    /// Ends the waiting of some runs. Executions that nobody waits for any more are cancelled.
-    pub(super) async fn cancel(&self, live: &mut Live, which: impl Fn(&CheckRun) -> bool, why: &str) {
+    /// Cancels some runs, and the executions that no run waits for any more.
+    pub(super) async fn cancel(&self, live: &mut LiveRuns, which: impl Fn(&CheckRun) -> bool, why: &str) {
         let now = self.clock.now();
         let (mut ended, mut promoted, mut abandoned) = (Vec::new(), Vec::new(), Vec::new());
-        let Live { runs, executions, .. } = live;
+        let LiveRuns { runs, executions, .. } = live;
         for under_way in executions.values_mut() {
             let is_wanted = |id: &String| runs.get(id).is_some_and(|entry| !which(&entry.stored.run));
             let (left, gone): (Vec<_>, Vec<_>) =
@@ -171,7 +170,7 @@ impl Desk {
             }
             // If the first one has gone, the next one takes its place.
             for id in &left {
-                let Some(Entry { stored, .. }) = runs.get_mut(id) else { continue };
+                let Some(LiveRun { stored, .. }) = runs.get_mut(id) else { continue };
                 if stored.run.same_as.as_ref().is_some_and(|first| gone.contains(first)) {
                     stored.run.same_as = (*id != left[0]).then(|| left[0].clone());
                     promoted.push(stored.clone());
@@ -179,15 +178,18 @@ impl Desk {
             }
             under_way.members = left;
         }
-        let changes =
-            ended.iter().flat_map(book::end).chain(promoted.iter().flat_map(book::update)).collect();
-        // If it cannot be recorded, the next daemon finds them under way and says the same.
+        let changes = ended
+            .iter()
+            .flat_map(run_records::end)
+            .chain(promoted.iter().flat_map(run_records::update))
+            .collect();
+        // If this cannot be recorded, the next daemon finds the runs live and cancels them.
         self.record(changes).await.ok();
         for execution in &abandoned {
             live.no_longer_joined(execution);
         }
         for stored in promoted {
-            self.tell(live, stored.run);
+            self.publish(live, stored.run);
         }
         self.over(live, ended);
         for execution in abandoned {
@@ -196,7 +198,7 @@ impl Desk {
         }
     }
 
-    /// Somebody who has asked for these runs does not want them any more. Those that nobody else has asked for are ended.
+    /// Withdraws requests for these runs, and cancels the runs without any other request.
     pub(super) async fn give_up(&self, ids: &[String]) {
         let mut live = self.live.lock().await;
         let mut unwanted: Vec<String> = vec![];
@@ -208,36 +210,36 @@ impl Desk {
             }
         }
         let which = |run: &CheckRun| unwanted.contains(&run.id);
-        self.cancel(&mut live, which, "nobody waits for it any more").await;
+        self.cancel(&mut live, which, "it was no longer needed").await;
     }
 
-    /// Tells of runs that are over, and lets go of them.
-    fn over(&self, live: &mut Live, ended: Vec<Stored>) {
+    /// Publishes runs that are over, and removes them from the live ones.
+    fn over(&self, live: &mut LiveRuns, ended: Vec<StoredRun>) {
         for stored in ended {
-            self.tell(live, stored.run.clone());
+            self.publish(live, stored.run.clone());
             live.runs.remove(&stored.run.id);
         }
     }
 
-    /// Tells those who wait for a run and those who listen to all of them where it stands.
-    fn tell(&self, live: &Live, run: CheckRun) {
+    /// Publishes the state of a run to those who wait for it and to all subscribers.
+    fn publish(&self, live: &LiveRuns, run: CheckRun) {
         if let Some(entry) = live.runs.get(&run.id) {
-            entry.told.send_replace(run.clone());
+            entry.progress.send_replace(run.clone());
         }
-        // Nobody needs to listen.
-        self.news.send(run).ok();
+        // There may be no subscriber.
+        self.updates.send(run).ok();
     }
 
-    /// Tells of a run that nobody has heard of before.
+    /// Publishes a new run.
     pub(super) fn announce(&self, run: &CheckRun) {
-        self.news.send(run.clone()).ok();
+        self.updates.send(run.clone()).ok();
     }
 
-    /// Writes down what must not be lost, a few times if it has to be.
+    /// Records changes, with a few retries.
     async fn record(&self, changes: Vec<Change>) -> Result<(), ao_ports::StoreError> {
         let mut tries = 0;
         loop {
-            match self.book.change(changes.clone()).await {
+            match self.records.change(changes.clone()).await {
                 Err(err) if tries < 3 => {
                     warn!(%err, "the end of a check could not be recorded; trying again");
                     tries += 1;

@@ -1,12 +1,12 @@
-//! The output of a run, which can be followed while it grows, has no secrets in it, and does not grow for ever.
+//! The output of a run: can be followed while it grows, has secrets masked, and is bounded in size.
 //!
 //! ```text
-//!  the file     beginning │ a line that says what was left out │ end
-//!  places in it 0 … head  │ (none)                             │ head + cut … total
+//!  the file     beginning │ a line that counts the omitted bytes │ end
+//!  offsets      0 … head  │ (none)                               │ head + cut … total
 //! ```
 //!
-//! Who follows a log asks by places in the whole of the output, so that what was read stays where it was when the middle is
-//! cut out. What was cut reads as the line that says so.
+//! Readers use offsets in the complete output, so an offset stays valid when the middle is cut out. The part that was
+//! cut reads as the line that counts it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -18,61 +18,61 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-/// A log that is smaller has no room for what it is kept for.
+/// Smallest size limit: a smaller log would have no room for useful output.
 const SMALLEST: u64 = 4 << 10;
 
-/// What was cut out of a log.
+/// The part that was cut out of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Shape {
-    /// Where the cut begins.
+pub(super) struct LogCut {
+    /// Offset of the cut.
     pub(super) head: u64,
-    /// How long it is; 0 if there is none.
+    /// Length of the cut; 0 if there is none.
     pub(super) cut: u64,
 }
 
-/// A piece of a log, and where it goes on.
+/// A piece of a log, and the offset after it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct LogChunk {
     pub(super) bytes: Vec<u8>,
     pub(super) next: u64,
-    /// It goes up to what there is by now.
+    /// True if the piece reaches the current end.
     pub(super) last: bool,
 }
 
 /// A log that is being written.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct RunLog {
     path: Utf8PathBuf,
     limit: u64,
-    /// Held for a write or a read of the file, which is what must not meet a cut.
-    inner: Mutex<Inner>,
-    /// How often something has been written.
+    /// Locked for a write or a read of the file: neither may overlap with a cut.
+    inner: Mutex<LogFile>,
+    /// Number of writes so far.
     grown: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    /// Absent before the first word.
+struct LogFile {
+    /// Absent before the first output.
     file: Option<File>,
     size: u64,
-    shape: Shape,
-    /// Whether the next byte begins a line.
+    shape: LogCut,
+    /// True if the last byte did not end a line.
     in_line: bool,
     redactor: Redactor,
 }
 
-impl Log {
-    pub(super) fn new(path: Utf8PathBuf, limit: u64) -> Log {
+impl RunLog {
+    pub(super) fn new(path: Utf8PathBuf, limit: u64) -> RunLog {
         let grown = watch::Sender::new(0);
-        let inner = Mutex::new(Inner { redactor: Redactor::of_known(), ..Inner::default() });
-        Log { path, limit: limit.max(SMALLEST), inner, grown }
+        let inner = Mutex::new(LogFile { redactor: Redactor::of_known(), ..LogFile::default() });
+        RunLog { path, limit: limit.max(SMALLEST), inner, grown }
     }
 
     pub(super) fn path(&self) -> &Utf8Path {
         &self.path
     }
 
-    /// Makes the file, so that whoever was told of it finds it.
+    /// Creates the file, so that a reader who has its path finds it.
     pub(super) fn begin(&self) -> io::Result<()> {
         let mut inner = self.lock();
         if inner.file.is_none() {
@@ -84,8 +84,8 @@ impl Log {
         Ok(())
     }
 
-    /// Takes what the command has put out.
-    // Written at once and not by another thread: these are small writes to a local file, which the kernel only notes down.
+    /// Appends output of the command.
+    // Written in place and not by another thread: these are small writes to a local file, which the kernel buffers.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let mut inner = self.lock();
         let shown = inner.redactor.push(bytes);
@@ -96,7 +96,7 @@ impl Log {
     }
 
     /// Adds a line of our own.
-    pub(super) fn say(&self, line: &str) -> io::Result<()> {
+    pub(super) fn add_line(&self, line: &str) -> io::Result<()> {
         let mut inner = self.lock();
         let held = inner.redactor.finish();
         inner.append(&held, self.limit)?;
@@ -108,41 +108,41 @@ impl Log {
         Ok(())
     }
 
-    /// Writes down what was held back, because nothing comes after it.
+    /// Writes bytes that the redactor held back, because no more output follows.
     pub(super) fn flush(&self) -> io::Result<()> {
         let mut inner = self.lock();
         let held = inner.redactor.finish();
         inner.append(&held, self.limit)
     }
 
-    /// Wakes those who follow, so that they see that something has changed.
+    /// Wakes readers that follow the log.
     pub(super) fn wake(&self) {
         self.grown.send_modify(|times| *times += 1);
     }
 
-    /// Hears of everything that is written from now on.
+    /// Returns a receiver that is notified of every later write.
     pub(super) fn follow(&self) -> watch::Receiver<u64> {
         self.grown.subscribe()
     }
 
-    pub(super) fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> LogCut {
         self.lock().shape
     }
 
-    pub(super) fn read(&self, from: u64, limit: u64) -> io::Result<Piece> {
+    pub(super) fn read(&self, from: u64, limit: u64) -> io::Result<LogChunk> {
         let inner = self.lock();
         match &inner.file {
             Some(file) => read(file, inner.size, inner.shape, from, limit),
-            None => Ok(Piece { bytes: vec![], next: from, last: true }),
+            None => Ok(LogChunk { bytes: vec![], next: from, last: true }),
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().expect("nobody panics while writing")
+    fn lock(&self) -> std::sync::MutexGuard<'_, LogFile> {
+        self.inner.lock().expect("no panic while writing")
     }
 }
 
-impl Inner {
+impl LogFile {
     fn append(&mut self, bytes: &[u8], limit: u64) -> io::Result<()> {
         let Some(last) = bytes.last() else { return Ok(()) };
         let Some(file) = &mut self.file else { return Ok(()) };
@@ -152,13 +152,13 @@ impl Inner {
         if self.size > limit { self.cut_middle(limit / 4) } else { Ok(()) }
     }
 
-    /// Keeps the first and the last quarter of what may be there, so that the next cut is half a log away.
+    /// Keeps the first and the last quarter of the limit, so that the next cut is half a log away.
     fn cut_middle(&mut self, quarter: u64) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut last = vec![0; quarter as usize];
         file.read_exact_at(&mut last, self.size - quarter)?;
         let note = note(self.shape).len() as u64;
-        self.shape = Shape { head: quarter, cut: self.shape.cut + self.size - note - 2 * quarter };
+        self.shape = LogCut { head: quarter, cut: self.shape.cut + self.size - note - 2 * quarter };
         let middle = self::note(self.shape);
         file.write_all_at(middle.as_bytes(), quarter)?;
         file.write_all_at(&last, quarter + middle.len() as u64)?;
@@ -169,18 +169,18 @@ impl Inner {
     }
 }
 
-/// Reads a log that nobody writes any more.
-pub(super) fn read_ended(path: &Utf8Path, shape: Shape, from: u64, limit: u64) -> io::Result<Piece> {
+/// Reads a log that is complete.
+pub(super) fn read_ended(path: &Utf8Path, shape: LogCut, from: u64, limit: u64) -> io::Result<LogChunk> {
     let file = File::open(path)?;
     let size = file.metadata()?.len();
     read(&file, size, shape, from, limit)
 }
 
-fn read(file: &File, size: u64, shape: Shape, from: u64, limit: u64) -> io::Result<Piece> {
+fn read(file: &File, size: u64, shape: LogCut, from: u64, limit: u64) -> io::Result<LogChunk> {
     let note = note(shape);
     let (behind, total) = (shape.head + shape.cut, size.saturating_sub(note.len() as u64) + shape.cut);
     if shape.cut > 0 && (shape.head..behind).contains(&from) {
-        return Ok(Piece { bytes: note.into_bytes(), next: behind, last: behind >= total });
+        return Ok(LogChunk { bytes: note.into_bytes(), next: behind, last: behind >= total });
     }
     let (place, end) = match shape.cut > 0 && from >= behind {
         true => (from - shape.cut + note.len() as u64, total),
@@ -190,7 +190,7 @@ fn read(file: &File, size: u64, shape: Shape, from: u64, limit: u64) -> io::Resu
     let mut filled = 0;
     while filled < bytes.len() {
         match file.read_at(&mut bytes[filled..], place + filled as u64)? {
-            // Shorter than it was said to be. What there is, is all there is.
+            // The file is shorter than recorded; return what there is.
             0 => break,
             read => filled += read,
         }
@@ -198,10 +198,10 @@ fn read(file: &File, size: u64, shape: Shape, from: u64, limit: u64) -> io::Resu
     let last = filled < bytes.len() || from + filled as u64 >= total;
     bytes.truncate(filled);
     let next = from + bytes.len() as u64;
-    Ok(Piece { bytes, next, last })
+    Ok(LogChunk { bytes, next, last })
 }
 
-fn note(shape: Shape) -> String {
+fn note(shape: LogCut) -> String {
     match shape.cut {
         0 => String::new(),
         cut => format!("\n[ao: {cut} bytes were left out here]\n"),
@@ -212,10 +212,10 @@ fn note(shape: Shape) -> String {
 mod tests {
     use super::*;
 
-    fn log(limit: u64) -> (tempfile::TempDir, Log) {
+    fn log(limit: u64) -> (tempfile::TempDir, RunLog) {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8PathBuf::from_path_buf(folder.path().join("run_1.log")).unwrap();
-        let log = Log::new(path, limit);
+        let log = RunLog::new(path, limit);
         log.begin().unwrap();
         (folder, log)
     }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_along_sees_every_byte_although_the_middle_goes() {
+    fn a_reader_that_follows_sees_every_byte_before_the_cut() {
         let (_folder, log) = log(4096);
         let (mut from, mut seen, mut whole) = (0, Vec::new(), Vec::new());
         for line in 0..3_000 {
@@ -251,11 +251,11 @@ mod tests {
         }
         assert_eq!(seen, whole);
         let ended = read_ended(log.path(), log.shape(), from - 10, 100).unwrap();
-        assert_eq!(ended, Piece { bytes: b"line 2999\n".to_vec(), next: from, last: true });
+        assert_eq!(ended, LogChunk { bytes: b"line 2999\n".to_vec(), next: from, last: true });
     }
 
     #[test]
-    fn who_comes_late_is_told_what_is_missing() {
+    fn a_late_reader_sees_how_much_was_cut() {
         let (_folder, log) = log(4096);
         log.write("0123456789abcde\n".repeat(1_000).as_bytes()).unwrap();
         let (mut from, mut seen) = (0, Vec::new());
@@ -279,7 +279,7 @@ mod tests {
         secrets::learn([("KEY".to_owned(), b"hunter2hunter2".to_vec())]);
         log.write(b"key: hunter2").unwrap();
         log.write(b"hunter2, and hunter").unwrap();
-        log.say("`hunter2hunter2` ended").unwrap();
+        log.add_line("`hunter2hunter2` ended").unwrap();
         let text = std::fs::read_to_string(log.path()).unwrap();
         assert_eq!(text, "key: [secret KEY], and hunter\n[ao: `[secret KEY]` ended]\n");
     }

@@ -1,4 +1,4 @@
-//! What a runner is told at its start, and what it is asked to run.
+//! The options of a runner, and the jobs that it runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,34 +11,34 @@ use camino::Utf8PathBuf;
 
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Ours alone: checkouts and logs.
+    /// Folder for checkouts and logs, used by nothing else.
     pub folder: Utf8PathBuf,
-    /// How many run at a time, over all projects.
+    /// Maximum number of concurrent executions, over all projects.
     pub cap: usize,
-    /// How many bytes of one log are kept, of its beginning and its end.
+    /// Maximum size of one log in bytes; its beginning and end are kept.
     pub log_limit: u64,
-    /// How many bytes all logs may have together. The oldest go first.
+    /// Maximum size of all logs in bytes. The oldest are deleted first.
     pub logs_limit: u64,
-    /// How many runs are kept of each pull request, and of each project's branches together. Those of the newest commit
-    /// are kept whatever their number is, and only those once the pull request is over.
+    /// Number of runs kept for each pull request, and for each project's branches together. All runs of the newest
+    /// commit are kept, and only those once the pull request is over.
     pub keep_runs: usize,
-    /// How many runs are kept of each project, whatever they are of. The oldest go first, so a pull request that nothing
-    /// happens to may lose its results, and has them run anew.
+    /// Number of runs kept for each project. The oldest are deleted first, so an idle pull request may lose its
+    /// results, and its checks run again.
     pub keep_project_runs: usize,
-    /// How long a command that is to end may take before it is killed.
+    /// Time that a command gets to end before it is killed.
     pub grace: Duration,
-    /// How long to wait before a run is tried again for which the machine was at fault.
+    /// Pause before a run is retried when the machine was at fault.
     pub retry_pause: Duration,
-    /// Shared with all who change repositories.
+    /// Shared with everything that changes repositories.
     pub queues: Arc<Queues>,
-    /// Runs the commands. Not the user's own shell: a check has to mean the same for everybody.
+    /// Runs the commands. Not the user's own shell: a check has to mean the same on every machine.
     pub shell: Utf8PathBuf,
-    /// Keeps what they start from getting away.
+    /// Adopts the processes that commands start.
     pub keeper: Keeper,
 }
 
 impl Options {
-    /// The usual ones.
+    /// Returns the default options.
     pub fn new(folder: impl Into<Utf8PathBuf>, queues: Arc<Queues>) -> Options {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Options {
@@ -61,7 +61,7 @@ impl Options {
         self.folder.join("trees")
     }
 
-    /// The folder of what checks have put out, which messages to agents name.
+    /// Returns the folder of check logs, which messages to agents name.
     pub fn logs(&self) -> Utf8PathBuf {
         self.folder.join("logs")
     }
@@ -73,26 +73,26 @@ impl Options {
 
 /// Checks to be run on one tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct CheckJob {
     pub project: ProjectId,
     /// The root of the user's checkout.
     pub repository: Utf8PathBuf,
     /// The git directory that all its worktrees share.
     pub common_dir: Utf8PathBuf,
     pub pull: Option<PullId>,
-    /// The commit that the runs speak of.
+    /// The commit that the runs report on.
     pub head: Commit,
-    /// What it was merged onto; absent if it is checked as it is.
+    /// The commit it was merged onto; absent if it is checked as it is.
     pub base: Option<Commit>,
     /// The tree of `commit`.
     pub tree: String,
-    /// What is checked out.
+    /// The commit that is checked out.
     pub commit: Commit,
-    /// Others that are merged first, to try all of them together.
+    /// Pull requests that are merged first, to test all of them together.
     pub ahead: Vec<PullId>,
-    /// The paths that the change touches; absent if nobody knows, and then no check is skipped.
+    /// The paths that the change touches; absent if unknown, and then no check is skipped.
     pub changed: Option<Vec<String>>,
     pub checks: Vec<CheckSpec>,
-    /// Also if the same tree has a result already.
+    /// Runs even if the same tree has a result already.
     pub again: bool,
 }

@@ -1,14 +1,14 @@
-//! Whether a change touches the paths that a check is for.
+//! Path filters of checks.
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// Whether any of these paths is one that the patterns mean.
+/// Returns true if any changed path matches the patterns.
 ///
-/// `*` stays within a folder and `**` does not; a folder means all that is in it; `!` takes paths away again, and of the
-/// patterns that fit a path the last one counts.
+/// `*` stays within a folder and `**` does not; a folder matches everything in it; `!` excludes paths, and the last
+/// pattern that matches a path decides.
 pub(super) fn touched(patterns: &[String], changed: &[String]) -> Result<bool, globset::Error> {
-    let patterns = patterns.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>, _>>()?;
-    // Who only takes away begins with everything.
+    let patterns = patterns.iter().map(|text| PathPattern::new(text)).collect::<Result<Vec<_>, _>>()?;
+    // A list that begins with an exclusion starts from all paths.
     let first = patterns.first().is_some_and(|pattern| pattern.takes_away);
     Ok(changed.iter().any(|path| {
         let last = patterns.iter().rev().find(|pattern| pattern.fits(path));
@@ -16,14 +16,14 @@ pub(super) fn touched(patterns: &[String], changed: &[String]) -> Result<bool, g
     }))
 }
 
-struct Pattern {
+struct PathPattern {
     takes_away: bool,
     itself: GlobMatcher,
     below: GlobMatcher,
 }
 
-impl Pattern {
-    fn new(text: &str) -> Result<Pattern, globset::Error> {
+impl PathPattern {
+    fn new(text: &str) -> Result<PathPattern, globset::Error> {
         let (takes_away, text) = match text.strip_prefix('!') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -33,7 +33,7 @@ impl Pattern {
             GlobBuilder::new(text).literal_separator(true).build().map(|glob| glob.compile_matcher())
         };
         let folder = text.trim_end_matches('/');
-        Ok(Pattern { takes_away, itself: glob(text)?, below: glob(&format!("{folder}/**"))? })
+        Ok(PathPattern { takes_away, itself: glob(text)?, below: glob(&format!("{folder}/**"))? })
     }
 
     fn fits(&self, path: &str) -> bool {

@@ -1,5 +1,5 @@
-//! The submodules of a checkout, from what the repository has of them. Nothing is asked over the network, and the
-//! settings that all worktrees share are left as they are.
+//! Submodules of a checkout, from the copies in the user's repository. Uses no network, and leaves the settings that
+//! all worktrees share as they are.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Checks the submodules of a tree out, and theirs, and says which are not here. `modules` is where git keeps the
-/// repositories of the submodules that the user has.
+/// Checks out the submodules of a tree, recursively, and returns the paths of those without a local copy. `modules`
+/// is the folder in which git stores the user's submodule repositories.
 pub(super) async fn put(
     root: &Utf8Path,
     modules: &Utf8Path,
@@ -51,7 +51,7 @@ struct Submodule {
 }
 
 impl Submodule {
-    /// Whether neither name can lead to another place. They come from the commit, and may say anything.
+    /// Returns true if neither name can lead outside. They come from the commit, so they may be hostile.
     fn is_plain(&self) -> bool {
         [&self.name, &self.path].into_iter().all(|text| {
             let plain =
@@ -61,7 +61,7 @@ impl Submodule {
     }
 }
 
-/// The submodules that a tree names.
+/// Returns the submodules that a tree names.
 async fn named(git: &Git) -> Result<Vec<Submodule>, GitError> {
     let ask = ["config", "--null", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$"];
     let listed = git.answer(&ask).await?.unwrap_or_default();
@@ -73,10 +73,10 @@ async fn named(git: &Git) -> Result<Vec<Submodule>, GitError> {
     Ok(named.collect())
 }
 
-/// Settings by which git takes those that are here from here, and leaves the others alone.
+/// Returns settings by which git takes local submodules from the user's copies, and ignores the others.
 fn local(settings: &Settings, modules: &Utf8Path, here: &[Submodule], elsewhere: &[Submodule]) -> Settings {
     let mut all = settings.to_vec();
-    // Git asks for this since a submodule's address might name any folder; this one names the user's own.
+    // Git guards this because a submodule's address might name any folder; this one names the user's own.
     all.push(("protocol.file.allow".into(), "always".into()));
     for Submodule { name, .. } in here {
         all.push((format!("submodule.{name}.active"), "true".into()));
@@ -88,7 +88,7 @@ fn local(settings: &Settings, modules: &Utf8Path, here: &[Submodule], elsewhere:
     Arc::new(all)
 }
 
-/// Whether a path is really inside a folder, with all links followed.
+/// Returns true if a path is really inside a folder, with all links followed.
 fn is_below(path: &Utf8Path, folder: &Utf8Path) -> bool {
     let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| Utf8PathBuf::new());
     let (path, folder) = (real(path), real(folder));

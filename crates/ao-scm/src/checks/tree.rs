@@ -1,8 +1,8 @@
-//! A clean checkout for one run: a worktree of the user's repository that is ours alone, and is gone afterwards.
+//! A clean checkout for one run: a worktree of the user's repository that ao creates and removes.
 //!
 //! ```text
-//!  <folder>/trees/<run>/            ours
-//!      place.json                   whose worktree it is, written before git hears of it
+//!  <folder>/trees/<run>/            owned by ao
+//!      place.json                   the repository of the worktree, written before git creates it
 //!      <name of the repository>/    the checkout
 //! ```
 
@@ -18,31 +18,31 @@ use ao_ports::environment::CHECK_RUN;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use super::options::{Job, Options};
+use super::options::{CheckJob, Options};
 use super::submodules;
 
-/// How long git may take for the files of a commit. They may have to be fetched, in a clone that has only a part of them.
+/// Time limit for checking out the files of a commit. A partial clone may have to fetch them.
 const FILES: Duration = Duration::from_secs(1_800);
 const PLACE: &str = "place.json";
 
-/// A checkout, or what is left of one.
+/// A checkout, or the remains of one.
 #[derive(Debug)]
-pub(super) struct Tree {
-    /// Around the checkout.
+pub(super) struct CheckTree {
+    /// The folder around the checkout.
     holder: Utf8PathBuf,
-    place: Place,
+    place: CheckoutRecord,
 }
 
-/// What has to be known of a checkout to take it away again, also by another daemon.
+/// Data that is needed to remove a checkout, also by another daemon.
 #[derive(Debug, Serialize, Deserialize)]
-struct Place {
+struct CheckoutRecord {
     path: Utf8PathBuf,
     repository: Utf8PathBuf,
     common_dir: Utf8PathBuf,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TreeError {
+pub(super) enum CheckTreeError {
     #[error("failed to {what} `{path}`")]
     File {
         what: &'static str,
@@ -59,27 +59,28 @@ pub(super) enum TreeError {
     },
 }
 
-impl Tree {
-    /// The tree of a run, before there is anything of it.
-    pub(super) fn of(options: &Options, run: &str, job: &Job) -> Tree {
+impl CheckTree {
+    /// Returns the tree of a run. Creates nothing yet.
+    pub(super) fn of(options: &Options, run: &str, job: &CheckJob) -> CheckTree {
         let holder = options.trees().join(run);
-        let place = Place {
+        let place = CheckoutRecord {
             path: holder.join(name_of(&job.repository)),
             repository: job.repository.clone(),
             common_dir: job.common_dir.clone(),
         };
-        Tree { holder, place }
+        CheckTree { holder, place }
     }
 
-    /// What an earlier daemon has left in a folder, if there is enough to know it by.
-    pub(super) fn left_in(holder: &Utf8Path) -> Tree {
+    /// Returns the tree that an earlier daemon left in a folder, as far as it can be identified.
+    pub(super) fn left_in(holder: &Utf8Path) -> CheckTree {
         let text = fs::read(holder.join(PLACE)).unwrap_or_default();
-        // A check can write there too, and what is named is deleted: right below the holder, or not at all.
+        // A check can write there too, and this path is deleted: accept only a direct child of the holder.
         let is_below = |path: &Utf8Path| path.parent() == Some(holder) && path.file_name().is_some();
-        let known = serde_json::from_slice(&text).ok().filter(|place: &Place| is_below(&place.path));
-        // It was cut off before git heard of it, so there is only the folder.
-        let nowhere = || Place { path: holder.join("tree"), repository: "".into(), common_dir: "".into() };
-        Tree { holder: holder.to_owned(), place: known.unwrap_or_else(nowhere) }
+        let known = serde_json::from_slice(&text).ok().filter(|place: &CheckoutRecord| is_below(&place.path));
+        // The daemon ended before git knew of it, so there is only the folder.
+        let nowhere =
+            || CheckoutRecord { path: holder.join("tree"), repository: "".into(), common_dir: "".into() };
+        CheckTree { holder: holder.to_owned(), place: known.unwrap_or_else(nowhere) }
     }
 
     pub(super) fn path(&self) -> &Utf8Path {
@@ -90,25 +91,26 @@ impl Tree {
         &self.holder
     }
 
-    /// The run whose tree it is. Git carries it too, so that what a killed daemon has left of it is found.
+    /// Returns the run that owns the tree. Passed to git, so that leftover git processes of a killed daemon are
+    /// found.
     fn run(&self) -> &str {
         self.holder.file_name().unwrap_or_default()
     }
 
-    /// Checks a commit out, and says what of it is missing. Only to make it known needs the repository's queue: the files,
-    /// which take the longest, are put down beside others'.
-    pub(super) async fn make(&self, queues: &Queues, commit: &str) -> Result<Vec<String>, TreeError> {
+    /// Checks out a commit, and returns the submodules without a local copy. Only adding the worktree takes the
+    /// repository's queue; the files, which take the longest, are written concurrently.
+    pub(super) async fn make(&self, queues: &Queues, commit: &str) -> Result<Vec<String>, CheckTreeError> {
         let place = &self.place;
         let settings = settings();
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&self.holder)
-            .map_err(TreeError::file("make", &self.holder))?;
+            .map_err(CheckTreeError::file("make", &self.holder))?;
         let known = serde_json::to_vec(place).expect("paths are text");
         fs::write(self.holder.join(PLACE), known)
-            .map_err(TreeError::file("write", self.holder.join(PLACE)))?;
-        let failed = |what| TreeError::git(what, &place.path);
+            .map_err(CheckTreeError::file("write", self.holder.join(PLACE)))?;
+        let failed = |what| CheckTreeError::git(what, &place.path);
         {
             let _turn = queues.turn(place.common_dir.as_std_path()).await;
             let add = [
@@ -117,7 +119,7 @@ impl Tree {
                 "--quiet",
                 "--detach",
                 "--no-checkout",
-                // Or a `git worktree prune` of somebody else's takes it away while the folder is being made.
+                // Keeps a concurrent `git worktree prune` from removing it while the folder is being made.
                 "--lock",
                 "--reason",
                 "a check of ao runs here",
@@ -132,10 +134,10 @@ impl Tree {
         submodules::put(&place.path, &modules, &settings).await.map_err(failed("check out the submodules of"))
     }
 
-    /// Puts the files of a commit down and into the worktree's index, by the attributes of that commit alone: what is tested
-    /// is what lands, whatever the repository's settings and `info/attributes` say.
+    /// Writes the files of a commit and the worktree's index, by the attributes of that commit alone: the test must
+    /// see what lands, regardless of the repository's settings and `info/attributes`.
     async fn put_files(&self, commit: &str, settings: &Settings) -> Result<(), GitError> {
-        let Place { path, common_dir, .. } = &self.place;
+        let CheckoutRecord { path, common_dir, .. } = &self.place;
         let tree = Git::in_tree(path.as_std_path(), settings).shown_to_be_ours().with(CHECK_RUN, self.run());
         let git_dir = tree.read(&["rev-parse", "--path-format=absolute", "--git-dir"]).await?;
         let git = tree
@@ -146,66 +148,66 @@ impl Tree {
         git.write_within(FILES, &["-c", "core.bare=false", "read-tree", "--reset", "-u", commit]).await
     }
 
-    /// Takes the checkout away, and lets git forget it. What cannot be deleted is left for the next daemon to try.
-    pub(super) async fn remove(&self, queues: &Queues) -> Result<(), TreeError> {
+    /// Removes the checkout and git's entry for it. The next daemon retries what cannot be deleted.
+    pub(super) async fn remove(&self, queues: &Queues) -> Result<(), CheckTreeError> {
         let (path, holder) = (self.place.path.clone(), self.holder.clone());
         let deleting = tokio::task::spawn_blocking(move || {
             let deleted = delete(path.as_std_path());
             if deleted.is_err() {
-                // Out of git's way: it would follow, and stumble as we did.
+                // Move it out of git's way: git would fail on it as well.
                 fs::rename(&path, holder.join("left")).ok();
             }
             deleted
         });
         let deleted = deleting.await.map_err(io::Error::other).and_then(|deleted| deleted);
         self.forget(queues).await?;
-        deleted.map_err(TreeError::file("delete", &self.place.path))?;
+        deleted.map_err(CheckTreeError::file("delete", &self.place.path))?;
         let holder = self.holder.clone();
         let deleting = tokio::task::spawn_blocking(move || delete(holder.as_std_path()));
         let deleted = deleting.await.map_err(io::Error::other).and_then(|deleted| deleted);
-        deleted.map_err(TreeError::file("delete", &self.holder))
+        deleted.map_err(CheckTreeError::file("delete", &self.holder))
     }
 
-    /// The folder is gone, so git has nothing to look at but its own entry. Not before: a check may have put anything there,
-    /// another `.git` too.
-    async fn forget(&self, queues: &Queues) -> Result<(), TreeError> {
-        let Place { path, repository, common_dir } = &self.place;
+    /// Removes git's entry, after the folder is gone. Not before: a check may have left anything there, even another
+    /// `.git`.
+    async fn forget(&self, queues: &Queues) -> Result<(), CheckTreeError> {
+        let CheckoutRecord { path, repository, common_dir } = &self.place;
         if !common_dir.is_dir() {
             return Ok(());
         }
         let from = if repository.is_dir() { repository } else { common_dir };
         let git = Git::at(from.as_std_path(), &settings());
         let _turn = queues.turn(common_dir.as_std_path()).await;
-        // Twice, because we have locked it.
+        // Twice, because the worktree is locked.
         match git.write(&["worktree", "remove", "--force", "--force", path.as_str()]).await {
             Err(err) if !err.stderr().contains("is not a working tree") => {
-                Err(TreeError::git("let git forget the worktree", path)(err))
+                Err(CheckTreeError::git("let git forget the worktree", path)(err))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// What holds for every git that works on a checkout of ours.
+/// Returns the settings for every git command on a checkout of ours.
 fn settings() -> Settings {
     let settings = [
-        // Large files stay the pointers that git stores; to download them is for the check itself (`git lfs pull`).
+        // Large files stay the pointers that git stores; a check downloads them itself (`git lfs pull`).
         ("filter.lfs.smudge", ""),
         ("filter.lfs.process", ""),
         ("filter.lfs.required", "false"),
-        // The user's hooks know nothing of checks.
+        // The user's hooks are not written for checks.
         ("core.hooksPath", "/dev/null"),
         ("core.fsmonitor", "false"),
-        // What would land is all of it, whatever part of it the user has checked out.
+        // The merge result is complete, regardless of the user's sparse checkout.
         ("core.sparseCheckout", "false"),
     ];
     Arc::new(settings.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
-/// The name of the checkout's folder. The repository's own where that can be: there are programs that look at it.
+/// Returns the name of the checkout's folder: the repository's own where possible, because some programs use it.
 fn name_of(repository: &Utf8Path) -> String {
     let name = repository.file_name().unwrap_or_default();
-    // Git cannot keep a path with a line end in it.
+    // Git cannot store a path with a line end in it.
     let name: String = name.chars().map(|c| if c.is_control() { '_' } else { c }).collect();
     match name.as_str() {
         "" | ".git" | PLACE | "left" => "tree".into(),
@@ -213,7 +215,7 @@ fn name_of(repository: &Utf8Path) -> String {
     }
 }
 
-/// Deletes whatever is there, of links the link. Success if it is gone already.
+/// Deletes a path; of a link, the link itself. Succeeds if it is gone already.
 fn delete(path: &Path) -> io::Result<()> {
     let gone = |deleted: io::Result<()>| match deleted {
         Err(err) if err.kind() == ErrorKind::NotFound => Ok(()),
@@ -225,7 +227,7 @@ fn delete(path: &Path) -> io::Result<()> {
         _ => {}
     }
     match gone(fs::remove_dir_all(path)) {
-        // A build may have taken its own right to change a folder away.
+        // A build may have made its own folders read-only.
         Err(err) if err.kind() == ErrorKind::PermissionDenied => {
             give_rights(path);
             gone(fs::remove_dir_all(path))
@@ -234,7 +236,7 @@ fn delete(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets us change every folder from here on. Links are not followed: they lead to what is not ours.
+/// Makes every folder below writable. Does not follow links: their targets are not ours.
 fn give_rights(folder: &Path) {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
     if !is_folder || fs::set_permissions(folder, Permissions::from_mode(0o700)).is_err() {
@@ -247,14 +249,14 @@ fn give_rights(folder: &Path) {
     }
 }
 
-impl TreeError {
-    fn file(what: &'static str, path: impl Into<Utf8PathBuf>) -> impl FnOnce(io::Error) -> TreeError {
+impl CheckTreeError {
+    fn file(what: &'static str, path: impl Into<Utf8PathBuf>) -> impl FnOnce(io::Error) -> CheckTreeError {
         let path = path.into();
-        move |err| TreeError::File { what, path, err }
+        move |err| CheckTreeError::File { what, path, err }
     }
 
-    fn git(what: &'static str, path: &Utf8Path) -> impl FnOnce(GitError) -> TreeError {
+    fn git(what: &'static str, path: &Utf8Path) -> impl FnOnce(GitError) -> CheckTreeError {
         let path = path.to_owned();
-        move |err| TreeError::Git { what, path, err }
+        move |err| CheckTreeError::Git { what, path, err }
     }
 }

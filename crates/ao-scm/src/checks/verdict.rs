@@ -1,13 +1,13 @@
-//! What the end of a command means.
+//! Verdicts: how the end of a command is judged.
 //!
-//! | how it ended | what that is |
+//! | end of the command | verdict |
 //! |---|---|
 //! | exit code 0 | passed |
-//! | exit code 126 or 127 | broken: the shell found no such command, or may not run it, so the configuration is at fault; not tried again |
+//! | exit code 126 or 127 | broken: the shell found no such command, or may not run it, so the configuration is at fault; not retried |
 //! | any other exit code | failed |
-//! | it crashed: SIGSEGV, SIGABRT and the like | failed: programs do that to themselves |
-//! | SIGKILL, SIGTERM, SIGHUP, SIGINT that were not ours | the machine is at fault, such as one without memory left; tried again |
-//! | not done in time | failed |
+//! | a crash: SIGSEGV, SIGABRT and the like | failed: programs do that to themselves |
+//! | SIGKILL, SIGTERM, SIGHUP, SIGINT that were not ours | the machine is at fault, for example out of memory; retried |
+//! | time limit exceeded | failed |
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -20,60 +20,65 @@ use rustix::process::Signal;
 
 use crate::failure;
 
-/// What came of a try.
+/// The outcome of one attempt.
 #[derive(Debug)]
-pub(super) enum Outcome {
-    Over(Verdict),
-    /// The machine and not the change is at fault, so it may go well another time.
+pub(super) enum AttemptOutcome {
+    Over(RunVerdict),
+    /// The machine and not the change is at fault, so a retry may succeed.
     Machine {
         why: String,
     },
-    /// Nobody wants to know any more.
+    /// The run is not wanted any more.
     Cancelled,
 }
 
-/// What a run says in the end.
+/// The final result of a run.
 #[derive(Debug, Clone)]
-pub(super) struct Verdict {
+pub(super) struct RunVerdict {
     pub(super) state: RunState,
     pub(super) why: Option<String>,
     pub(super) exit_code: Option<i32>,
     pub(super) failure: Option<Failure>,
 }
 
-impl Verdict {
-    /// It could not be run, and would not be another time.
-    pub(super) fn broken(why: impl Into<String>) -> Verdict {
-        Verdict { state: RunState::Broken, why: Some(why.into()), exit_code: None, failure: None }
+impl RunVerdict {
+    /// Returns the verdict for a check that cannot be run, and that a retry would not help.
+    pub(super) fn broken(why: impl Into<String>) -> RunVerdict {
+        RunVerdict { state: RunState::Broken, why: Some(why.into()), exit_code: None, failure: None }
     }
 }
 
-/// What is known of a command besides how it ended.
+/// Context of a command that ended.
 #[derive(Debug, Clone)]
-pub(super) struct About {
+pub(super) struct CommandContext {
     pub(super) command: String,
     pub(super) log: Utf8PathBuf,
-    /// Where it ran: places in its output are told from there.
+    /// The folder it ran in: locations in its output are reported relative to it.
     pub(super) root: Utf8PathBuf,
 }
 
-/// What it means that a command has ended of itself.
-pub(super) fn of_end(status: ExitStatus, about: &About) -> Outcome {
+/// Judges a command that ended on its own.
+pub(super) fn of_end(status: ExitStatus, about: &CommandContext) -> AttemptOutcome {
     let failed = |state, why: String| {
         let failure = Some(failure_of(about, status.code()));
-        Outcome::Over(Verdict { state, why: Some(why), exit_code: status.code(), failure })
+        AttemptOutcome::Over(RunVerdict { state, why: Some(why), exit_code: status.code(), failure })
     };
     if let Some(signal) = status.signal() {
         let from_outside = [Signal::KILL, Signal::TERM, Signal::HUP, Signal::INT];
         return match from_outside.iter().any(|known| known.as_raw() == signal) {
-            true => Outcome::Machine { why: format!("was ended by signal {signal}, which was not ours") },
+            true => {
+                AttemptOutcome::Machine { why: format!("was ended by signal {signal}, which was not ours") }
+            }
             false => failed(RunState::Failed, format!("crashed by signal {signal}")),
         };
     }
     match status.code() {
-        Some(0) => {
-            Outcome::Over(Verdict { state: RunState::Passed, why: None, exit_code: Some(0), failure: None })
-        }
+        Some(0) => AttemptOutcome::Over(RunVerdict {
+            state: RunState::Passed,
+            why: None,
+            exit_code: Some(0),
+            failure: None,
+        }),
         Some(127) => failed(
             RunState::Broken,
             "ended with exit code 127: the shell found no such command; install it, or change the check"
@@ -88,9 +93,9 @@ pub(super) fn of_end(status: ExitStatus, about: &About) -> Outcome {
     }
 }
 
-/// What it means that a command took too long.
-pub(super) fn too_long(limit: Duration, about: &About) -> Outcome {
-    Outcome::Over(Verdict {
+/// Judges a command that exceeded its time limit.
+pub(super) fn too_long(limit: Duration, about: &CommandContext) -> AttemptOutcome {
+    AttemptOutcome::Over(RunVerdict {
         state: RunState::Failed,
         why: Some(format!("was not done after {limit:?}")),
         exit_code: None,
@@ -98,10 +103,11 @@ pub(super) fn too_long(limit: Duration, about: &About) -> Outcome {
     })
 }
 
-/// What the output says went wrong. What cannot be read tells nothing, and that the check failed is told all the same.
-fn failure_of(about: &About, exit_code: Option<i32>) -> Failure {
+/// Parses the output of a failed command. An unreadable log gives an empty failure, because the check failed all the
+/// same.
+fn failure_of(about: &CommandContext, exit_code: Option<i32>) -> Failure {
     let options = failure::Options {
-        // The checkout has another place each time, and the same failure is to look the same.
+        // The checkout has a new path each time, and the same failure must give the same signature.
         roots: vec![about.root.to_string()],
         exit_code,
         command: Some(about.command.clone()),
@@ -118,17 +124,18 @@ fn failure_of(about: &About, exit_code: Option<i32>) -> Failure {
 mod tests {
     use super::*;
 
-    fn told(raw: i32) -> String {
-        let about = About { command: "x".into(), log: "/nowhere/run_1.log".into(), root: "/nowhere".into() };
+    fn verdict_of(raw: i32) -> String {
+        let about =
+            CommandContext { command: "x".into(), log: "/nowhere/run_1.log".into(), root: "/nowhere".into() };
         match of_end(ExitStatus::from_raw(raw), &about) {
-            Outcome::Over(verdict) => format!("{:?} {:?}", verdict.state, verdict.exit_code),
-            Outcome::Machine { .. } => "machine".into(),
-            Outcome::Cancelled => "cancelled".into(),
+            AttemptOutcome::Over(verdict) => format!("{:?} {:?}", verdict.state, verdict.exit_code),
+            AttemptOutcome::Machine { .. } => "machine".into(),
+            AttemptOutcome::Cancelled => "cancelled".into(),
         }
     }
 
     #[test]
-    fn every_end_has_its_meaning() {
+    fn each_exit_status_has_a_verdict() {
         for (raw, expected) in [
             (0, "Passed Some(0)"),
             (1 << 8, "Failed Some(1)"),
@@ -141,7 +148,7 @@ mod tests {
             (11, "Failed None"),
             (6, "Failed None"),
         ] {
-            assert_eq!(told(raw), expected, "wait status {raw}");
+            assert_eq!(verdict_of(raw), expected, "wait status {raw}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Compilers and linters: `file:line:column: error: message` and its relatives, and linkers.
 
-use super::found::{Entry, Family, Found, Place};
+use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
 use super::steps::is_consequence;
 use super::text;
-use super::window::View;
+use super::window::LineView;
 
 // gcc, clang, rustc in short form, javac, swiftc, mypy, and very many others.
 pattern!(
@@ -26,27 +26,32 @@ pattern!(
     r#"^(?:Exception in thread "[^"]*" |Caused by: )?((?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))(?:: (.*))?$"#
 );
 pattern!(JAVA_FRAME, r"^\s+at .+\((\w+\.(?:java|kt|scala|groovy)):(\d+)\)$");
-// Uncaught errors of node: a place, the code, the message.
+// Uncaught errors of node: a location, the code, the message.
 pattern!(THROWN, r"^(?:Uncaught )?([A-Z]\w*(?:Error|Exception))(?: \[\w+\])?: (.+)$");
 pattern!(NODE_FRAME, r"^\s+at .*?\(?((?:file://)?(?:[A-Za-z]:)?[^\s():]+):(\d+):\d+\)?$");
 
 #[derive(Default)]
-pub(super) struct State {
-    /// The file that a linter tells about, named above its errors.
+pub(super) struct DiagnosticReader {
+    /// The file that a linter names above its errors.
     file: Option<String>,
 }
 
-impl State {
-    pub(super) fn read(&mut self, view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+impl DiagnosticReader {
+    pub(super) fn read(
+        &mut self,
+        view: &LineView<'_>,
+        line: &str,
+        found: &mut FailureCollector,
+    ) -> Option<usize> {
         let entry = if has!(line, "rror") {
             self.diagnostic(view, line).or_else(|| thrown(view, line, found))?
         } else if has!(line, "undefined reference to") {
             let parts = LINKER.captures(line)?;
-            let place = parts.get(1).map(|file| Place {
+            let place = parts.get(1).map(|file| SourceLocation {
                 path: file.as_str().to_string(),
                 line: parts.get(2).and_then(|line| line.as_str().parse().ok()),
             });
-            Entry::error(Family::Diagnostic, &parts[3]).at(place)
+            FailureEntry::error(FailureFamily::Diagnostic, &parts[3]).at(place)
         } else if has!(line, "xception") {
             thrown(view, line, found)?
         } else {
@@ -58,21 +63,25 @@ impl State {
         Some(view.next)
     }
 
-    fn diagnostic(&mut self, view: &View<'_>, line: &str) -> Option<Entry> {
+    fn diagnostic(&mut self, view: &LineView<'_>, line: &str) -> Option<FailureEntry> {
         if line.starts_with(' ') && has!(line, " error ") {
             let parts = STYLISH.captures(line)?;
             let file = self.stylish_file(view)?;
-            let place = Place::new(&file, &parts[1]);
+            let place = SourceLocation::new(&file, &parts[1]);
             let rule = parts.get(4).map(|rule| rule.as_str());
-            return Some(Entry::error(Family::Diagnostic, parts[3].trim()).name(rule).at(Some(place)));
+            return Some(
+                FailureEntry::error(FailureFamily::Diagnostic, parts[3].trim()).name(rule).at(Some(place)),
+            );
         }
         if line.ends_with(']')
             && has!(line, "[Error")
             && let Some(parts) = UNIX.captures(line)
         {
             let rule = parts.get(5).map(|rule| rule.as_str());
-            let place = Place::new(&parts[1], &parts[2]);
-            return Some(Entry::error(Family::Diagnostic, &parts[4]).name(rule).at(Some(place)));
+            let place = SourceLocation::new(&parts[1], &parts[2]);
+            return Some(
+                FailureEntry::error(FailureFamily::Diagnostic, &parts[4]).name(rule).at(Some(place)),
+            );
         }
         const SIGNS: [&str; 6] = [
             ": error",
@@ -88,25 +97,32 @@ impl State {
                     return None;
                 }
                 let code = parts.get(4).or(parts.get(5)).map(|code| code.as_str());
-                let place = Place::new(&parts[1], &parts[2]);
-                let entry = Entry::error(Family::Diagnostic, &parts[6]).name(code).at(Some(place));
+                let place = SourceLocation::new(&parts[1], &parts[2]);
+                let entry =
+                    FailureEntry::error(FailureFamily::Diagnostic, &parts[6]).name(code).at(Some(place));
                 return Some(entry.with(code_below(view)));
             }
             if let Some(parts) = PARENTHESES.captures(line) {
-                let place = Place::new(&parts[1], &parts[2]);
+                let place = SourceLocation::new(&parts[1], &parts[2]);
                 return Some(
-                    Entry::error(Family::Diagnostic, &parts[4]).name(Some(&parts[3])).at(Some(place)),
+                    FailureEntry::error(FailureFamily::Diagnostic, &parts[4])
+                        .name(Some(&parts[3]))
+                        .at(Some(place)),
                 );
             }
             let parts = NO_LINE.captures(line)?;
-            let place = Place { path: parts[1].to_string(), line: None };
-            return Some(Entry::error(Family::Diagnostic, &parts[3]).name(Some(&parts[2])).at(Some(place)));
+            let place = SourceLocation { path: parts[1].to_string(), line: None };
+            return Some(
+                FailureEntry::error(FailureFamily::Diagnostic, &parts[3])
+                    .name(Some(&parts[2]))
+                    .at(Some(place)),
+            );
         }
         None
     }
 
-    /// The nearest line above that is not indented. Lines in between have been read before, with the same file.
-    fn stylish_file(&mut self, view: &View<'_>) -> Option<String> {
+    /// Returns the nearest line above that is not indented. Lines in between were read before, with the same file.
+    fn stylish_file(&mut self, view: &LineView<'_>) -> Option<String> {
         for line in view.before().take(200) {
             if line.trim().is_empty() {
                 self.file = None;
@@ -124,13 +140,13 @@ impl State {
     }
 }
 
-/// The code that a compiler shows below its message.
-fn code_below(view: &View<'_>) -> Vec<String> {
+/// Returns the code that a compiler shows below its message.
+fn code_below(view: &LineView<'_>) -> Vec<String> {
     view.below(3, |line| line.trim().is_empty() || !line.starts_with([' ', '\t']))
 }
 
-/// An exception that nobody caught is likely why, and not more: it may also have been logged.
-fn thrown(view: &View<'_>, line: &str, found: &mut Found) -> Option<Entry> {
+/// Reads an uncaught exception. It is a likely cause only, because it may also have been logged.
+fn thrown(view: &LineView<'_>, line: &str, found: &mut FailureCollector) -> Option<FailureEntry> {
     let (parts, frames) = match EXCEPTION.captures(line) {
         Some(parts) => (parts, &*JAVA_FRAME),
         None => (THROWN.captures(line)?, &*NODE_FRAME),
@@ -138,13 +154,13 @@ fn thrown(view: &View<'_>, line: &str, found: &mut Found) -> Option<Entry> {
     let below = view.below(20, |line| line.trim().is_empty());
     let place = below.iter().find_map(|line| {
         let parts = frames.captures(line)?;
-        let place = Place::new(&parts[1], &parts[2]);
+        let place = SourceLocation::new(&parts[1], &parts[2]);
         (!text::is_foreign(&place.path)).then_some(place)
     });
-    // Without a stack it is a line like any other.
+    // Without a stack it is an ordinary line.
     place.as_ref()?;
     let message = parts.get(2).map_or("", |message| message.as_str());
     let message = if message.is_empty() { &parts[1] } else { message };
-    found.likely(Entry::error(Family::Other, message).name(Some(&parts[1])).at(place));
-    Some(Entry::error(Family::Other, ""))
+    found.likely(FailureEntry::error(FailureFamily::Other, message).name(Some(&parts[1])).at(place));
+    Some(FailureEntry::error(FailureFamily::Other, ""))
 }

@@ -1,4 +1,4 @@
-//! One find of a reader: what failed, where, and what was said of it.
+//! One failure that a reader found: what failed, where, and its message.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -8,13 +8,13 @@ use super::text;
 
 const LINES: usize = 30;
 const LINE: usize = 400;
-/// Of a message, so many lines and bytes.
+/// Limits of a message, in lines and bytes.
 const MESSAGE_LINES: usize = 8;
 const MESSAGE: usize = 800;
 
-/// Which reader found it: finds of one family are put together, and those of others are never mixed up with them.
+/// The reader that found it: entries of one family are merged, and never with those of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Family {
+pub(super) enum FailureFamily {
     Rust,
     Pytest,
     Unittest,
@@ -28,35 +28,35 @@ pub(super) enum Family {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct SourceLocation {
     pub path: String,
     pub line: Option<u32>,
 }
 
-impl Place {
-    pub(super) fn new(path: &str, line: &str) -> Place {
-        Place { path: path.to_string(), line: line.parse().ok() }
+impl SourceLocation {
+    pub(super) fn new(path: &str, line: &str) -> SourceLocation {
+        SourceLocation { path: path.to_string(), line: line.parse().ok() }
     }
 }
 
-/// One find.
+/// One failure in the output.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct FailureEntry {
     pub kind: FailureKind,
-    pub family: Family,
-    /// What the name is unique in: a test binary, a package, a file.
+    pub family: FailureFamily,
+    /// Scope in which the name is unique: a test binary, a package, a file.
     pub scope: String,
     pub name: Option<String>,
-    /// What is shown of it, the message first.
+    /// Lines to show, the message first.
     pub lines: Vec<String>,
-    /// How many of the lines are the message.
+    /// Number of lines that are the message.
     pub head: usize,
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
-impl Entry {
-    pub(super) fn test(family: Family, name: &str) -> Entry {
-        Entry {
+impl FailureEntry {
+    pub(super) fn test(family: FailureFamily, name: &str) -> FailureEntry {
+        FailureEntry {
             kind: FailureKind::Test,
             family,
             scope: String::new(),
@@ -67,9 +67,9 @@ impl Entry {
         }
     }
 
-    pub(super) fn error(family: Family, message: &str) -> Entry {
+    pub(super) fn error(family: FailureFamily, message: &str) -> FailureEntry {
         let lines = if message.is_empty() { Vec::new() } else { vec![message.to_string()] };
-        Entry {
+        FailureEntry {
             kind: FailureKind::Error,
             family,
             scope: String::new(),
@@ -80,30 +80,30 @@ impl Entry {
         }
     }
 
-    pub(super) fn scope(mut self, scope: &str) -> Entry {
+    pub(super) fn scope(mut self, scope: &str) -> FailureEntry {
         self.scope = scope.to_string();
         self
     }
 
-    pub(super) fn name(mut self, name: Option<&str>) -> Entry {
+    pub(super) fn name(mut self, name: Option<&str>) -> FailureEntry {
         self.name = name.map(str::to_string);
         self
     }
 
-    pub(super) fn at(mut self, place: Option<Place>) -> Entry {
+    pub(super) fn at(mut self, place: Option<SourceLocation>) -> FailureEntry {
         self.place = place;
         self
     }
 
-    /// All of these lines are its message.
-    pub(super) fn says(mut self, lines: Vec<String>) -> Entry {
+    /// Sets the message.
+    pub(super) fn message(mut self, lines: Vec<String>) -> FailureEntry {
         self.head = lines.len();
         self.lines = lines;
         self
     }
 
-    /// These are shown after its message.
-    pub(super) fn with(mut self, lines: impl IntoIterator<Item = String>) -> Entry {
+    /// Adds lines after the message.
+    pub(super) fn with(mut self, lines: impl IntoIterator<Item = String>) -> FailureEntry {
         self.lines.extend(lines);
         self
     }
@@ -121,9 +121,9 @@ impl Entry {
         hasher.finish()
     }
 
-    pub(super) fn tidy(mut self, roots: &[String]) -> Entry {
+    pub(super) fn tidy(mut self, roots: &[String]) -> FailureEntry {
         let head = self.head.min(LINES);
-        // Blank lines at both ends and in rows say nothing.
+        // Drop blank lines at both ends, and all but one of several in a row.
         let mut lines: Vec<String> = Vec::new();
         let mut kept_head = 0;
         for (number, line) in self.lines.iter().enumerate() {
@@ -143,13 +143,14 @@ impl Entry {
         self.lines = lines;
         self.name =
             self.name.map(|name| text::shorten(&text::without_roots(&name, roots), LINE).into_owned());
-        self.place =
-            self.place.map(|place| Place { path: text::inside(&place.path, roots), line: place.line });
+        self.place = self
+            .place
+            .map(|place| SourceLocation { path: text::inside(&place.path, roots), line: place.line });
         self
     }
 
-    /// Takes from another find of the same what this one lacks.
-    pub(super) fn learn(&mut self, other: Entry) {
+    /// Takes from another entry of the same failure what this one lacks.
+    pub(super) fn learn(&mut self, other: FailureEntry) {
         if self.lines.is_empty() {
             (self.lines, self.head) = (other.lines, other.head);
             self.place = other.place.or(self.place.take());

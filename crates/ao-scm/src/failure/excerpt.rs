@@ -1,31 +1,31 @@
-//! The lines that matter, for a person and for an agent, within a limit.
+//! The relevant lines, for a person and for an agent, within a limit.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::found::{Entry, Hint, Tail};
-use super::window::Seen;
+use super::collector::{FailureEntry, HintLine, LogTail};
+use super::window::LogLine;
 use super::{Options, signature, text};
 
 const LINE: usize = 300;
-/// No item takes more than this, so that one long message leaves room for others.
+/// The most bytes of one item, so that a long message leaves room for others.
 const ITEM: usize = 1500;
 
-/// Each item with where it is, its name and its message, as many as there is room for.
-pub(super) fn of_entries(entries: &[&Entry], count: u32, options: &Options) -> String {
-    let mut page = Page::new(options.limit);
+/// Formats items with their location, name and message, as many as there is room for.
+pub(super) fn of_entries(entries: &[&FailureEntry], count: u32, options: &Options) -> String {
+    let mut page = ExcerptText::new(options.limit);
     let share = (options.limit / entries.len().clamp(1, 8)).clamp(300, ITEM);
-    let mut told = 0;
+    let mut shown = 0;
     for entry in entries.iter().take(options.items) {
-        let left = count - told;
-        // Room is kept for the line that says how many are left out.
+        let left = count - shown;
+        // Reserve room for the line that counts the omitted items.
         let reserve = if left > 1 { more(left).len() + 1 } else { 0 };
         if !page.block(&entry_lines(entry, share), reserve) {
             break;
         }
-        told += 1;
+        shown += 1;
     }
-    if told < count {
-        page.line(&more(count - told));
+    if shown < count {
+        page.line(&more(count - shown));
     }
     page.text
 }
@@ -34,7 +34,7 @@ fn more(count: u32) -> String {
     format!("… and {count} more")
 }
 
-fn entry_lines(entry: &Entry, share: usize) -> Vec<String> {
+fn entry_lines(entry: &FailureEntry, share: usize) -> Vec<String> {
     let place = entry.place.as_ref().map(|place| match place.line {
         Some(line) => format!("{}:{line}", place.path),
         None => place.path.clone(),
@@ -58,11 +58,11 @@ fn entry_lines(entry: &Entry, share: usize) -> Vec<String> {
     lines
 }
 
-/// Without any item: the last lines that look like errors with what is around them, and the end.
-/// Returns the signature of what it shows, too.
-pub(super) fn of_hints(hints: &VecDeque<Hint>, tail: &Tail, options: &Options) -> (String, String) {
+/// Formats the last lines that look like errors, with their context, and the end of the log, for a log without any
+/// item. Returns the signature of what it shows, too.
+pub(super) fn of_hints(hints: &VecDeque<HintLine>, tail: &LogTail, options: &Options) -> (String, String) {
     let outright = hints.iter().any(|hint| hint.outright);
-    let chosen: Vec<&Hint> = hints.iter().filter(|hint| hint.outright || !outright).collect();
+    let chosen: Vec<&HintLine> = hints.iter().filter(|hint| hint.outright || !outright).collect();
     let chosen = &chosen[chosen.len().saturating_sub(SHOWN)..];
     let ends = tail_lines(tail);
 
@@ -72,13 +72,13 @@ pub(super) fn of_hints(hints: &VecDeque<Hint>, tail: &Tail, options: &Options) -
     }
     parts.push(format!("exit {:?}", options.exit_code));
 
-    let mut page = Page::new(options.limit);
+    let mut page = ExcerptText::new(options.limit);
     if let Some(ending) = ending(options) {
         page.line(&text::shorten(&ending, LINE));
     }
-    // The last ones are likeliest to be why, so they get their room first; a third is for the end.
+    // The last ones are the likeliest cause, so they get room first; a third is for the end of the log.
     let room = page.room().saturating_sub(2);
-    let mut lines = Chosen { lines: BTreeMap::new(), room: room - room / 3 };
+    let mut lines = ChosenLines { lines: BTreeMap::new(), room: room - room / 3 };
     let with_around = chosen.iter().rev().map(|hint| hint.around.as_slice());
     with_around.take_while(|around| lines.add(around)).for_each(drop);
     lines.room += room / 3;
@@ -91,15 +91,15 @@ pub(super) fn of_hints(hints: &VecDeque<Hint>, tail: &Tail, options: &Options) -
 
 const SHOWN: usize = 12;
 
-/// Lines of the log by their place, each once, as many as there is room for.
-struct Chosen<'a> {
-    lines: BTreeMap<u64, &'a Seen>,
+/// Lines of the log by their offset, each once, as many as there is room for.
+struct ChosenLines<'a> {
+    lines: BTreeMap<u64, &'a LogLine>,
     room: usize,
 }
 
-impl<'a> Chosen<'a> {
+impl<'a> ChosenLines<'a> {
     /// Adds all of these lines, or none if they are too many.
-    fn add(&mut self, seen: &'a [Seen]) -> bool {
+    fn add(&mut self, seen: &'a [LogLine]) -> bool {
         let new = || seen.iter().filter(|seen| !self.lines.contains_key(&seen.start));
         // Each line may begin a block of its own, with an empty line before it.
         let size: usize = new().map(|seen| seen.line.len().min(LINE) + 2).sum();
@@ -111,7 +111,7 @@ impl<'a> Chosen<'a> {
         fits
     }
 
-    /// The lines in their order, those together that follow one another.
+    /// Returns the lines in order, grouped into blocks of adjacent lines.
     fn blocks(&self) -> Vec<Vec<String>> {
         let mut blocks: Vec<Vec<String>> = Vec::new();
         let mut end = None;
@@ -131,7 +131,7 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// What the exit code says by itself.
+/// Describes the exit code.
 fn ending(options: &Options) -> Option<String> {
     let code = options.exit_code?;
     let reason = match code {
@@ -142,29 +142,29 @@ fn ending(options: &Options) -> Option<String> {
         134 => ": it aborted",
         137 => ": it was killed, perhaps for want of memory",
         139 => ": it accessed memory that is not its own",
-        143 => ": it was told to end",
+        143 => ": it was asked to end",
         _ => "",
     };
     let what = options.command.as_deref().map_or("the command".to_string(), |command| format!("`{command}`"));
     Some(format!("{} ended with exit code {code}{reason}", what.lines().next().unwrap_or_default()))
 }
 
-/// The end of the log without lines that say nothing, such as bars.
-fn tail_lines(tail: &Tail) -> Vec<&Seen> {
-    let says_something = |seen: &&Seen| seen.line.chars().filter(|char| char.is_alphabetic()).count() > 2;
-    let lines: Vec<&Seen> = tail.iter().filter(says_something).collect();
+/// Returns the end of the log without lines that have no text, such as progress bars.
+fn tail_lines(tail: &LogTail) -> Vec<&LogLine> {
+    let has_text = |seen: &&LogLine| seen.line.chars().filter(|char| char.is_alphabetic()).count() > 2;
+    let lines: Vec<&LogLine> = tail.iter().filter(has_text).collect();
     lines[lines.len().saturating_sub(15)..].to_vec()
 }
 
-/// Whole lines up to a limit.
-struct Page {
+/// Collects whole lines up to a limit.
+struct ExcerptText {
     text: String,
     limit: usize,
 }
 
-impl Page {
-    fn new(limit: usize) -> Page {
-        Page { text: String::new(), limit }
+impl ExcerptText {
+    fn new(limit: usize) -> ExcerptText {
+        ExcerptText { text: String::new(), limit }
     }
 
     fn room(&self) -> usize {
@@ -181,7 +181,7 @@ impl Page {
         }
     }
 
-    /// Adds lines after an empty one, and leaves `reserve` bytes. Returns whether at least the first line fitted.
+    /// Adds lines after an empty one, and leaves `reserve` bytes. Returns true if at least the first line fitted.
     fn block(&mut self, lines: &[String], reserve: usize) -> bool {
         let Some(first) = lines.first() else { return true };
         let gap = if self.text.is_empty() { 0 } else { 2 };

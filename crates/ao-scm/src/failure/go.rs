@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::found::{Entry, Family, Found, Place};
+use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
 use super::text;
-use super::window::View;
+use super::window::LineView;
 
 pattern!(FAIL, r"^(\s*)--- FAIL: (\S+) \([\d.]+m?s\)$");
 pattern!(PACKAGE, r"^FAIL\s+(\S+)(?: \[(.+)\]|\s+[\d.]+m?s)?$");
@@ -21,16 +21,21 @@ const WAITING: usize = 1000;
 const LOOKS: u32 = 400;
 
 #[derive(Default)]
-pub(super) struct State {
-    /// Tests whose package is named later.
-    waiting: Vec<Entry>,
-    /// How often what a test said was looked for before the line that says that it failed. Bounded, because each time
-    /// much is read again.
+pub(super) struct GoReader {
+    /// Failed tests whose package is named later.
+    waiting: Vec<FailureEntry>,
+    /// Number of searches for output before the line of a failure. Bounded, because each search reads much of the
+    /// window again.
     looked: u32,
 }
 
-impl State {
-    pub(super) fn read(&mut self, view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+impl GoReader {
+    pub(super) fn read(
+        &mut self,
+        view: &LineView<'_>,
+        line: &str,
+        found: &mut FailureCollector,
+    ) -> Option<usize> {
         let trimmed = line.trim_start();
         if trimmed.starts_with("--- FAIL: ") {
             return self.fail(view, line, found);
@@ -53,9 +58,11 @@ impl State {
         }
         if has!(line, ".go:") {
             let parts = BUILD.captures(line)?;
-            let place = Place::new(&parts[1], &parts[2]);
+            let place = SourceLocation::new(&parts[1], &parts[2]);
             let (more, next) = view.until(view.next, 4, |line| !line.starts_with('\t'));
-            found.certain(Entry::error(Family::Diagnostic, &parts[4]).at(Some(place)).with(more));
+            found.certain(
+                FailureEntry::error(FailureFamily::Diagnostic, &parts[4]).at(Some(place)).with(more),
+            );
             return Some(next);
         }
         None
@@ -66,16 +73,16 @@ impl State {
         self.looked <= LOOKS
     }
 
-    pub(super) fn finish(&mut self, found: &mut Found) {
+    pub(super) fn finish(&mut self, found: &mut FailureCollector) {
         for entry in self.waiting.drain(..) {
             found.certain(entry);
         }
     }
 
-    /// The tests that failed since the last package were of this one.
-    fn package(&mut self, package: &str, why: Option<&str>, found: &mut Found) {
+    /// Assigns the failed tests since the last package to this one.
+    fn package(&mut self, package: &str, why: Option<&str>, found: &mut FailureCollector) {
         if self.waiting.is_empty() && why.is_some_and(|why| why != "build failed") {
-            found.likely(Entry::error(Family::Go, why.unwrap_or_default()).name(Some(package)));
+            found.likely(FailureEntry::error(FailureFamily::Go, why.unwrap_or_default()).name(Some(package)));
         }
         found.name_step(1, &format!("test {package}"));
         for entry in self.waiting.drain(..) {
@@ -83,7 +90,7 @@ impl State {
         }
     }
 
-    fn fail(&mut self, view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+    fn fail(&mut self, view: &LineView<'_>, line: &str, found: &mut FailureCollector) -> Option<usize> {
         let parts = FAIL.captures(line)?;
         let (indent, name) = (parts[1].len(), &parts[2]);
         let belongs = |line: &str| {
@@ -91,38 +98,39 @@ impl State {
             own > indent && !line.trim_start().starts_with("--- ") && !line.trim_start().starts_with("=== ")
         };
         let (lines, mut next) = view.until(view.next, LINES, |line| !belongs(line));
-        let mut entry = said(Entry::test(Family::Go, name), &lines);
+        let mut entry = with_output(FailureEntry::test(FailureFamily::Go, name), &lines);
         if let Some((line, at)) = view.lines_from(next).next()
             && line.starts_with("panic: ")
         {
             let (panic, end) = panic(&view.line_at(next), &line);
-            entry = entry.says(panic.lines).at(panic.place);
+            entry = entry.message(panic.lines).at(panic.place);
             next = end.max(at);
         }
         if entry.lines.is_empty() && self.may_look() {
-            entry = said(entry, &printed_before(view, name));
+            entry = with_output(entry, &printed_before(view, name));
         }
         self.waiting.push(entry);
         if self.waiting.len() > WAITING {
-            // So many have no common end in this log; they are told without a package.
+            // There is no package line for so many, so report them without a package.
             self.finish(found);
         }
         Some(next)
     }
 
-    /// An event of `go test -json`. What a test said comes in events before the one that says that it failed.
-    pub(super) fn event(&mut self, raw: &[u8], view: &View<'_>, found: &mut Found) {
-        let Ok(event) = serde_json::from_slice::<Event<'_>>(raw) else { return };
+    /// Reads an event of `go test -json`. The output of a test comes in events before the one of its failure.
+    pub(super) fn event(&mut self, raw: &[u8], view: &LineView<'_>, found: &mut FailureCollector) {
+        let Ok(event) = serde_json::from_slice::<GoEvent<'_>>(raw) else { return };
         let package = event.package.as_deref().or(event.import.as_deref()).unwrap_or_default();
         match (&*event.action, &event.test) {
             ("fail", Some(test)) => {
                 let needle = serde_json::to_string(&**test).unwrap_or_default();
                 let before = if self.may_look() { view.raw_before() } else { b"" };
                 let lines = printed_in_events(before, &needle, test, package);
-                let mut entry = said(Entry::test(Family::Go, test).scope(package), &lines);
+                let mut entry =
+                    with_output(FailureEntry::test(FailureFamily::Go, test).scope(package), &lines);
                 if let Some(at) = lines.iter().position(|line| line.starts_with("panic: ")) {
                     let place = lines[at..].iter().find_map(|line| own_frame(line));
-                    entry = entry.says(vec![lines[at].clone()]).at(place);
+                    entry = entry.message(vec![lines[at].clone()]).at(place);
                 }
                 found.certain(entry);
             }
@@ -131,8 +139,8 @@ impl State {
                 let output = event.output.as_deref().unwrap_or_default();
                 let line = text::clean(output.as_bytes());
                 if let Some(parts) = BUILD.captures(&line) {
-                    let place = Place::new(&parts[1], &parts[2]);
-                    found.certain(Entry::error(Family::Diagnostic, &parts[4]).at(Some(place)));
+                    let place = SourceLocation::new(&parts[1], &parts[2]);
+                    found.certain(FailureEntry::error(FailureFamily::Diagnostic, &parts[4]).at(Some(place)));
                 }
             }
             _ => {}
@@ -141,7 +149,7 @@ impl State {
 }
 
 #[derive(Deserialize)]
-struct Event<'a> {
+struct GoEvent<'a> {
     #[serde(borrow, rename = "Action")]
     action: Cow<'a, str>,
     #[serde(borrow, rename = "Package")]
@@ -154,24 +162,24 @@ struct Event<'a> {
     output: Option<Cow<'a, str>>,
 }
 
-/// Takes the messages and the last place from what a test said. The last one is why it ended.
-fn said(entry: Entry, lines: &[String]) -> Entry {
+/// Takes the messages and the last location from the output of a test. The last one is why it ended.
+fn with_output(entry: FailureEntry, lines: &[String]) -> FailureEntry {
     let mut place = None;
-    let mut says = Vec::new();
+    let mut message = Vec::new();
     for line in lines {
         if let Some(parts) = SAID.captures(line) {
-            place = Some(Place::new(&parts[1], &parts[2]));
-            says.push(parts[3].to_string());
+            place = Some(SourceLocation::new(&parts[1], &parts[2]));
+            message.push(parts[3].to_string());
         } else if place.is_some() && line.starts_with("        ") {
-            says.push(format!("  {}", line.trim()));
+            message.push(format!("  {}", line.trim()));
         }
     }
-    says.retain(|line| !line.trim().is_empty());
-    entry.says(says).at(place)
+    message.retain(|line| !line.trim().is_empty());
+    entry.message(message).at(place)
 }
 
-/// With `-v`, what a test said comes before the line that says that it failed, after its name.
-fn printed_before(view: &View<'_>, name: &str) -> Vec<String> {
+/// Returns the output of a test with `-v`, which comes between its name and the line of its failure.
+fn printed_before(view: &LineView<'_>, name: &str) -> Vec<String> {
     let before = view.raw_before();
     let Some(begin) = memmem::rfind(before, format!("=== RUN   {name}").as_bytes()) else {
         return Vec::new();
@@ -197,7 +205,7 @@ fn printed_in_events(before: &[u8], needle: &str, test: &str, package: &str) -> 
     for at in memmem::find_iter(before, needle.as_bytes()) {
         let start = memchr::memrchr(b'\n', &before[..at]).map_or(0, |start| start + 1);
         let end = memchr::memchr(b'\n', &before[at..]).map_or(before.len(), |end| at + end);
-        let Ok(event) = serde_json::from_slice::<Event<'_>>(&before[start..end]) else { continue };
+        let Ok(event) = serde_json::from_slice::<GoEvent<'_>>(&before[start..end]) else { continue };
         let mine = event.test.as_deref() == Some(test) && event.package.as_deref() == Some(package);
         if mine && event.action == "output" {
             lines.push(text::clean(event.output.unwrap_or_default().as_bytes()).into_owned());
@@ -209,8 +217,8 @@ fn printed_in_events(before: &[u8], needle: &str, test: &str, package: &str) -> 
     lines
 }
 
-/// A panic, and the first place of its stack that is not of Go itself.
-fn panic(view: &View<'_>, line: &str) -> (Entry, usize) {
+/// Reads a panic, with the first location of its stack outside of Go itself.
+fn panic(view: &LineView<'_>, line: &str) -> (FailureEntry, usize) {
     let ends = |line: &str| {
         line.starts_with("FAIL") || line.starts_with("ok  \t") || line.starts_with("exit status")
     };
@@ -221,14 +229,14 @@ fn panic(view: &View<'_>, line: &str) -> (Entry, usize) {
     let running =
         lines.iter().filter(|_| timed_out).find_map(|line| Some(RUNNING.captures(line)?[1].to_string()));
     let entry = match running {
-        Some(test) => Entry::test(Family::Go, &test).says(vec![message]),
-        None => Entry::error(Family::Go, &message),
+        Some(test) => FailureEntry::test(FailureFamily::Go, &test).message(vec![message]),
+        None => FailureEntry::error(FailureFamily::Go, &message),
     };
     (entry.at(place), next)
 }
 
-fn own_frame(line: &str) -> Option<Place> {
+fn own_frame(line: &str) -> Option<SourceLocation> {
     let parts = STACK.captures(line)?;
-    let place = Place::new(&parts[1], &parts[2]);
+    let place = SourceLocation::new(&parts[1], &parts[2]);
     (!text::is_foreign(&place.path)).then_some(place)
 }

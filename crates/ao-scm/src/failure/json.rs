@@ -5,19 +5,19 @@ use std::borrow::Cow;
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::found::{Entry, Family, Found, Place};
-use super::window::View;
+use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
+use super::window::LineView;
 use super::{go, rust, text};
 
 pub(super) fn read(
-    view: &View<'_>,
-    rust: &mut rust::State,
-    go: &mut go::State,
-    found: &mut Found,
+    view: &LineView<'_>,
+    rust: &mut rust::RustReader,
+    go: &mut go::GoReader,
+    found: &mut FailureCollector,
 ) -> Option<usize> {
     let raw = view.raw().trim_ascii();
     let has = |needle: &[u8]| memmem::find(raw, needle).is_some();
-    // A line may have a time before it.
+    // A line may begin with a time.
     let start = memchr::memchr(b'{', raw)?;
     let raw = &raw[start..];
     if has(br#""$message_type""#) || has(br#""reason""#) {
@@ -38,33 +38,33 @@ pub(super) fn read(
 }
 
 #[derive(Deserialize)]
-struct Cargo<'a> {
+struct CargoMessage<'a> {
     #[serde(borrow)]
-    message: Diagnostic<'a>,
+    message: RustcDiagnostic<'a>,
 }
 
 #[derive(Deserialize)]
-struct Diagnostic<'a> {
+struct RustcDiagnostic<'a> {
     #[serde(borrow)]
     message: Cow<'a, str>,
     #[serde(borrow)]
     level: Cow<'a, str>,
     #[serde(borrow)]
-    code: Option<Code<'a>>,
+    code: Option<RustcCode<'a>>,
     #[serde(borrow, default)]
-    spans: Vec<Span<'a>>,
+    spans: Vec<RustcSpan<'a>>,
     #[serde(borrow)]
     rendered: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
-struct Code<'a> {
+struct RustcCode<'a> {
     #[serde(borrow)]
     code: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
-struct Span<'a> {
+struct RustcSpan<'a> {
     #[serde(borrow)]
     file_name: Cow<'a, str>,
     line_start: u32,
@@ -72,22 +72,23 @@ struct Span<'a> {
     is_primary: bool,
 }
 
-fn compiler(raw: &[u8], found: &mut Found) {
-    let diagnostic = serde_json::from_slice::<Cargo<'_>>(raw)
+fn compiler(raw: &[u8], found: &mut FailureCollector) {
+    let diagnostic = serde_json::from_slice::<CargoMessage<'_>>(raw)
         .map(|cargo| cargo.message)
-        .or_else(|_| serde_json::from_slice::<Diagnostic<'_>>(raw));
+        .or_else(|_| serde_json::from_slice::<RustcDiagnostic<'_>>(raw));
     let Ok(diagnostic) = diagnostic else { return };
     let consequence = diagnostic.spans.is_empty() && super::steps::is_consequence(&diagnostic.message);
     if !diagnostic.level.starts_with("error") || consequence {
         return;
     }
     let span = diagnostic.spans.iter().find(|span| span.is_primary).or(diagnostic.spans.first());
-    let place = span.map(|span| Place { path: span.file_name.to_string(), line: Some(span.line_start) });
+    let place =
+        span.map(|span| SourceLocation { path: span.file_name.to_string(), line: Some(span.line_start) });
     let rendered = diagnostic.rendered.as_deref().unwrap_or_default();
-    // The first two lines say the message and the place again.
+    // The first two lines repeat the message and the location.
     let shown = lines(rendered).into_iter().filter(|line| !is_title(line)).take(12);
-    let entry = Entry::error(Family::Diagnostic, "")
-        .says(lines(&diagnostic.message))
+    let entry = FailureEntry::error(FailureFamily::Diagnostic, "")
+        .message(lines(&diagnostic.message))
         .name(diagnostic.code.as_ref().map(|code| &*code.code))
         .at(place)
         .with(shown);
@@ -99,7 +100,7 @@ fn is_title(line: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Harness<'a> {
+struct HarnessEvent<'a> {
     #[serde(borrow)]
     event: Cow<'a, str>,
     #[serde(borrow)]
@@ -110,13 +111,14 @@ struct Harness<'a> {
     message: Option<Cow<'a, str>>,
 }
 
-fn harness(raw: &[u8], rust: &rust::State, found: &mut Found) -> Option<()> {
-    let event: Harness<'_> = serde_json::from_slice(raw).ok()?;
+fn harness(raw: &[u8], rust: &rust::RustReader, found: &mut FailureCollector) -> Option<()> {
+    let event: HarnessEvent<'_> = serde_json::from_slice(raw).ok()?;
     let (Some(name), "failed") = (event.name, &*event.event) else { return Some(()) };
     let printed = lines(event.stdout.as_deref().unwrap_or_default());
-    let entry = rust::told(Entry::test(Family::Rust, &name).scope(&rust.binary), &printed);
+    let entry =
+        rust::with_output(FailureEntry::test(FailureFamily::Rust, &name).scope(&rust.binary), &printed);
     let entry = match event.message {
-        Some(message) if entry.lines.is_empty() => rust::told(entry, &lines(&message)),
+        Some(message) if entry.lines.is_empty() => rust::with_output(entry, &lines(&message)),
         _ => entry,
     };
     found.certain(entry);

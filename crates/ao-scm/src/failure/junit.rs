@@ -1,39 +1,39 @@
 //! JUnit XML, as the whole log or amid other output.
 //!
-//! Not read as one document, because that may be large, cut off, or mixed with other lines. Each failing test case is read
-//! by itself: from its own tag to its end, and not further than the window reaches. References to entities other than
-//! the five of XML are left out, so nothing can be blown up.
+//! Not parsed as one document, because that may be large, cut off, or mixed with other lines. Each failing test case
+//! is parsed separately: from its own tag to its end, and not beyond the window. References to entities other than
+//! the five of XML are dropped, so that no entity can expand.
 
 use memchr::memmem;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::found::{Entry, Family, Found, Place};
+use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
 use super::text;
 use super::window::{AHEAD, BACK};
 
-/// After so many words that matter without a tag of a report, its end has been lost.
+/// Number of hits without a tag of a report after which its end counts as lost.
 const LOST: u32 = 10_000;
-/// After so many tags that are in no test case, what looks like a report is none, and is not looked into again.
+/// Number of tags outside of test cases after which the log counts as no report.
 const STRAY: u32 = 50;
 const LINES: usize = 30;
 
 #[derive(Default)]
-pub(super) struct State {
-    /// Inside of a report, whatever is not a failing test case is what some test printed.
+pub(super) struct JunitReader {
+    /// Inside of a report, everything but a failing test case is output of a test.
     inside: bool,
     since_tag: u32,
     strays: u32,
 }
 
-impl State {
-    /// Reads the tag at `hit`. Returns where to go on, or nothing if this is no report.
+impl JunitReader {
+    /// Reads the tag at `hit`. Returns the offset to continue at, or `None` if this is no report.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
         hit: usize,
         hit_end: usize,
-        found: &mut Found,
+        found: &mut FailureCollector,
     ) -> Option<usize> {
         let tag = |name: &[u8]| hit > 0 && bytes[hit - 1] == b'<' && bytes[hit..].starts_with(name);
         if bytes[hit] == b'<' {
@@ -59,8 +59,8 @@ impl State {
     }
 }
 
-/// The test case that the tag at `hit` is in, and where it ends.
-fn test_case(bytes: &[u8], hit: usize) -> Option<(Entry, usize)> {
+/// Parses the test case around the tag at `hit`, and returns its end.
+fn test_case(bytes: &[u8], hit: usize) -> Option<(FailureEntry, usize)> {
     let back = hit.saturating_sub(BACK);
     let start = back + memmem::rfind(&bytes[back..hit], b"<testcase")?;
     if memmem::find(&bytes[start..hit], b"</testcase>").is_some() {
@@ -73,12 +73,12 @@ fn test_case(bytes: &[u8], hit: usize) -> Option<(Entry, usize)> {
     Some((parse(&fragment)?, end))
 }
 
-fn parse(fragment: &str) -> Option<Entry> {
+fn parse(fragment: &str) -> Option<FailureEntry> {
     let mut reader = Reader::from_str(fragment);
     reader.config_mut().check_end_names = false;
-    let mut case: Option<(Entry, Option<Place>)> = None;
+    let mut case: Option<(FailureEntry, Option<SourceLocation>)> = None;
     let mut message = String::new();
-    let mut told = String::new();
+    let mut text = String::new();
     let mut inside = false;
     loop {
         match reader.read_event() {
@@ -86,20 +86,20 @@ fn parse(fragment: &str) -> Option<Entry> {
                 let name = attribute(&tag, "name").unwrap_or_default();
                 let class = attribute(&tag, "classname").unwrap_or_default();
                 let line = attribute(&tag, "line").unwrap_or_default();
-                let place = attribute(&tag, "file").map(|file| Place::new(&file, &line));
-                case = Some((Entry::test(Family::Junit, &name).scope(&class), place));
+                let place = attribute(&tag, "file").map(|file| SourceLocation::new(&file, &line));
+                case = Some((FailureEntry::test(FailureFamily::Junit, &name).scope(&class), place));
             }
             Ok(Event::Start(tag)) if is_failure(&tag) => {
                 inside = true;
-                say(&mut message, &tag);
+                set_message(&mut message, &tag);
             }
-            Ok(Event::Empty(tag)) if is_failure(&tag) => say(&mut message, &tag),
+            Ok(Event::Empty(tag)) if is_failure(&tag) => set_message(&mut message, &tag),
             Ok(Event::End(tag)) if matches!(tag.name().as_ref(), "failure" | "error") => {
                 inside = false;
-                told.push('\n');
+                text.push('\n');
             }
-            Ok(Event::Text(part)) if inside => told.push_str(&part.xml10_content()),
-            Ok(Event::CData(part)) if inside => told.push_str(&part.xml10_content()),
+            Ok(Event::Text(part)) if inside => text.push_str(&part.xml10_content()),
+            Ok(Event::CData(part)) if inside => text.push_str(&part.xml10_content()),
             Ok(Event::GeneralRef(reference)) if inside => {
                 let named = match &*reference.xml10_content() {
                     "lt" => Some('<'),
@@ -109,9 +109,9 @@ fn parse(fragment: &str) -> Option<Entry> {
                     "apos" => Some('\''),
                     _ => None,
                 };
-                told.extend(named.or_else(|| reference.resolve_char_ref().ok().flatten()));
+                text.extend(named.or_else(|| reference.resolve_char_ref().ok().flatten()));
             }
-            // Cut off: what was read so far is what there is.
+            // Cut off: use what was read so far.
             Ok(Event::Eof) | Err(_) => break,
             Ok(_) => {}
         }
@@ -120,13 +120,13 @@ fn parse(fragment: &str) -> Option<Entry> {
     let readable = |text: &str| -> Vec<String> {
         text.lines().take(LINES).map(|line| text::clean(line.as_bytes()).into_owned()).collect()
     };
-    let place = place.or_else(|| place_in(&told)).or_else(|| place_in(&message));
-    let (head, mut rest) = (readable(message.trim()), readable(told.trim()));
+    let place = place.or_else(|| place_in(&text)).or_else(|| place_in(&message));
+    let (head, mut rest) = (readable(message.trim()), readable(text.trim()));
     // Many writers repeat the message at the top of the text.
     if head.first().is_some_and(|first| rest.first() == Some(first)) {
         rest.drain(..rest.len().min(head.len()));
     }
-    let entry = if head.is_empty() { entry.says(rest) } else { entry.says(head).with(rest) };
+    let entry = if head.is_empty() { entry.message(rest) } else { entry.message(head).with(rest) };
     Some(entry.at(place))
 }
 
@@ -134,19 +134,19 @@ fn is_failure(tag: &BytesStart<'_>) -> bool {
     matches!(tag.name().as_ref(), "failure" | "error")
 }
 
-fn say(message: &mut String, tag: &BytesStart<'_>) {
-    let said = attribute(tag, "message").or_else(|| attribute(tag, "type"));
-    if let Some(said) = said
+fn set_message(message: &mut String, tag: &BytesStart<'_>) {
+    let value = attribute(tag, "message").or_else(|| attribute(tag, "type"));
+    if let Some(value) = value
         && message.is_empty()
     {
-        *message = said;
+        *message = value;
     }
 }
 
 fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
     let attribute =
         tag.attributes().with_checks(false).flatten().find(|attribute| attribute.key.as_ref() == name)?;
-    // A line break in an attribute is written as a reference and is meant as one.
+    // A line break in an attribute is written as a reference.
     let value = attribute.value.replace("&#10;", "\n").replace("&#xA;", "\n").replace("&#13;", "");
     match quick_xml::escape::unescape(&value) {
         Ok(value) => Some(value.into_owned()),
@@ -154,13 +154,13 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
     }
 }
 
-/// The first place in somebody's own code that a trace or a message names.
-pub(super) fn place_in(text: &str) -> Option<Place> {
+/// Returns the first location outside of dependencies that a trace or a message names.
+pub(super) fn place_in(text: &str) -> Option<SourceLocation> {
     pattern!(
         PLACE,
         r#"(?:^|[\s('"`])((?:[A-Za-z]:)?[^\s:('"`]+\.[A-Za-z]{1,5}):(\d+)(?::\d+)?(?:[\s):,'"`]|$)"#
     );
     let mut places =
         text.lines().filter(|line| !text::is_foreign(line)).flat_map(|line| PLACE.captures_iter(line));
-    places.next().map(|parts| Place::new(&parts[1], &parts[2]))
+    places.next().map(|parts| SourceLocation::new(&parts[1], &parts[2]))
 }

@@ -1,19 +1,19 @@
-//! What the output of a failed check says: which tests, where, and a signature.
+//! Parses the output of a failed check: failed tests, locations, and a signature.
 //!
 //! ```text
-//!  bytes ─► window ─► scan ──► rust, python, go, javascript, tap, junit, diagnostics, steps ──► found
-//!          bounded   words                one reader per format                                  │
-//!                    that matter                                        excerpt, signature ◄─────┘
+//!  bytes ─► window ─► scan ──► rust, python, go, javascript, tap, junit, diagnostics, steps ──► collector
+//!          bounded   keywords             one reader per format                                  │
+//!                                                                       excerpt, signature ◄─────┘
 //! ```
 //!
-//! The output is read once and is never whole in memory. Lines without a word that matters are passed over at the speed
-//! of a search; only the others are made readable, and looked at by the readers in turn. A reader takes what belongs to
-//! its line, some lines before and some after, and says where to go on.
+//! The output is read once and is never whole in memory. Lines without a keyword are skipped at the speed of a
+//! search; the others are cleaned, and offered to the readers in turn. A reader takes the lines that belong to a
+//! failure, before and after the keyword, and returns the offset to continue at.
 //!
-//! Nobody says which tools ran, so nothing is asked: every reader sees every log, and a log may speak in many formats.
-//! What this does not do: judge whether the check failed (the exit code does), or guess at reasons that are not written.
+//! The tools that ran are unknown: every reader sees every log, and a log may mix formats. This module does not judge
+//! whether the check failed (the exit code does), nor guess at causes that are not written.
 
-/// A pattern that is made once, when it is first needed.
+/// Defines a pattern that is compiled on first use.
 macro_rules! pattern {
     ($name:ident, $pattern:expr) => {
         static $name: std::sync::LazyLock<regex::Regex> =
@@ -21,7 +21,8 @@ macro_rules! pattern {
     };
 }
 
-/// Whether a text has a word, by a search that is made once: most lines are asked for many words and have none.
+/// Returns true if a text contains a keyword. The searcher is built once, because most lines are tested for many
+/// keywords.
 macro_rules! has {
     ($text:expr, $word:literal) => {{
         static FINDER: std::sync::LazyLock<memchr::memmem::Finder<'static>> =
@@ -30,7 +31,7 @@ macro_rules! has {
     }};
 }
 
-/// Whether a text has one of these words.
+/// Returns true if a text contains one of these keywords.
 macro_rules! has_any {
     ($text:expr, $words:expr) => {{
         static SEARCH: std::sync::LazyLock<aho_corasick::AhoCorasick> = std::sync::LazyLock::new(|| {
@@ -43,10 +44,10 @@ macro_rules! has_any {
     }};
 }
 
+mod collector;
 mod diagnostics;
 mod entry;
 mod excerpt;
-mod found;
 mod go;
 mod javascript;
 mod json;
@@ -64,14 +65,14 @@ use std::io::{self, Read};
 
 use ao_ports::Failure;
 
-/// How much of a failure is wanted, and what is known of the run besides its output.
+/// Limits of a failure report, and context of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The excerpt has at most so many bytes.
+    /// The most bytes of the excerpt.
     pub limit: usize,
-    /// At most so many items are told one by one.
+    /// The most items that are listed.
     pub items: usize,
-    /// Where the checkout was. Locations inside are told from there.
+    /// Roots of the checkout. Locations inside are reported relative to them.
     pub roots: Vec<String>,
     pub exit_code: Option<i32>,
     pub command: Option<String>,
@@ -83,12 +84,12 @@ impl Default for Options {
     }
 }
 
-/// Tells what failed, from the whole output of a check.
+/// Extracts the failure from the whole output of a check.
 pub fn extract(log: &[u8], options: &Options) -> Failure {
     extract_reader(log, options).expect("reading from memory does not fail")
 }
 
-/// Tells what failed, from an output that need not fit into memory.
+/// Extracts the failure from an output that need not fit into memory.
 pub fn extract_reader(log: impl Read, options: &Options) -> io::Result<Failure> {
     let (found, tail) = scan::scan(log, options)?;
     Ok(found.finish(&tail, options))

@@ -1,16 +1,16 @@
-//! The one pass over the log: from one word that matters to the next, and each line with such a word to the readers.
+//! The single pass over the log: finds lines with keywords and offers each to the readers.
 
 use std::io::{self, Read};
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
-use super::found::{Found, Hint, Tail};
-use super::window::{View, Window};
+use super::collector::{FailureCollector, HintLine, LogTail};
+use super::window::{LineView, LogWindow};
 use super::{Options, diagnostics, go, javascript, json, junit, python, rust, steps, tap, text};
 
-/// Words that lines which matter have, in lower case. Every format that a reader knows has one of them in the line that
-/// the reader begins with, and within one colour.
+/// Keywords in lower case. For every format that a reader knows, the first line contains one of them, within one
+/// colour.
 const WORDS: &[&str] = &[
     "error",
     "fail",
@@ -55,8 +55,8 @@ const WORDS: &[&str] = &[
     "</testsuite",
 ];
 
-/// What a line must have for any reader to know it, unless it begins with a number. Most lines with a word that matters
-/// have none of these nor of [`steps::DEATHS`], and are done with after one look.
+/// Marks of lines that some reader may know; lines that begin with a number are read without one. Most lines with a
+/// keyword have none of these nor of [`steps::DEATHS`], and are skipped after one search.
 const MARKS: &[&str] = &[
     "##[",
     "::group::",
@@ -102,39 +102,39 @@ static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("the words are few and short")
 });
 
-/// So many of the last lines that may matter are kept.
+/// The most of the last lines that may matter.
 const HINTS: usize = 24;
 const TAIL_LINES: usize = 40;
 
-pub(super) fn scan(log: impl Read, options: &Options) -> io::Result<(Found, Tail)> {
-    let mut scan = Scan {
-        window: Window::new(log),
+pub(super) fn scan(log: impl Read, options: &Options) -> io::Result<(FailureCollector, LogTail)> {
+    let mut scan = LogScan {
+        window: LogWindow::new(log),
         floor: 0,
-        readers: Readers::default(),
-        found: Found::new(options),
+        readers: OutputReaders::default(),
+        found: FailureCollector::new(options),
         hints: Vec::new(),
     };
     scan.run()?;
-    let Scan { window, mut readers, mut found, .. } = scan;
+    let LogScan { window, mut readers, mut found, .. } = scan;
     readers.finish(&mut found);
     let tail = tail(&window);
     Ok((found, tail))
 }
 
-/// What the readers remember from line to line.
+/// State that the readers keep between lines.
 #[derive(Default)]
-pub(super) struct Readers {
-    rust: rust::State,
-    pytest: python::Section,
-    go: go::State,
-    javascript: javascript::State,
-    diagnostics: diagnostics::State,
-    junit: junit::State,
+pub(super) struct OutputReaders {
+    rust: rust::RustReader,
+    pytest: python::PytestReader,
+    go: go::GoReader,
+    javascript: javascript::JavaScriptReader,
+    diagnostics: diagnostics::DiagnosticReader,
+    junit: junit::JunitReader,
 }
 
-impl Readers {
-    /// Shows a line to the readers in turn. The one that knows it returns where to go on.
-    fn read(&mut self, view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+impl OutputReaders {
+    /// Offers a line to the readers in turn. The first that knows it returns the offset to continue at.
+    fn read(&mut self, view: &LineView<'_>, line: &str, found: &mut FailureCollector) -> Option<usize> {
         let trimmed = line.trim_start();
         if trimmed.starts_with('{') {
             return json::read(view, &mut self.rust, &mut self.go, found);
@@ -153,23 +153,23 @@ impl Readers {
             .or_else(|| steps::read_death(view, trimmed, found))
     }
 
-    fn finish(&mut self, found: &mut Found) {
+    fn finish(&mut self, found: &mut FailureCollector) {
         self.pytest.finish(found);
         self.go.finish(found);
     }
 }
 
-struct Scan<R> {
-    window: Window<R>,
-    /// Everything before this has been read.
+struct LogScan<R> {
+    window: LogWindow<R>,
+    /// Everything before this was read.
     floor: usize,
-    readers: Readers,
-    found: Found,
-    /// Where lines begin that may matter, as long as the window has them.
+    readers: OutputReaders,
+    found: FailureCollector,
+    /// Offsets of lines that may matter and are still in the window.
     hints: Vec<(usize, bool)>,
 }
 
-impl<R: Read> Scan<R> {
+impl<R: Read> LogScan<R> {
     fn run(&mut self) -> io::Result<()> {
         let mut at = self.advance(0)?;
         loop {
@@ -181,7 +181,7 @@ impl<R: Read> Scan<R> {
                 if self.window.ended {
                     break;
                 }
-                // A word may be cut by the end of the window.
+                // A keyword may be cut by the end of the window.
                 let longest = SEARCH.max_pattern_len();
                 let end = bytes.len();
                 at = self.advance(end.saturating_sub(longest).max(at))?;
@@ -197,14 +197,14 @@ impl<R: Read> Scan<R> {
         Ok(())
     }
 
-    /// Reads the line around a hit and returns where to go on.
+    /// Reads the line around a hit and returns the offset to continue at.
     fn read(&mut self, hit: usize, hit_end: usize) -> usize {
         let bytes = self.window.bytes();
         if let Some(next) = self.readers.junit.read(bytes, hit, hit_end, &mut self.found) {
             self.floor = next;
             return next;
         }
-        let view = View::around(bytes, hit, self.floor);
+        let view = LineView::around(bytes, hit, self.floor);
         let raw = view.raw();
         let line = text::clean(raw);
         if let Some(step) = text::step(raw) {
@@ -227,7 +227,7 @@ impl<R: Read> Scan<R> {
         next
     }
 
-    /// Reads line by line while a section lasts in which any line may matter.
+    /// Reads line by line inside a section in which any line may matter.
     fn read_section(&mut self, mut at: usize) -> io::Result<usize> {
         while self.readers.pytest.is_open() {
             if !self.window.reaches(at) {
@@ -237,7 +237,7 @@ impl<R: Read> Scan<R> {
             if at >= bytes.len() {
                 break;
             }
-            let view = View::around(bytes, at, at);
+            let view = LineView::around(bytes, at, at);
             self.readers.pytest.read_open(&text::clean(view.raw()), &mut self.found);
             // The line that ends the section may be one that another reader knows.
             at = if self.readers.pytest.is_open() { view.next } else { view.start };
@@ -256,23 +256,23 @@ impl<R: Read> Scan<R> {
         Ok(now)
     }
 
-    /// Copies the lines that may matter, with what is around them, before the window moves on.
+    /// Copies the lines that may matter, with their context, before the window moves on.
     fn keep_hints(&mut self) {
         let bytes = self.window.bytes();
         let skip = self.hints.len().saturating_sub(HINTS);
         for (start, outright) in self.hints.drain(..).skip(skip) {
-            let view = View::around(bytes, start, start);
+            let view = LineView::around(bytes, start, start);
             let line = text::clean(view.raw()).into_owned();
             let around = view.surroundings(self.window.offset, 2, 3);
             if self.found.hints.len() == HINTS {
                 self.found.hints.pop_front();
             }
-            self.found.hints.push_back(Hint { line, around, outright });
+            self.found.hints.push_back(HintLine { line, around, outright });
         }
     }
 }
 
-/// Whether a line that no reader knows may matter, and if so, whether it says outright that it is an error.
+/// Returns `None` if a line that no reader knows is harmless, else true if it explicitly reports an error.
 fn hint(line: &str) -> Option<bool> {
     const HARMLESS: [&str; 14] = [
         "0 error",
@@ -301,7 +301,7 @@ fn hint(line: &str) -> Option<bool> {
     Some(OUTRIGHT.iter().any(|word| trimmed.starts_with(word)) || has!(line, ": error: "))
 }
 
-fn tail<R>(window: &Window<R>) -> Tail {
+fn tail<R>(window: &LogWindow<R>) -> LogTail {
     let bytes = window.bytes();
-    View::around(bytes, bytes.len(), bytes.len()).surroundings(window.offset, TAIL_LINES, 0)
+    LineView::around(bytes, bytes.len(), bytes.len()).surroundings(window.offset, TAIL_LINES, 0)
 }

@@ -1,19 +1,19 @@
-//! A name for a failure that stays the same on another commit, another machine and another day.
+//! Signatures of failures, which are stable over commits, machines and time.
 //!
-//! It is made of what failed and how, without whatever changes from run to run: numbers, addresses, durations, times,
-//! temporary folders, places within a file, and order.
+//! A signature is made of what failed and how, without everything that varies from run to run: numbers, addresses,
+//! durations, times, temporary folders, positions within a file, and order.
 
 use std::fmt::Write as _;
 
 use ao_ports::FailureKind;
 use sha2::{Digest, Sha256};
 
-use super::found::Entry;
+use super::collector::FailureEntry;
 
-/// Only so much of a message tells failures apart; what follows are values and traces.
+/// The most lines of a message that count; values and traces follow.
 const LINES: usize = 6;
 
-/// The signature of a set of parts, in any order and however often each.
+/// Returns the signature of a set of parts, independent of order and repetition.
 pub(super) fn of_parts(mut parts: Vec<String>) -> String {
     parts.sort_unstable();
     parts.dedup();
@@ -29,14 +29,14 @@ pub(super) fn of_parts(mut parts: Vec<String>) -> String {
     text
 }
 
-/// A part as a number, for where very many have to be kept.
+/// Returns a part as a number, to keep very many of them.
 pub(super) fn number(part: &str) -> u64 {
     let hash = Sha256::digest(part.as_bytes());
     u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer than this"))
 }
 
-/// What makes an item this one and no other, with its message.
-pub(super) fn long(entry: &Entry) -> String {
+/// Returns the identity of an entry, with its message.
+pub(super) fn long(entry: &FailureEntry) -> String {
     let mut part = short(entry);
     part.push('\n');
     for line in entry.message_lines().iter().take(LINES) {
@@ -46,8 +46,8 @@ pub(super) fn long(entry: &Entry) -> String {
     part
 }
 
-/// The same without its message, if it can be told from others without.
-pub(super) fn short(entry: &Entry) -> String {
+/// Returns the identity without the message, unless there is nothing else to identify it by.
+pub(super) fn short(entry: &FailureEntry) -> String {
     let kind = match entry.kind {
         FailureKind::Test => "test",
         FailureKind::Error => "error",
@@ -62,7 +62,7 @@ pub(super) fn short(entry: &Entry) -> String {
     part
 }
 
-/// A name is kept as it is, as far as it is the same in every run: only addresses and temporary folders are not.
+/// Returns a name without the parts that vary: addresses and temporary folders.
 fn stable_name(name: &str) -> String {
     let mut stable = String::new();
     for word in name.split_inclusive([' ', '[', ']', ',']) {
@@ -75,13 +75,13 @@ fn stable_name(name: &str) -> String {
     stable
 }
 
-/// A path outside of the checkout is another one on every machine, except for its end.
+/// Returns a path that is the same on every machine: outside of the checkout, only its last part.
 fn stable_path(path: &str) -> String {
     let outside = path.starts_with('/') || path.as_bytes().get(1) == Some(&b':');
     if outside { stable(path.rsplit('/').next().unwrap_or(path)) } else { path.to_string() }
 }
 
-/// Takes out of a line what changes from run to run.
+/// Removes the varying parts of a line.
 pub(super) fn stable(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let bytes = line.as_bytes();
@@ -139,7 +139,7 @@ fn push_word(out: &mut String, word: &str) {
     }
 }
 
-/// Numbers that are joined are one: a time, a version, an address.
+/// Adds a number, merged with the one before: a time, a version, an address.
 fn push_number(out: &mut String) {
     if out.ends_with('#') {
         return;
@@ -154,7 +154,7 @@ fn push_number(out: &mut String) {
     }
 }
 
-/// The length of an absolute path that begins here.
+/// Returns the length of an absolute path that begins here.
 fn path_at(bytes: &[u8], before: Option<u8>) -> Option<usize> {
     let free = before
         .is_none_or(|byte| !is_word(byte) && !matches!(byte, b'.' | b'-' | b'/' | b'*' | b')' | b']' | b'>'));
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_from_run_to_run_is_taken_out() {
+    fn varying_parts_are_removed() {
         assert_eq!(stable("left: 5, took 12.5ms"), "left: #, took #");
         assert_eq!(stable("left: 512, took 1m30s"), "left: #, took #");
         assert_eq!(stable("at 0x7f3a4d11e7d0 in thread-12"), "at # in thread-#");

@@ -1,7 +1,7 @@
-//! Which step failed, by the words of whatever ran it: a build service, make, ninja, cargo, npm; and programs that died.
+//! The failed step, as named by the tool that ran it: a build service, make, ninja, cargo, npm; and killed programs.
 
-use super::found::{Entry, Family, Found, Place};
-use super::window::View;
+use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
+use super::window::LineView;
 
 pattern!(MAKE, r"^(?:\S*make|mingw32-make|gmake)(?:\[\d+\])?: \*\*\* \[(?:[^\]]*?:\d+: )?([^\]]+)\] (.+)$");
 pattern!(MAKE_STOP, r"^(?:\S*make)(?:\[\d+\])?: \*\*\* (.+)\. +Stop\.$");
@@ -22,7 +22,7 @@ pattern!(
     r"(?i)^(?:error: )?.*\b(?:timed out after|exceeded the (?:maximum|timeout|time limit)|timeout (?:exceeded|expired|reached)|job .* timed out)\b"
 );
 
-pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+pub(super) fn read(view: &LineView<'_>, line: &str, found: &mut FailureCollector) -> Option<usize> {
     match line.as_bytes().first()? {
         b'#' if line.starts_with("##[") => marker(line, found)?,
         b':' if line.starts_with("::group::") => found.at_step = Some(line[9..].trim().to_string()),
@@ -42,7 +42,7 @@ pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usi
             found.name_step(1, &format!("npm run {}", script.as_str()));
         }
         b'F' if line.starts_with("FAILED: ") => {
-            // What ninja was making; the compiler's words follow.
+            // The target of ninja; the output of the compiler follows.
             let target = line[8..].trim();
             if target.contains(' ') && !target.starts_with('[') {
                 return None;
@@ -54,15 +54,15 @@ pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usi
     Some(view.next)
 }
 
-fn marker(line: &str, found: &mut Found) -> Option<()> {
+fn marker(line: &str, found: &mut FailureCollector) -> Option<()> {
     if let Some(group) = line.strip_prefix("##[group]") {
-        // The group of a step is named after its command, and those inside a step after anything.
+        // The group of a step is named after its command; nested groups have arbitrary names.
         let group = group.trim();
         found.at_step = Some(group.strip_prefix("Run ").unwrap_or(group).to_string());
     } else if let Some(error) = line.strip_prefix("##[error]") {
         found.step_failed();
         if !is_consequence(error) {
-            found.likely(Entry::error(Family::Other, error.trim()));
+            found.likely(FailureEntry::error(FailureFamily::Other, error.trim()));
         }
     } else {
         return None;
@@ -70,7 +70,7 @@ fn marker(line: &str, found: &mut Found) -> Option<()> {
     Some(())
 }
 
-fn annotation(line: &str, found: &mut Found) -> Option<()> {
+fn annotation(line: &str, found: &mut FailureCollector) -> Option<()> {
     let parts = WORKFLOW.captures(line)?;
     let property = |name: &str| {
         let properties = parts.get(1)?.as_str();
@@ -78,11 +78,13 @@ fn annotation(line: &str, found: &mut Found) -> Option<()> {
     };
     let message = unescape(&parts[2]);
     let lines: Vec<String> = message.lines().map(str::to_string).collect();
-    let entry = Entry::error(Family::Diagnostic, "").name(property("title")).says(lines);
+    let entry = FailureEntry::error(FailureFamily::Diagnostic, "").name(property("title")).message(lines);
     match property("file") {
         Some(file) => {
-            let place =
-                Place { path: file.to_string(), line: property("line").and_then(|line| line.parse().ok()) };
+            let place = SourceLocation {
+                path: file.to_string(),
+                line: property("line").and_then(|line| line.parse().ok()),
+            };
             found.certain(entry.at(Some(place)));
         }
         None => {
@@ -99,21 +101,21 @@ fn unescape(message: &str) -> String {
     message.replace("%0D", "").replace("%0A", "\n").replace("%25", "%")
 }
 
-fn make(line: &str, found: &mut Found) -> Option<()> {
+fn make(line: &str, found: &mut FailureCollector) -> Option<()> {
     if let Some(parts) = MAKE.captures(line) {
         found.name_step(2, &format!("make {}", &parts[1]));
         let why = &parts[2];
         if !why.starts_with("Error ") {
-            found.likely(Entry::error(Family::Other, why).name(Some(parts[1].trim())));
+            found.likely(FailureEntry::error(FailureFamily::Other, why).name(Some(parts[1].trim())));
         }
     } else {
         let parts = MAKE_STOP.captures(line)?;
-        found.likely(Entry::error(Family::Other, &parts[1]));
+        found.likely(FailureEntry::error(FailureFamily::Other, &parts[1]));
     }
     Some(())
 }
 
-/// What a line must have to tell of a program that was ended by the system, or ran out of something.
+/// Marks of lines about programs that were killed by the system, or ran out of a resource.
 pub(super) const DEATHS: [&str; 11] = [
     "Segmentation",
     "Aborted",
@@ -128,8 +130,8 @@ pub(super) const DEATHS: [&str; 11] = [
     "imeout",
 ];
 
-/// A program that was ended by the system, or ran out of something.
-pub(super) fn read_death(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+/// Reads a line about a program that was killed by the system, or ran out of a resource.
+pub(super) fn read_death(view: &LineView<'_>, line: &str, found: &mut FailureCollector) -> Option<usize> {
     if !has_any!(line, DEATHS) {
         return None;
     }
@@ -140,16 +142,16 @@ pub(super) fn read_death(view: &View<'_>, line: &str, found: &mut Found) -> Opti
         };
         let program = program.filter(|program| !program.is_empty());
         let shown = program.map(|_| line.to_string());
-        found.likely(Entry::error(Family::Other, what).name(program).with(shown));
+        found.likely(FailureEntry::error(FailureFamily::Other, what).name(program).with(shown));
     } else if MEMORY.is_match(line) || TIMEOUT.is_match(line) {
-        found.likely(Entry::error(Family::Other, line));
+        found.likely(FailureEntry::error(FailureFamily::Other, line));
     } else {
         return None;
     }
     Some(view.next)
 }
 
-/// Whether a message only says that something else failed before.
+/// Returns true if a message only reports that something failed before.
 pub(super) fn is_consequence(message: &str) -> bool {
     const SIGNS: [&str; 14] = [
         "could not compile",

@@ -1,9 +1,9 @@
 //! TAP, with or without YAML below a failing test.
 
-use super::found::{Entry, Family, Found, Place};
+use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
 use super::junit::place_in;
 use super::text;
-use super::window::View;
+use super::window::LineView;
 
 pattern!(NOT_OK, r"^(\s*)not ok\b(?: \d+)?(?:\s+-)?\s*(.*?)(?:\s+#\s*(.*))?$");
 pattern!(FIELD, r#"^\s*(message|error|location|at|file|line|failureType|stack):\s*(.*)$"#);
@@ -11,7 +11,7 @@ pattern!(PERL, r"^at (\S+) line (\d+)\.$");
 
 const LINES: usize = 60;
 
-pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+pub(super) fn read(view: &LineView<'_>, line: &str, found: &mut FailureCollector) -> Option<usize> {
     if !line.trim_start().starts_with("not ok") {
         return None;
     }
@@ -29,41 +29,42 @@ pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usi
     };
     let (lines, next) = view.until(view.next, LINES, ends);
     let name = if parts[2].is_empty() { "unnamed test" } else { &parts[2] };
-    if let Some(entry) = told(Entry::test(Family::Tap, name), &lines) {
+    if let Some(entry) = with_output(FailureEntry::test(FailureFamily::Tap, name), &lines) {
         found.certain(entry);
     }
     Some(next)
 }
 
-/// Nothing if only tests inside this one failed: they tell themselves.
-fn told(entry: Entry, lines: &[String]) -> Option<Entry> {
+/// Reads the diagnostics of a test. Returns `None` if only subtests failed, because those have entries of their own.
+fn with_output(entry: FailureEntry, lines: &[String]) -> Option<FailureEntry> {
     let yaml = lines.iter().position(|line| line.trim() == "---");
     let Some(begin) = yaml else {
-        let said = lines.iter().map(|line| line.trim().trim_start_matches('#').trim().to_string());
-        let said: Vec<String> =
-            said.take_while(|line| !line.starts_with("at ") || PERL.is_match(line)).take(12).collect();
-        let perl =
-            said.iter().find_map(|line| PERL.captures(line).map(|parts| Place::new(&parts[1], &parts[2])));
-        return Some(entry.says(said).at(perl.or_else(|| place_in(&lines.join("\n")))));
+        let message = lines.iter().map(|line| line.trim().trim_start_matches('#').trim().to_string());
+        let message: Vec<String> =
+            message.take_while(|line| !line.starts_with("at ") || PERL.is_match(line)).take(12).collect();
+        let perl = message
+            .iter()
+            .find_map(|line| PERL.captures(line).map(|parts| SourceLocation::new(&parts[1], &parts[2])));
+        return Some(entry.message(message).at(perl.or_else(|| place_in(&lines.join("\n")))));
     };
     let end = lines.iter().position(|line| line.trim() == "...").unwrap_or(lines.len()).max(begin);
-    let fields = Fields(&lines[begin..end]);
+    let fields = YamlFields(&lines[begin..end]);
     if fields.get("failureType").is_some_and(|kind| kind.concat().contains("subtestsFailed")) {
         return None;
     }
-    let said = fields.get("message").or_else(|| fields.get("error")).unwrap_or_default();
+    let message = fields.get("message").or_else(|| fields.get("error")).unwrap_or_default();
     let place = fields
         .get("file")
-        .map(|file| Place::new(&file.concat(), &fields.get("line").unwrap_or_default().concat()));
+        .map(|file| SourceLocation::new(&file.concat(), &fields.get("line").unwrap_or_default().concat()));
     let place = place.or_else(|| place_in(&fields.get("stack")?.join("\n")));
     let place = place.or_else(|| place_in(&fields.get("location").or_else(|| fields.get("at"))?.join("\n")));
-    Some(entry.says(said).at(place))
+    Some(entry.message(message).at(place))
 }
 
-/// The few fields that matter, of the little YAML that writers of TAP produce: words, quoted words, and blocks.
-struct Fields<'a>(&'a [String]);
+/// The relevant fields of the simple YAML that TAP writers produce: plain and quoted scalars, and blocks.
+struct YamlFields<'a>(&'a [String]);
 
-impl Fields<'_> {
+impl YamlFields<'_> {
     fn get(&self, name: &str) -> Option<Vec<String>> {
         let at =
             self.0.iter().position(|line| FIELD.captures(line).is_some_and(|parts| &parts[1] == name))?;

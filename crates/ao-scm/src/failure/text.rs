@@ -1,16 +1,16 @@
-//! Lines as a person would see them: no colours, the last state of a progress bar, no control characters, not too long.
+//! Cleans lines: no colours, the last state of a progress bar, no control characters, bounded length.
 
 use std::borrow::Cow;
 
 use anstream::adapter::strip_bytes;
 use memchr::{memchr, memchr3};
 
-/// A line is cut to about so many bytes.
+/// The most bytes of a clean line.
 const LONGEST: usize = 2000;
-/// So many bytes of a line are made readable at all; colours may take up many of them.
+/// The most bytes of a line that are cleaned; colours may take up many of them.
 const LONGEST_RAW: usize = 16 * 1024;
 
-/// Makes a line readable. Borrowed and cheap where it already was.
+/// Cleans a line. Borrows it where nothing has to change.
 pub(super) fn clean(raw: &[u8]) -> Cow<'_, str> {
     let raw = raw.trim_ascii_end();
     if memchr3(b'\r', 0x1b, 0, raw).is_none()
@@ -29,7 +29,7 @@ pub(super) fn clean(raw: &[u8]) -> Cow<'_, str> {
     Cow::Owned(shorten(text, LONGEST).into_owned())
 }
 
-/// Cuts a text to at most `limit` bytes, at a whole character, and shows that it did.
+/// Cuts a text to at most `limit` bytes, at a whole character, and marks the cut.
 pub(super) fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
     const MARK: &str = "…";
     if text.len() <= limit {
@@ -41,7 +41,7 @@ pub(super) fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
     }
 }
 
-/// The step that a downloaded log names before the line.
+/// Returns the step that a downloaded log names before the line.
 pub(super) fn step(raw: &[u8]) -> Option<&str> {
     let head = &raw[..raw.len().min(300)];
     memchr(b'\t', head)?;
@@ -51,8 +51,8 @@ pub(super) fn step(raw: &[u8]) -> Option<&str> {
     without_prefix(head).0
 }
 
-/// Takes off what a service puts before every line: a time, and in a downloaded log the job and the step before it.
-/// Returns the step and the rest.
+/// Strips the prefix that a service puts before every line: a time, and in a downloaded log the job and the step
+/// before it. Returns the step and the rest.
 pub(super) fn without_prefix(text: &str) -> (Option<&str>, &str) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(rest) = without_time(text) {
@@ -68,7 +68,7 @@ pub(super) fn without_prefix(text: &str) -> (Option<&str>, &str) {
     (None, text)
 }
 
-/// `2026-01-01T00:00:00.0000000Z rest`, also in brackets.
+/// Strips `2026-01-01T00:00:00.0000000Z `, also in brackets.
 fn without_time(text: &str) -> Option<&str> {
     let (text, bracket) = match text.strip_prefix('[') {
         Some(text) => (text, true),
@@ -100,7 +100,7 @@ fn without_time(text: &str) -> Option<&str> {
     Some(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// Makes a path one from the root of the checkout, if it is inside.
+/// Returns a path relative to the root of the checkout, if it is inside.
 pub(super) fn inside(path: &str, roots: &[String]) -> String {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let mut path = path.replace('\\', "/");
@@ -119,7 +119,7 @@ pub(super) fn inside(path: &str, roots: &[String]) -> String {
     path
 }
 
-/// Takes the roots of the checkout out of any text.
+/// Removes the roots of the checkout from a text.
 pub(super) fn without_roots(text: &str, roots: &[String]) -> String {
     let mut text = text.to_string();
     for root in roots {
@@ -132,7 +132,7 @@ pub(super) fn without_roots(text: &str, roots: &[String]) -> String {
     text
 }
 
-/// Whether code at this path, or in this line of a trace, is somebody else's: of the language, of its runner, or a dependency.
+/// Returns true if a path, or a line of a trace, belongs to the language, its runner, or a dependency.
 pub(super) fn is_foreign(place: &str) -> bool {
     const SIGNS: [&str; 21] = [
         "node_modules",
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_told_from_the_root_of_the_checkout() {
+    fn a_path_is_relative_to_the_root_of_the_checkout() {
         let roots = ["/tmp/a b/".to_string()];
         assert_eq!(inside("/tmp/a b/src/x.rs", &roots), "src/x.rs");
         assert_eq!(inside("/tmp/a bc/src/x.rs", &roots), "/tmp/a bc/src/x.rs");

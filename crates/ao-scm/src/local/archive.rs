@@ -18,7 +18,7 @@ use ao_core::pull::PullState;
 use ao_git::GitError;
 use ao_ports::TidyOrder;
 
-use super::repository::Repository;
+use super::repository::LocalRepository;
 use super::{LocalError, LocalScm};
 
 /// Time for which one archive ref takes commits.
@@ -31,21 +31,21 @@ const PREFIX: &str = "refs/ao/archive/";
 
 /// The merged pull requests whose pins are not in the archive yet.
 #[derive(Debug, Default)]
-pub(super) struct Unarchived {
+pub(super) struct ArchiveBacklog {
     numbers: BTreeSet<u64>,
     /// The pins that earlier daemons left are among them.
     listed: bool,
     released: Option<Timestamp>,
 }
 
-impl Unarchived {
+impl ArchiveBacklog {
     pub(super) fn add(&mut self, number: u64) {
         self.numbers.insert(number);
     }
 }
 
 /// A ref and the object it points to.
-struct Pointer {
+struct RefPointer {
     name: String,
     object: String,
 }
@@ -82,11 +82,11 @@ impl LocalScm {
         }
         let mut merged = vec![];
         for number in candidates {
-            if self.book.open_one(number).is_some() {
+            if self.pulls.open_one(number).is_some() {
                 continue;
             }
             // One that the records do not know may come from a lost data directory, and its commits be the only copy.
-            match self.book.find(number).await {
+            match self.pulls.find(number).await {
                 Ok(Some(entry)) if matches!(entry.pull.state, PullState::Merged { .. }) => {
                     merged.push(number);
                 }
@@ -101,7 +101,7 @@ impl LocalScm {
     }
 }
 
-impl Repository {
+impl LocalRepository {
     /// Moves the pins of these pull requests and these rescue refs into the archive. Returns the number of refs that are gone.
     /// All of it is one transaction: a commit is never without a ref that keeps it.
     async fn archive(&self, numbers: &[u64], rescues: &[String], now: Timestamp) -> Result<usize, GitError> {
@@ -117,13 +117,13 @@ impl Repository {
         }
         // A rescue is a tag, of which the commit counts.
         let old = self.pointers("%(objectname) %(*objectname)", &names).await?;
-        let commit = |pointer: &Pointer| pointer.object.split_whitespace().last().map(str::to_owned);
+        let commit = |pointer: &RefPointer| pointer.object.split_whitespace().last().map(str::to_owned);
         let commits: BTreeSet<String> = old.iter().filter_map(commit).collect();
         if commits.is_empty() {
             return Ok(0);
         }
 
-        let start = |pointer: &Pointer| {
+        let start = |pointer: &RefPointer| {
             let start = pointer.name.strip_prefix(PREFIX)?.parse::<i64>().ok()?;
             Some(Timestamp(start.saturating_mul(1000)))
         };
@@ -177,13 +177,13 @@ impl Repository {
     }
 
     /// Lists refs with what `format` gives for the object of each.
-    async fn pointers(&self, format: &str, patterns: &[String]) -> Result<Vec<Pointer>, GitError> {
+    async fn pointers(&self, format: &str, patterns: &[String]) -> Result<Vec<RefPointer>, GitError> {
         let mut args = vec!["for-each-ref".to_owned(), format!("--format=%(refname) {format}")];
         args.extend_from_slice(patterns);
         let listed = self.git.read(&args).await?;
         let pointer = |line: &str| {
             let (name, object) = line.split_once(' ')?;
-            Some(Pointer { name: name.to_owned(), object: object.to_owned() })
+            Some(RefPointer { name: name.to_owned(), object: object.to_owned() })
         };
         Ok(listed.lines().filter_map(pointer).collect())
     }

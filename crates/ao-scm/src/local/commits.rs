@@ -1,20 +1,20 @@
-//! The commit that lands: a squash, a merge, or the same commits on top of the base. All of it without a checkout.
+//! The commit that lands: a squash, a merge, or the same commits rebased onto the base. Made without a checkout.
 
 use ao_core::{Commit, PullId};
 use ao_git::{Git, GitError};
 use ao_ports::Strategy;
 
+use super::merge_tree::{CommitPair, TreeMerge};
 use super::record::PullRecord;
-use super::repository::Repository;
-use super::tree::{Merged, Pair};
+use super::repository::LocalRepository;
 
-/// Who commits where nobody has told git a name.
+/// Committer where git has no name configured.
 const NAME: &str = "ao";
 const ADDRESS: &str = "ao@orchestrator.local";
 
 /// A commit of a pull request.
 #[derive(Debug, Clone)]
-struct Own {
+struct OwnCommit {
     commit: Commit,
     parents: Vec<Commit>,
     name: String,
@@ -23,22 +23,22 @@ struct Own {
     message: String,
 }
 
-/// Who has written something, and when if that is to be told.
+/// An author, with a date if it is to be kept.
 #[derive(Debug, Clone, Copy)]
-struct Author<'a> {
+struct CommitAuthor<'a> {
     name: &'a str,
     address: &'a str,
     date: Option<&'a str>,
 }
 
-impl Own {
-    fn author(&self) -> Author<'_> {
-        Author { name: &self.name, address: &self.address, date: Some(&self.date) }
+impl OwnCommit {
+    fn author(&self) -> CommitAuthor<'_> {
+        CommitAuthor { name: &self.name, address: &self.address, date: Some(&self.date) }
     }
 }
 
-impl Repository {
-    /// Makes what is to land, with exactly this tree. Says why, if that cannot be.
+impl LocalRepository {
+    /// Makes the commit that lands, with exactly this tree, or returns why that is impossible.
     pub(super) async fn make(
         &self,
         id: &PullId,
@@ -56,7 +56,7 @@ impl Repository {
         match strategy {
             Strategy::Squash => {
                 let message = squashed(id, pull, &own);
-                let author = Author { date: None, ..first.author() };
+                let author = CommitAuthor { date: None, ..first.author() };
                 self.commit_tree(tree, &[&pull.base], &message, Some(author)).await.map(Ok)
             }
             Strategy::Merge => {
@@ -70,7 +70,7 @@ impl Repository {
     async fn rebased(
         &self,
         pull: &PullRecord,
-        own: &[Own],
+        own: &[OwnCommit],
         tree: &str,
     ) -> Result<Result<Commit, String>, GitError> {
         let linear = own.iter().all(|own| own.parents.len() == 1);
@@ -80,11 +80,14 @@ impl Repository {
         let mut tip = pull.base.clone();
         let mut tip_tree = self.git.read(&["rev-parse", "--verify", &format!("{tip}^{{tree}}")]).await?;
         for own in own.iter().filter(|own| own.parents.len() < 2) {
-            let pair =
-                Pair { base: tip.clone(), head: own.commit.clone(), fork: own.parents.first().cloned() };
+            let pair = CommitPair {
+                base: tip.clone(),
+                head: own.commit.clone(),
+                fork: own.parents.first().cloned(),
+            };
             let next = match self.merge(&pair).await? {
-                Merged::Tree(next) => next,
-                Merged::Conflict(files) => {
+                TreeMerge::Tree(next) => next,
+                TreeMerge::Conflict(files) => {
                     let title = own.message.lines().next().unwrap_or_default();
                     return Ok(Err(format!(
                         "the commit `{title}` cannot be put onto `{}` by itself, because of {}; squash or merge instead",
@@ -109,8 +112,8 @@ impl Repository {
         })
     }
 
-    /// The commits that are its own, the oldest first.
-    async fn own_commits(&self, pull: &PullRecord) -> Result<Vec<Own>, GitError> {
+    /// Returns the commits of the pull request itself, the oldest first.
+    async fn own_commits(&self, pull: &PullRecord) -> Result<Vec<OwnCommit>, GitError> {
         let format = "--format=%H%x00%P%x00%an%x00%ae%x00%ad%x00%B";
         let (head, base) = (pull.head.as_str(), format!("^{}", pull.base));
         let fork = pull.fork.as_ref().map(|fork| format!("^{fork}"));
@@ -127,17 +130,17 @@ impl Repository {
         ];
         args.extend(fork.as_deref());
         args.push("--");
-        let told = self.git.read(&args).await?;
-        Ok(told.split('\0').collect::<Vec<_>>().chunks(6).filter_map(own).collect())
+        let output = self.git.read(&args).await?;
+        Ok(output.split('\0').collect::<Vec<_>>().chunks(6).filter_map(own).collect())
     }
 
-    /// Commits in the name of whoever owns the repository, or in ours if git knows nobody.
+    /// Commits as the user that git is configured with, or as `ao` if there is none.
     async fn commit_tree(
         &self,
         tree: &str,
         parents: &[&Commit],
         message: &str,
-        author: Option<Author<'_>>,
+        author: Option<CommitAuthor<'_>>,
     ) -> Result<Commit, GitError> {
         let mut args = vec!["-c", "user.useConfigOnly=true", "commit-tree", "--no-gpg-sign"];
         for parent in parents {
@@ -159,9 +162,9 @@ impl Repository {
     }
 }
 
-fn own(fields: &[&str]) -> Option<Own> {
+fn own(fields: &[&str]) -> Option<OwnCommit> {
     let [commit, parents, name, address, date, message] = fields else { return None };
-    Some(Own {
+    Some(OwnCommit {
         commit: Commit::new(commit.trim()),
         parents: parents.split(' ').filter(|parent| !parent.is_empty()).map(Commit::new).collect(),
         name: (*name).to_owned(),
@@ -171,8 +174,8 @@ fn own(fields: &[&str]) -> Option<Own> {
     })
 }
 
-/// Its title with its id, its text, and whoever else has had a part in it.
-fn squashed(id: &PullId, pull: &PullRecord, own: &[Own]) -> String {
+/// Returns the title with the id, the body, and the co-authors.
+fn squashed(id: &PullId, pull: &PullRecord, own: &[OwnCommit]) -> String {
     let mut message = format!("{} ({id})\n", pull.title);
     if !pull.body.trim().is_empty() {
         message += &format!("\n{}\n", pull.body.trim());
@@ -193,7 +196,7 @@ fn squashed(id: &PullId, pull: &PullRecord, own: &[Own]) -> String {
     message
 }
 
-/// Git as we commit ourselves.
+/// Returns git with `ao` as author and committer.
 fn ours(git: &Git) -> Git {
     ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"]
         .into_iter()
@@ -202,8 +205,8 @@ fn ours(git: &Git) -> Git {
         .with("GIT_COMMITTER_EMAIL", ADDRESS)
 }
 
-fn authored(git: &Git, author: Option<Author<'_>>) -> Git {
-    let Some(Author { name, address, date }) = author else { return git.clone() };
+fn authored(git: &Git, author: Option<CommitAuthor<'_>>) -> Git {
+    let Some(CommitAuthor { name, address, date }) = author else { return git.clone() };
     let git =
         git.with("GIT_AUTHOR_NAME", plain(name, NAME)).with("GIT_AUTHOR_EMAIL", plain(address, ADDRESS));
     match date {
@@ -212,7 +215,7 @@ fn authored(git: &Git, author: Option<Author<'_>>) -> Git {
     }
 }
 
-/// A name that git takes: it refuses those with nothing but marks in them.
+/// Returns a name that git accepts: it refuses names without a letter or digit.
 fn plain(name: &str, otherwise: &str) -> String {
     let kept: String = name.chars().filter(|c| !c.is_control() && !"<>".contains(*c)).collect();
     match kept.chars().any(char::is_alphanumeric) {

@@ -1,20 +1,21 @@
-//! What a pull request changes: as a text, and as numbers.
+//! The change of a pull request: as a patch, and as numbers.
 
 use ao_core::Commit;
 use ao_core::pull::ChangeSize;
 use ao_git::GitError;
 
-use super::repository::Repository;
+use super::repository::LocalRepository;
 
-impl Repository {
-    /// The change as git tells it. If it is longer than `limit`, exactly so many bytes, which end with a line that says so.
+impl LocalRepository {
+    /// Returns the change as a patch. If it is longer than `limit`, returns exactly so many bytes, which end with a
+    /// note.
     pub(super) async fn diff(&self, fork: &Commit, head: &Commit, limit: usize) -> Result<String, GitError> {
         let args = [&PATCH[..], &[fork.as_str(), head.as_str()]].concat();
         Ok(bounded(self.git.read_bytes(&args, limit.saturating_add(1)).await?, limit))
     }
 
-    /// The same with every file told as text. One byte, or a line in `.gitattributes`, makes a file binary for git, and what
-    /// looks for something in a change must not be put off by either.
+    /// Returns the patch with every file as text. One byte, or a line in `.gitattributes`, makes a file binary for
+    /// git, and a scan of the change must not be evaded by either.
     pub(super) async fn diff_as_text(
         &self,
         fork: &Commit,
@@ -25,22 +26,22 @@ impl Repository {
         Ok(bounded(self.git.read_bytes(&args, limit.saturating_add(1)).await?, limit))
     }
 
-    /// The same since two commits parted, whatever that commit is; `None` if there are several, or none.
+    /// Returns the size since the merge base of two commits; `None` if there are several, or none.
     pub(super) async fn size_since_parting(&self, base: &Commit, head: &Commit) -> Option<ChangeSize> {
         self.measured(&["--merge-base", base.as_str(), head.as_str()]).await.ok()
     }
 
-    /// Every file that it touches, and how many lines.
+    /// Returns the touched files and the number of lines.
     pub(super) async fn size(&self, fork: &Commit, head: &Commit) -> Result<ChangeSize, GitError> {
         self.measured(&[fork.as_str(), head.as_str()]).await
     }
 
     async fn measured(&self, between: &[&str]) -> Result<ChangeSize, GitError> {
         let args = ["diff-tree", "-r", "--numstat", "-z", "-M", "--no-ext-diff", "--no-textconv"];
-        let told = self.git.read(&[&args[..], between].concat()).await?;
-        let (mut size, binary) = numbers(&told);
+        let output = self.git.read(&[&args[..], between].concat()).await?;
+        let (mut size, binary) = numbers(&output);
         if binary {
-            // Git counts no lines of these, whatever it is told, so they are counted here.
+            // Git reports no line counts for binary files, so count them here.
             let args = [&PATCH[..], &["--text", "--unified=0"], between].concat();
             let patch = self.git.read_bytes(&args, COUNTED).await?;
             (size.added, size.removed) = lines(&patch);
@@ -52,7 +53,7 @@ impl Repository {
     }
 }
 
-/// The plumbing command, because the user's taste for diffs does not reach it.
+/// The plumbing command, because the user's diff settings do not affect it.
 const PATCH: [&str; 9] = [
     "diff-tree",
     "-p",
@@ -65,19 +66,19 @@ const PATCH: [&str; 9] = [
     "--dst-prefix=b/",
 ];
 
-/// Lines are counted in so many bytes of a change with binary files.
+/// The most bytes in which lines of binary files are counted.
 const COUNTED: usize = 32 << 20;
-/// What is longer has more lines than any limit allows, as nobody knows what is in the rest.
+/// Line count of a longer change, which exceeds any limit, because the rest is unknown.
 const UNCOUNTED: u64 = u32::MAX as u64;
 
-/// A text that ends with this is not whole. Lines with a backslash are no part of what a diff changes.
+/// Marks a text that is not complete. Lines with a backslash are not part of a change.
 const CUT: &str = "\\ the diff is longer, and is cut here";
 
 fn bounded(bytes: Vec<u8>, limit: usize) -> String {
     let text =
         String::from_utf8(bytes).unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into_owned());
     if text.len() <= limit {
-        // A text as long as the limit would pass for one that was cut, and one that is not can spare its last newline.
+        // A text as long as the limit would look like one that was cut; a complete one can spare its last newline.
         return match text.len() == limit {
             true => text.trim_end_matches('\n').to_owned(),
             false => text,
@@ -85,7 +86,7 @@ fn bounded(bytes: Vec<u8>, limit: usize) -> String {
     }
     let room = limit.saturating_sub(CUT.len() + 2);
     let room = (0..=room).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    // A line that is longer than a screen is rather broken than left out.
+    // Break a line that is longer than a screen instead of leaving it out.
     let end = match text[..room].rfind('\n') {
         Some(newline) if room - newline < 4096 => newline + 1,
         _ => room,
@@ -103,11 +104,11 @@ fn bounded(bytes: Vec<u8>, limit: usize) -> String {
     cut
 }
 
-/// Reads `3\t1\tpath\0`, and of a renamed file `3\t1\t\0old\0new\0`. Binary files have `-` for numbers; whether there are any
-/// is told beside the size.
-fn numbers(told: &str) -> (ChangeSize, bool) {
+/// Parses `3\t1\tpath\0`, and of a renamed file `3\t1\t\0old\0new\0`. Binary files have `-` for numbers; returns true
+/// beside the size if there are any.
+fn numbers(output: &str) -> (ChangeSize, bool) {
     let (mut size, mut binary) = (ChangeSize::default(), false);
-    let mut fields = told.split('\0');
+    let mut fields = output.split('\0');
     while let Some(field) = fields.next() {
         let mut parts = field.splitn(3, '\t');
         let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
@@ -129,8 +130,8 @@ fn numbers(told: &str) -> (ChangeSize, bool) {
     (size, binary)
 }
 
-/// How many lines a patch without context adds and removes, by the numbers in the headers of its hunks: `@@ -1,2 +3 @@`.
-/// What is in the hunks can look like anything.
+/// Counts the lines that a patch without context adds and removes, by the hunk headers: `@@ -1,2 +3 @@`. The lines
+/// inside hunks can look like anything.
 fn lines(patch: &[u8]) -> (u64, u64) {
     let (mut added, mut removed, mut inside) = (0, 0, 0);
     for line in patch.split(|byte| *byte == b'\n') {

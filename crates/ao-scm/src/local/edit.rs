@@ -4,28 +4,28 @@ use ao_core::PullId;
 use ao_core::pull::PullState;
 use ao_ports::{PullEdit, TrackerError};
 
-use super::base::Tip;
-use super::book::{Entry, Writing};
+use super::base_tip::BaseTip;
 use super::open::has_change;
-use super::renew::{Moved, What};
-use super::repository::Refs;
-use super::{LocalError, LocalScm, names};
+use super::pull_records::{PullEntry, WriteAccess};
+use super::refresh::{MoveKind, MovedPull};
+use super::repository::BranchRefs;
+use super::{LocalError, LocalScm, validate};
 
 impl LocalScm {
     pub(super) async fn edit_pull(&self, pull: &PullId, edit: &PullEdit) -> Result<(), LocalError> {
-        let mut writing = self.book.writing().await;
+        let mut writing = self.pulls.writing().await;
         self.look(&mut writing).await?;
         let refs = writing.refs.clone().unwrap_or_default();
         let before = self.entry(pull).await?;
-        let mut entry = Entry::clone(&before);
+        let mut entry = PullEntry::clone(&before);
         may_be_edited(pull, &entry, edit)?;
         self.edit_words(&mut entry, edit)?;
         let mut moved = None;
         if let Some(base) = &edit.base_branch {
-            let base = names::branch(base)?;
+            let base = validate::branch(base)?;
             if base != entry.pull.base_branch {
                 self.retarget(&mut entry, base, &refs).await?;
-                moved = Some(What::Target);
+                moved = Some(MoveKind::Target);
             }
         }
         match edit.closed {
@@ -35,7 +35,7 @@ impl LocalScm {
             }
             Some(false) if !entry.pull.is_open() => {
                 self.reopen(&mut entry, &refs).await?;
-                moved = Some(What::Head);
+                moved = Some(MoveKind::Head);
             }
             _ => {}
         }
@@ -48,12 +48,12 @@ impl LocalScm {
 
     async fn keep_edited(
         &self,
-        writing: &mut Writing,
-        entry: Entry,
-        moved: Option<What>,
+        writing: &mut WriteAccess,
+        entry: PullEntry,
+        moved: Option<MoveKind>,
     ) -> Result<(), LocalError> {
         let Some(what) = moved else { return self.save(writing, vec![entry]).await };
-        let entries = self.renew(vec![Moved { entry, what }]).await;
+        let entries = self.renew(vec![MovedPull { entry, what }]).await;
         for entry in &entries {
             has_change(&entry.pull)?;
         }
@@ -62,13 +62,13 @@ impl LocalScm {
         self.start_checks(writing, entries).await
     }
 
-    fn edit_words(&self, entry: &mut Entry, edit: &PullEdit) -> Result<(), TrackerError> {
+    fn edit_words(&self, entry: &mut PullEntry, edit: &PullEdit) -> Result<(), TrackerError> {
         let pull = &mut entry.pull;
         if let Some(title) = &edit.title {
-            pull.title = names::title(title)?;
+            pull.title = validate::title(title)?;
         }
         if let Some(body) = &edit.body {
-            pull.body = names::body(body)?;
+            pull.body = validate::body(body)?;
         }
         if let Some(draft) = edit.draft {
             pull.draft = draft;
@@ -76,28 +76,28 @@ impl LocalScm {
         let mut labels = pull.labels.clone();
         labels.extend(edit.add_labels.iter().cloned());
         labels.retain(|label| !edit.remove_labels.contains(label));
-        pull.labels = names::labels(&labels)?;
+        pull.labels = validate::labels(&labels)?;
         Ok(())
     }
 
-    async fn retarget(&self, entry: &mut Entry, base: &str, refs: &Refs) -> Result<(), LocalError> {
+    async fn retarget(&self, entry: &mut PullEntry, base: &str, refs: &BranchRefs) -> Result<(), LocalError> {
         let head = (entry.pull.head_branch.as_str(), entry.pull.head_repo.as_deref());
         if head == (base, None) {
             let why = format!("`{base}` is its own branch; choose another one to merge it into");
             return Err(TrackerError::refused(why).into());
         }
-        // This one is for another base as yet, so whatever is found is another one.
+        // This one still has another base, so any match is a different pull request.
         if let Some(other) = self.open_for(head, base).map(|number| self.id(number)) {
             let why = format!("`{other}` is open for this branch and `{base}` already");
             return Err(TrackerError::refused(why).into());
         }
-        let Tip { commit, remote } = self.tip_of(refs, base).await?;
+        let BaseTip { commit, remote } = self.tip_of(refs, base).await?;
         entry.pull.base_branch = base.to_owned();
         (entry.pull.base, entry.pull.base_remote) = (commit, remote);
         Ok(())
     }
 
-    async fn reopen(&self, entry: &mut Entry, refs: &Refs) -> Result<(), LocalError> {
+    async fn reopen(&self, entry: &mut PullEntry, refs: &BranchRefs) -> Result<(), LocalError> {
         let pull = &mut entry.pull;
         let head = (pull.head_branch.as_str(), pull.head_repo.as_deref());
         if let Some(other) = self.open_for(head, &pull.base_branch) {
@@ -115,15 +115,15 @@ impl LocalScm {
             (pull.head_author, pull.head_title) = (None, None);
         }
         pull.head = head.clone();
-        let Tip { commit, remote } = self.tip_of(refs, &pull.base_branch).await?;
+        let BaseTip { commit, remote } = self.tip_of(refs, &pull.base_branch).await?;
         (pull.base, pull.base_remote, pull.gone) = (commit, remote, false);
         (pull.state, pull.checked) = (PullState::Open, None);
         Ok(())
     }
 }
 
-/// Words can be put right at any time. What has to do with merging is over with the pull request.
-fn may_be_edited(pull: &PullId, entry: &Entry, edit: &PullEdit) -> Result<(), TrackerError> {
+/// Title and body can be edited at any time. Settings for merging are fixed once the pull request is over.
+fn may_be_edited(pull: &PullId, entry: &PullEntry, edit: &PullEdit) -> Result<(), TrackerError> {
     let is_about_merging = edit.base_branch.is_some() || edit.draft.is_some();
     match &entry.pull.state {
         PullState::Merged { .. } if is_about_merging || edit.closed.is_some() => {

@@ -1,4 +1,4 @@
-//! Pull requests in the words of every forge.
+//! Pull requests as the facts of the port.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use ao_core::pull::{
 };
 use ao_ports::{CheckRun, Failure, FailureItem, FailureKind, RunFilter, RunState};
 
-use super::book::Entry;
+use super::pull_records::PullEntry;
 use super::record::{CommentRecord, PullRecord, ReviewRecord, ThreadRecord};
 use super::{LocalError, LocalScm};
 
 impl LocalScm {
-    /// Everything about a pull request that the core wants to know.
-    pub(super) async fn facts(&self, entry: &Entry) -> Result<PullFacts, LocalError> {
+    /// Returns all facts of a pull request that the core needs.
+    pub(super) async fn facts(&self, entry: &PullEntry) -> Result<PullFacts, LocalError> {
         let runs = if entry.pull.is_open() { self.runs_of(&entry.pull).await? } else { vec![] };
         Ok(self.facts_with(entry, &runs))
     }
 
-    pub(super) fn facts_with(&self, entry: &Entry, runs: &[CheckRun]) -> PullFacts {
+    pub(super) fn facts_with(&self, entry: &PullEntry, runs: &[CheckRun]) -> PullFacts {
         let pull = &entry.pull;
         PullFacts {
             head_title: pull.head_title.clone(),
@@ -45,8 +45,8 @@ impl LocalScm {
         }
     }
 
-    /// The runs of its present head, the newest first. What was tried with others ahead says nothing about it alone: red may
-    /// be the fault of any of them, and what is given up would be missing for ever.
+    /// Returns the runs of its current head, the newest first, without speculative ones: a failure there may be the
+    /// fault of any pull request ahead, and a cancelled one would stay missing.
     pub(super) async fn runs_of(&self, pull: &PullRecord) -> Result<Vec<CheckRun>, LocalError> {
         if self.options.checks.is_empty() {
             return Ok(vec![]);
@@ -59,7 +59,7 @@ impl LocalScm {
         Ok(runs)
     }
 
-    /// The newest word on each check that is configured. One without a run is to come.
+    /// Returns the newest state of each configured check. A check without a run is pending.
     fn check_facts(&self, pull: &PullRecord, runs: &[CheckRun]) -> Vec<CheckFacts> {
         if !pull.is_open() {
             return vec![];
@@ -90,7 +90,7 @@ impl LocalScm {
         };
         let why = || run.why.clone().unwrap_or_default();
         match run.state {
-            // One that was ended says nothing, and is missing until it is run again.
+            // A cancelled run has no result, so the check stays pending until it runs again.
             RunState::Queued | RunState::Running | RunState::Cancelled => CheckState::Pending,
             RunState::Passed => CheckState::Passed,
             RunState::Skipped => CheckState::Skipped,
@@ -130,8 +130,9 @@ impl LocalScm {
 }
 
 fn review(pull: &PullRecord, review: &ReviewRecord) -> ReviewFacts {
-    // An approval is for what would have landed then. With another target that begins elsewhere, the same head brings
-    // something else along, so it is told as one on where that change began. What was merged below changes nothing.
+    // An approval covers the change as it was then. If the base changed to a branch with another fork point, the same
+    // head brings a different change along, so the approval is reported for the old fork point. Merging a pull
+    // request below does not invalidate it.
     let is_other = review.base_branch.as_ref().is_some_and(|base| *base != pull.base_branch)
         && review.fork != pull.fork
         && review.commit == pull.head
@@ -150,10 +151,10 @@ fn review(pull: &PullRecord, review: &ReviewRecord) -> ReviewFacts {
     }
 }
 
-/// How many files of a failure are told.
+/// The most files of a failure that are reported.
 const FILES: usize = 50;
 
-/// The files of the repository that a failure names. What lies outside the checkout is nobody's change.
+/// Returns the files of the repository that a failure names. Skips files outside the checkout.
 fn files(failure: &Failure) -> Vec<String> {
     let inside = |path: &&str| !path.is_empty() && !path.starts_with(['/', '~']) && !path.starts_with("../");
     let paths = failure.items.iter().filter_map(|item| item.path.as_deref());
@@ -165,8 +166,8 @@ fn files(failure: &Failure) -> Vec<String> {
     files
 }
 
-/// Whether a failure is surely not chance: nothing but errors at places of the source, one of them with a code, as compilers
-/// and linters give it. An exception has a name without one, and may be the network's.
+/// Returns true if a failure cannot be flaky: only errors at source locations, one of them with a code, as compilers
+/// and linters print it. An exception has a name without a code, and may come from the network.
 fn is_certain(failure: &Failure) -> bool {
     let placed =
         |item: &FailureItem| item.kind == FailureKind::Error && item.path.is_some() && item.line.is_some();
@@ -177,10 +178,10 @@ fn is_certain(failure: &Failure) -> bool {
     !failure.items.is_empty() && failure.items.iter().all(placed) && failure.items.iter().any(coded)
 }
 
-/// How much of a command is told.
+/// The most characters of a command that are shown.
 const COMMAND: usize = 200;
 
-/// What was run, how that ended and in which step, and then the lines that matter.
+/// Returns the command, how it ended and in which step, followed by the relevant lines.
 fn excerpt(run: &CheckRun, failure: &Failure) -> String {
     let mut lines = run.command.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut command: String = lines.next().unwrap_or_default().chars().take(COMMAND).collect();

@@ -1,27 +1,27 @@
-//! Moving the base branch onto what was merged: one change of one ref, or a fast-forward of the checkout that is on it.
+//! Moves the base branch onto the merged commit: one ref update, or a fast-forward of the checkout that is on it.
 
 use ao_core::Commit;
 use ao_git::GitError;
 
-use super::base::Tip;
-use super::repository::{Checkout, Hold, Repository};
+use super::base_tip::BaseTip;
+use super::repository::{BranchCheckout, BranchUse, LocalRepository};
 
-/// Why a merge did not land. Nothing has changed.
+/// The reason why a merge did not land. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NotLanded {
-    /// Where the base is instead, if that is why.
+    /// The current base tip, if it has moved.
     pub(super) tip: Option<Commit>,
     pub(super) why: String,
-    /// Whether it is the base or its checkout that does not allow it, whatever the change is.
+    /// True if the base or its checkout blocks every merge, not only this change.
     pub(super) in_the_way: bool,
 }
 
-impl Repository {
-    /// Moves the base branch here to `commit`, which comes after `tip`. Nothing is pushed anywhere.
+impl LocalRepository {
+    /// Moves the local base branch to `commit`, a descendant of `tip`. Pushes nothing.
     pub(super) async fn land(
         &self,
         branch: &str,
-        tip: &Tip,
+        tip: &BaseTip,
         commit: &Commit,
         message: &str,
     ) -> Result<Result<(), NotLanded>, GitError> {
@@ -47,14 +47,14 @@ impl Repository {
                 );
             }
         }
-        // A rebase ends with putting the branch where it has got to, whatever has come to it meanwhile.
-        if let Some(held) = self.at_work(branch).await.filter(|held| held.how == Hold::Rebased) {
+        // A rebase ends by overwriting the branch, including anything that landed meanwhile.
+        if let Some(held) = self.at_work(branch).await.filter(|held| held.how == BranchUse::Rebased) {
             return not_landed(None, format!("`{branch}` is {held}; finish that, and merge again"));
         }
         let checkouts = self.checkouts().await?;
         if let Some(checkout) = checkouts.iter().find(|checkout| checkout.branch == branch) {
             let forwarded = self.forward(checkout, commit).await;
-            // Git may have moved something else, or nothing: only the branch itself tells.
+            // Git may have moved something else, or nothing: only the branch itself is proof.
             let now = self.git.commit(&name).await?.map(|now| Commit::new(&now));
             if let Some(now) = &now
                 && self.is_ancestor(commit, now).await?
@@ -87,12 +87,16 @@ impl Repository {
         }
     }
 
-    /// Fast-forwards a checkout. Git refuses by itself if that would overwrite something, and leaves all as it was.
-    async fn forward(&self, checkout: &Checkout, commit: &Commit) -> Result<Result<(), NotLanded>, GitError> {
-        // The files are the user's, so they get those that are kept elsewhere too.
+    /// Fast-forwards a checkout. Git itself refuses to overwrite changes, and leaves everything as it was.
+    async fn forward(
+        &self,
+        checkout: &BranchCheckout,
+        commit: &Commit,
+    ) -> Result<Result<(), NotLanded>, GitError> {
+        // These are the user's files, so files in LFS are downloaded too.
         let options = [
             (format!("branch.{}.mergeOptions", checkout.branch), String::new()),
-            // Each commit of an agent's sees to that already.
+            // Every commit of an agent triggers maintenance already.
             ("maintenance.auto".to_owned(), "false".to_owned()),
         ];
         let git = self.git_in(checkout, options).with("GIT_LFS_SKIP_SMUDGE", "0");
@@ -108,9 +112,9 @@ impl Repository {
             commit.as_str(),
         ];
         let Err(err) = git.write(&args).await else { return Ok(Ok(())) };
-        let said = err.stderr();
+        let stderr = err.stderr();
         let files: Vec<&str> =
-            said.lines().filter_map(|line| line.strip_prefix('\t')).map(str::trim).collect();
+            stderr.lines().filter_map(|line| line.strip_prefix('\t')).map(str::trim).collect();
         let (place, branch) = (checkout.path.display(), &checkout.branch);
         let why = if !files.is_empty() {
             let listed = files.iter().take(10).copied().collect::<Vec<_>>().join(", ");
@@ -120,9 +124,9 @@ impl Repository {
                 "`{branch}` is checked out in `{place}`, where these files have changes that a merge would overwrite: \
                  {listed}{more}; commit, stash or move them, and merge again"
             )
-        } else if said.contains("MERGE_HEAD")
-            || said.contains("unmerged")
-            || said.contains("CHERRY_PICK_HEAD")
+        } else if stderr.contains("MERGE_HEAD")
+            || stderr.contains("unmerged")
+            || stderr.contains("CHERRY_PICK_HEAD")
         {
             format!(
                 "`{branch}` is checked out in `{place}`, where another merge is not over; finish it, and merge again"

@@ -1,7 +1,7 @@
-//! A look at the repository: which heads and bases have moved since the last one, and what that means for what is open.
+//! A look at the repository: finds the heads and bases that have moved since the last one, and updates open pull
+//! requests.
 //!
-//! One listing of refs tells it all, however many pull requests there are. The same look brings things up to date after
-//! the daemon was down.
+//! One listing of refs is enough for any number of pull requests. The same look catches up after the daemon was down.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ao_core::Commit;
 
-use super::base::{Tip, Tips};
-use super::book::{Entry, Writing};
-use super::renamed::Names;
-use super::renew::{Moved, What};
-use super::repository::Refs;
+use super::base_tip::{BaseTip, BaseTips};
+use super::branch_renames::BranchRenames;
+use super::pull_records::{PullEntry, WriteAccess};
+use super::refresh::{MoveKind, MovedPull};
+use super::repository::BranchRefs;
 use super::{LocalError, LocalScm};
 
 impl LocalScm {
-    pub(super) async fn look(&self, writing: &mut Writing) -> Result<(), LocalError> {
-        // Before the refs are read: what moves afterwards is for the next look.
+    pub(super) async fn look(&self, writing: &mut WriteAccess) -> Result<(), LocalError> {
+        // Cleared before the refs are read: a later move is for the next look.
         self.dirty.store(false, Ordering::SeqCst);
-        let unfinished = Unfinished(&self.dirty);
-        let is_unclear = || self.book.open().iter().any(|entry| entry.pull.is_unclear());
+        let unfinished = LookGuard(&self.dirty);
+        let is_unclear = || self.pulls.open().iter().any(|entry| entry.pull.is_unclear());
         let refs = self.trusted(self.repository.refs().await?).await?;
         if writing.refs.as_ref() != Some(&refs) || is_unclear() {
             self.catch_up(writing, &refs).await?;
@@ -30,17 +30,17 @@ impl LocalScm {
             }
         }
         self.start_due_checks(writing).await?;
-        // What cannot be told now is tried again by whoever asks next.
+        // The next request retries what is unknown now.
         if !is_unclear() {
             std::mem::forget(unfinished);
         }
         Ok(())
     }
 
-    async fn catch_up(&self, writing: &mut Writing, refs: &Refs) -> Result<(), LocalError> {
+    async fn catch_up(&self, writing: &mut WriteAccess, refs: &BranchRefs) -> Result<(), LocalError> {
         self.notice_merges(writing, refs).await?;
-        let open = self.book.open();
-        let names = Names {
+        let open = self.pulls.open();
+        let names = BranchRenames {
             repository: &self.repository,
             refs,
             before: writing.refs.as_ref(),
@@ -49,9 +49,9 @@ impl LocalScm {
         };
         let names = names.find(open.iter().map(Arc::as_ref)).await?;
         let new_name = |name: &str| names.get(name).cloned();
-        let (mut tips, mut moved, mut renamed, mut left) = (Tips::default(), vec![], vec![], vec![]);
+        let (mut tips, mut moved, mut renamed, mut left) = (BaseTips::default(), vec![], vec![], vec![]);
         for entry in &open {
-            let mut entry = Entry::clone(entry);
+            let mut entry = PullEntry::clone(entry);
             let before = entry.pull.clone();
             let pull = &mut entry.pull;
             if let Some(name) = new_name(&pull.head_branch).filter(|_| pull.head_repo.is_none()) {
@@ -65,27 +65,29 @@ impl LocalScm {
             if let Some(head) = head {
                 pull.head = head.clone();
             }
-            if let Some(Tip { commit, remote }) = tips.of(&self.repository, refs, &pull.base_branch).await? {
+            if let Some(BaseTip { commit, remote }) =
+                tips.of(&self.repository, refs, &pull.base_branch).await?
+            {
                 (pull.base, pull.base_remote) = (commit, remote);
             }
             if pull.head != before.head {
-                // What was found out is about another commit.
+                // These values belong to the previous commit.
                 (pull.head_author, pull.head_title, pull.checked) = (None, None, None);
                 left.push(pull.number);
-                moved.push(Moved { entry, what: What::Head });
+                moved.push(MovedPull { entry, what: MoveKind::Head });
             } else if pull.is_unclear() {
-                moved.push(Moved { entry, what: What::Head });
+                moved.push(MovedPull { entry, what: MoveKind::Head });
             } else if *pull == before {
                 continue;
             } else if pull.base != before.base {
                 let before = before.base;
-                moved.push(Moved { entry, what: What::Base { before } });
+                moved.push(MovedPull { entry, what: MoveKind::Base { before } });
             } else {
                 pull.updated_at = self.now();
                 renamed.push(entry);
             }
         }
-        let heads: Vec<Entry> = moved
+        let heads: Vec<PullEntry> = moved
             .iter()
             .map(|moved| &moved.entry)
             .filter(|entry| left.contains(&entry.pull.number))
@@ -94,7 +96,7 @@ impl LocalScm {
         let (mut entries, pinned) = tokio::join!(self.renew(moved), self.pin_heads(heads.iter()));
         pinned?;
         entries.extend(renamed);
-        // What was tried again in vain is no news.
+        // A retry that changed nothing is not worth an update.
         entries.retain(|entry| self.is_news(entry));
         if entries.is_empty() {
             return Ok(());
@@ -107,23 +109,23 @@ impl LocalScm {
         self.save(writing, entries).await
     }
 
-    /// Whether anything but the time is new.
-    fn is_news(&self, entry: &Entry) -> bool {
-        let Some(known) = self.book.open_one(entry.pull.number) else { return true };
-        let mut known = Entry::clone(&known);
+    /// Returns true if anything but the time is new.
+    fn is_news(&self, entry: &PullEntry) -> bool {
+        let Some(known) = self.pulls.open_one(entry.pull.number) else { return true };
+        let mut known = PullEntry::clone(&known);
         known.pull.updated_at = entry.pull.updated_at;
         known.pull.fresh.clone_from(&entry.pull.fresh);
         known != *entry
     }
 
-    /// Finishes the merges that were begun and have landed, and sees those that somebody has made by hand.
-    async fn notice_merges(&self, writing: &mut Writing, refs: &Refs) -> Result<(), LocalError> {
-        let mut tips = Tips::default();
-        // By the tip that their base has come to.
-        let mut moved: BTreeMap<String, (Commit, Vec<Arc<Entry>>)> = BTreeMap::new();
-        for entry in self.book.open() {
-            // One that was merged before may have changed or ended those above it.
-            let Some(entry) = self.book.open_one(entry.pull.number) else { continue };
+    /// Finishes merges that had been started and have landed, and detects those that were made by hand.
+    async fn notice_merges(&self, writing: &mut WriteAccess, refs: &BranchRefs) -> Result<(), LocalError> {
+        let mut tips = BaseTips::default();
+        // Keyed by base branch, each with its current tip.
+        let mut moved: BTreeMap<String, (Commit, Vec<Arc<PullEntry>>)> = BTreeMap::new();
+        for entry in self.pulls.open() {
+            // An earlier merge in this loop may have changed or ended those above it.
+            let Some(entry) = self.pulls.open_one(entry.pull.number) else { continue };
             let pull = &entry.pull;
             let tip = tips.of(&self.repository, refs, &pull.base_branch).await?;
             let Some(tip) = tip.filter(|tip| tip.commit != pull.base) else { continue };
@@ -137,7 +139,7 @@ impl LocalScm {
                 }
                 continue;
             }
-            // A branch that was set back to its base is not merged, nor is one that has moved on.
+            // A branch that was reset to its base is not merged, nor is one that has moved on.
             let stands = refs.head(&pull.head_branch, pull.head_repo.as_deref());
             if pull.fork.as_ref() != Some(&pull.head) && stands.is_none_or(|stands| *stands == pull.head) {
                 let group = moved.entry(pull.base_branch.clone()).or_insert((tip.commit, vec![]));
@@ -149,7 +151,7 @@ impl LocalScm {
             let numbers: Vec<u64> = entries.iter().map(|entry| entry.pull.number).collect();
             let within = self.repository.heads_that(&[merged], &numbers).await?;
             for number in within {
-                let Some(entry) = self.book.open_one(number) else { continue };
+                let Some(entry) = self.pulls.open_one(number) else { continue };
                 if entry.pull.base_branch != branch {
                     continue;
                 }
@@ -159,18 +161,21 @@ impl LocalScm {
         Ok(())
     }
 
-    /// Keeps the heads from being forgotten by git.
-    pub(super) async fn pin_heads(&self, entries: impl Iterator<Item = &Entry>) -> Result<(), LocalError> {
+    /// Pins the heads, so that git keeps them.
+    pub(super) async fn pin_heads(
+        &self,
+        entries: impl Iterator<Item = &PullEntry>,
+    ) -> Result<(), LocalError> {
         let pins: Vec<(String, &Commit)> =
             entries.map(|entry| (format!("{}/head", entry.pull.number), &entry.pull.head)).collect();
         Ok(self.repository.pin(&pins).await?)
     }
 }
 
-/// A look that is not over, for whatever reason: whoever asks next has to look again.
-struct Unfinished<'a>(&'a AtomicBool);
+/// Marks the look as due again unless it was completed.
+struct LookGuard<'a>(&'a AtomicBool);
 
-impl Drop for Unfinished<'_> {
+impl Drop for LookGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }

@@ -1,8 +1,8 @@
-//! Testing what would land, and landing exactly that.
+//! Tests the merge result, and lands exactly that.
 //!
 //! ```text
-//!  pinned head, base and tree ──▶ commit made ──▶ written down ──▶ base moved ──▶ recorded as merged
-//!                                                       └──── after a crash: landed? finish, else nothing has happened
+//!  pinned head, base and tree ──▶ commit made ──▶ recorded ──▶ base moved ──▶ recorded as merged
+//!                                                     └──── after a crash: landed? finish, else nothing has happened
 //! ```
 
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use ao_core::queue::Part;
 use ao_ports::{CheckRun, CheckSpec, MergeOrder, MergeOutcome, RunState, ScmError, TestOrder, TestOutcome};
 use tracing::info;
 
-use super::base::Tip;
-use super::book::{Entry, Writing};
-use super::checks::{Checks, Job};
+use super::base_tip::BaseTip;
+use super::check_service::{CheckJob, CheckService};
 use super::land::NotLanded;
-use super::record::{Landing, PullRecord};
-use super::train::{Grown, Onto};
+use super::merge_chain::{ChainOutcome, MergeOnto};
+use super::pull_records::{PullEntry, WriteAccess};
+use super::record::{PendingLanding, PullRecord};
 use super::{LocalError, LocalScm};
 
-/// One of those that land together: which, what is kept of it, and its commit.
-type Made = (Part, Entry, Commit);
+/// One of the pull requests that land together: its part, its entry, and its commit.
+type Made = (Part, PullEntry, Commit);
 
-/// Somebody who waits for runs. If he goes away before they are over, he gives them up.
-struct Waiting {
-    checks: Arc<dyn Checks>,
+/// Withdraws the request for runs when it is dropped before they are over.
+struct RunsGuard {
+    checks: Arc<dyn CheckService>,
     runs: Vec<String>,
 }
 
-impl Drop for Waiting {
+impl Drop for RunsGuard {
     fn drop(&mut self) {
         let runs = std::mem::take(&mut self.runs);
         if let (false, Ok(runtime)) = (runs.is_empty(), tokio::runtime::Handle::try_current()) {
@@ -41,7 +41,7 @@ impl Drop for Waiting {
     }
 }
 
-/// How much of the output of failed checks is told, each.
+/// The most bytes of a failed check's output that are reported.
 const EXCERPT: usize = 4 * 1024;
 
 impl LocalScm {
@@ -50,12 +50,14 @@ impl LocalScm {
         let entry = self.entry(&order.pull).await?;
         self.may_test_on(&order.base)?;
         let base = match self.grown(&order.base, &order.ahead, order.strategy).await? {
-            Grown::To(base) => base,
-            Grown::Stuck { pull, files } => return Ok(TestOutcome::Conflict { files, pull: Some(pull) }),
+            ChainOutcome::To(base) => base,
+            ChainOutcome::Stuck { pull, files } => {
+                return Ok(TestOutcome::Conflict { files, pull: Some(pull) });
+            }
         };
         let (tree, commit) = match self.onto(&entry.pull, &order.head, &base, order.strategy).await? {
-            Onto::Made { tree, commit } => (tree, commit),
-            Onto::Conflict(files) => return Ok(TestOutcome::Conflict { files, pull: None }),
+            MergeOnto::Made { tree, commit } => (tree, commit),
+            MergeOnto::Conflict(files) => return Ok(TestOutcome::Conflict { files, pull: None }),
         };
         if !order.checks {
             return Ok(TestOutcome::Green { tree });
@@ -78,21 +80,21 @@ impl LocalScm {
         }
     }
 
-    /// Has checks run and waits for them. With others ahead they are for this test alone: if whoever wants it goes away, they
-    /// are given up. Without, they are the pull request's own, and go on.
-    async fn finished(&self, job: Job) -> Result<Vec<CheckRun>, ScmError> {
+    /// Runs checks and waits for them. Speculative runs are for this test alone: they are withdrawn if the caller is
+    /// dropped. Without pull requests ahead, they are the pull request's own runs, and go on.
+    async fn finished(&self, job: CheckJob) -> Result<Vec<CheckRun>, ScmError> {
         let is_alone = job.ahead.is_empty();
         let runs = self.checks.run(job).await?;
         let ids: Vec<String> = runs.into_iter().map(|run| run.id).collect();
         let given_up = if is_alone { vec![] } else { ids.clone() };
-        let mut waiting = Waiting { checks: self.checks.clone(), runs: given_up };
+        let mut waiting = RunsGuard { checks: self.checks.clone(), runs: given_up };
         let finished = self.checks.finished(&ids).await?;
         waiting.runs.clear();
         Ok(finished)
     }
 
-    /// The checks that decide about a merge: those that are required here, or all if none is, and those that policy wants.
-    /// What policy wants is run whatever the change touches.
+    /// Returns the checks that decide about a merge: the required ones, or all if none is, and those that the policy
+    /// requires. The latter run regardless of their path filters.
     fn deciding(&self, wanted: &[String]) -> Result<Vec<CheckSpec>, ScmError> {
         let all = &self.options.checks;
         if let Some(unknown) = wanted.iter().find(|name| all.iter().all(|check| check.name != **name)) {
@@ -112,7 +114,8 @@ impl LocalScm {
             .collect())
     }
 
-    /// What is changed together with those ahead, which are in the tree too; nothing if that cannot be told of one of them.
+    /// Returns the changed paths including those of the pull requests ahead, which are in the tree too; `None` if
+    /// unknown.
     async fn changed_with(
         &self,
         own: Option<Vec<String>>,
@@ -130,8 +133,8 @@ impl LocalScm {
     }
 
     pub(super) async fn merge_pull(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        let mut writing = self.book.writing().await;
-        // Finishes the merge of an earlier call, if that has landed.
+        let mut writing = self.pulls.writing().await;
+        // Finish the merge of an earlier call, if that has landed.
         let mut pulls = order.with.iter().map(|part| &part.pull).chain([&order.pull]);
         if pulls.any(|pull| self.is_behind_about(pull)) {
             self.look(&mut writing).await?;
@@ -139,6 +142,10 @@ impl LocalScm {
         let entry = self.entry(&order.pull).await?;
         if let Some(outcome) = ended(&entry.pull, order) {
             let MergeOutcome::Merged { commit, .. } = outcome else { return Ok(outcome) };
+            let refs = writing.refs.clone().unwrap_or_default();
+            // The base branch may be gone since.
+            let tip = self.tip_of(&refs, &entry.pull.base_branch).await.ok();
+            let tip = tip.map_or_else(|| commit.clone(), |tip| tip.commit);
             let mut landed = vec![];
             for part in &order.with {
                 let entry = self.entry(&part.pull).await?;
@@ -146,7 +153,7 @@ impl LocalScm {
                     landed.push((part.clone(), commit.clone()));
                 }
             }
-            return Ok(self.told(order, commit, landed).await?);
+            return Ok(self.merged(order, commit, tip, landed).await?);
         }
         let branch = entry.pull.base_branch.clone();
         let held = |why| MergeOutcome::Refused { tip: None, why, in_the_way: true };
@@ -155,11 +162,11 @@ impl LocalScm {
         }
         match self.make_and_land(&mut writing, order).await? {
             Ok(mut landed) => match landed.pop() {
-                Some((_, commit)) => Ok(self.told(order, commit, landed).await?),
+                Some((_, commit)) => Ok(self.merged(order, commit.clone(), commit, landed).await?),
                 None => Err(ScmError::Failed("nothing was to be merged".to_owned())),
             },
             Err(NotLanded { tip, why, in_the_way }) => {
-                // It may have been moved by nobody who may, and then nothing is to be tested on it.
+                // The base may have been moved by an agent, and then nothing must be tested on it.
                 if tip.is_some() {
                     self.look(&mut writing).await?;
                 }
@@ -171,11 +178,12 @@ impl LocalScm {
         }
     }
 
-    /// What has landed, with the branches gone that were to go.
-    async fn told(
+    /// Returns the outcome of a merge, after deleting the branches that are to go.
+    async fn merged(
         &self,
         order: &MergeOrder,
         commit: Commit,
+        tip: Commit,
         with: Vec<(Part, Commit)>,
     ) -> Result<MergeOutcome, LocalError> {
         let mut branch_left = None;
@@ -184,14 +192,14 @@ impl LocalScm {
                 branch_left = self.take_branch(&self.entry(pull).await?.pull).await;
             }
         }
-        Ok(MergeOutcome::Merged { commit, branch_left, with })
+        Ok(MergeOutcome::Merged { commit, tip, branch_left, with })
     }
 
-    /// Makes the commits of all that lands together, one after another, and moves the base over all of them at once: what
-    /// is between them was not tested, and so is never where the base is.
+    /// Makes the commits of all pull requests that land together, and moves the base over all of them at once: the
+    /// states in between were not tested, so the base is never there.
     async fn make_and_land(
         &self,
-        writing: &mut Writing,
+        writing: &mut WriteAccess,
         order: &MergeOrder,
     ) -> Result<Result<Vec<(Part, Commit)>, NotLanded>, LocalError> {
         let mut refs = writing.refs.clone().unwrap_or_default();
@@ -202,48 +210,50 @@ impl LocalScm {
             Err(not) => return Ok(Err(not)),
         };
         let Some(last) = made.last().map(|(_, _, commit)| commit.clone()) else { return Ok(Ok(vec![])) };
-        // Nobody refers to them before they have landed, and what is written down must not be forgotten by git.
+        // No ref reaches them before they have landed, and git must not prune a recorded commit.
         let pins = made.iter().map(|(_, entry, commit)| (format!("{}/landing", entry.pull.number), commit));
         let pins: Vec<(String, &Commit)> = pins.collect();
         self.repository.pin(&pins).await?;
         let names: Vec<String> = pins.into_iter().map(|(name, _)| name).collect();
         let written = |made: &[Made]| made.iter().map(|(_, entry, _)| entry.clone()).collect();
-        self.book.save(writing, written(&made)).await?;
+        self.pulls.save(writing, written(&made)).await?;
         let message = match order.with.len() {
             0 => format!("ao: merge {}", order.pull),
             others => format!("ao: merge {} and {others} others", order.pull),
         };
         if let Err(not) = self.repository.land(&branch, &tip, &last, &message).await? {
             made.iter_mut().for_each(|(_, entry, _)| entry.pull.landing = None);
-            self.book.save(writing, written(&made)).await?;
+            self.pulls.save(writing, written(&made)).await?;
             for name in names {
                 self.repository.unpin(&name).await?;
             }
             return Ok(Err(not));
         }
         self.landed_at(&branch, &last).await?;
-        // Whoever comes next is not to wait until the watch has heard of it.
+        // The next request must not wait until the watch has noticed the move.
         self.dirty.store(true, Ordering::SeqCst);
         refs.heads.insert(branch, last);
         let mut landed = vec![];
         for (part, entry, commit) in made {
-            // One that landed before it may have changed it.
-            let entry = self.book.open_one(entry.pull.number).map_or(entry, |known| Entry::clone(&known));
+            // An earlier landing in this loop may have changed it.
+            let entry =
+                self.pulls.open_one(entry.pull.number).map_or(entry, |known| PullEntry::clone(&known));
             self.finish(writing, &entry, commit.clone(), order.by.clone(), &refs).await?;
             landed.push((part, commit));
         }
-        // The base keeps them from now on. It has moved, so a lock that is in the way of tidying up fails nothing.
+        // The base keeps them from now on. The merge has happened, so a ref lock that blocks the cleanup is no
+        // failure.
         if let Err(err) = self.repository.unpin_all(&names).await {
             tracing::debug!(%err, "pins of what has landed stay until they are archived");
         }
         Ok(Ok(landed))
     }
 
-    /// What is to land, each on top of the one before it, if all is as ordered.
+    /// Makes the commits to land, each on top of the one before it, if everything is as ordered.
     async fn made(
         &self,
         order: &MergeOrder,
-        tip: &Tip,
+        tip: &BaseTip,
         branch: &str,
     ) -> Result<Result<Vec<Made>, NotLanded>, LocalError> {
         let refused = |why: String| Ok(Err(NotLanded { tip: None, why, in_the_way: false }));
@@ -254,25 +264,25 @@ impl LocalScm {
         let last = Part { pull: order.pull.clone(), head: order.head.clone() };
         let mut made: Vec<Made> = vec![];
         for part in order.with.iter().cloned().chain([last]) {
-            let mut entry = Entry::clone(&*self.entry(&part.pull).await?);
+            let mut entry = PullEntry::clone(&*self.entry(&part.pull).await?);
             if let Err(why) = is_as_ordered(&entry.pull, &part, branch) {
                 return refused(why);
             }
             let at = made.last().map_or(&order.base, |(_, _, commit)| commit).clone();
             let (tree, commit) = match self.onto(&entry.pull, &part.head, &at, order.strategy).await? {
-                Onto::Conflict(files) => {
+                MergeOnto::Conflict(files) => {
                     return refused(format!("it conflicts with `{branch}` in {}", files.join(", ")));
                 }
-                Onto::Made { tree, commit } => (tree, commit),
+                MergeOnto::Made { tree, commit } => (tree, commit),
             };
             if part.pull == order.pull && tree != order.tree {
                 return refused("merging gives other files than were tested; test it again".to_owned());
             }
-            let same = |landing: &&Landing| {
+            let same = |landing: &&PendingLanding| {
                 (&landing.head, &landing.base, &landing.tree, landing.strategy)
                     == (&part.head, &at, &tree, order.strategy)
             };
-            // The commit of an earlier call is used again, so that whatever of it is still under way does the same.
+            // Reuse the commit of an earlier call, so that a part of it that still runs has the same effect.
             let earlier = match entry.pull.landing.as_ref().filter(same) {
                 Some(landing) if self.repository.has(&landing.commit).await? => Some(landing.commit.clone()),
                 _ => None,
@@ -281,7 +291,7 @@ impl LocalScm {
                 (Some(commit), _) | (None, Ok(commit)) => commit,
                 (None, Err(why)) => return refused(why),
             };
-            entry.pull.landing = Some(Landing {
+            entry.pull.landing = Some(PendingLanding {
                 head: part.head.clone(),
                 base: at,
                 tree,
@@ -295,7 +305,7 @@ impl LocalScm {
         Ok(Ok(made))
     }
 
-    /// Takes the branch of a merged one away, or leaves it and says why: the merge stands either way.
+    /// Deletes the branch of a merged pull request, or returns why it stays. The merge is valid either way.
     pub(super) async fn take_branch(&self, pull: &PullRecord) -> Option<String> {
         let why = match self.needed_by(pull) {
             Some(why) => why,
@@ -311,30 +321,34 @@ impl LocalScm {
 }
 
 impl LocalScm {
-    /// Which other open one needs its branch, in words.
+    /// Returns the reason if another open pull request needs the branch.
     fn needed_by(&self, pull: &PullRecord) -> Option<String> {
         if pull.head_repo.is_some() {
             return None;
         }
-        self.book.open().iter().map(|entry| &entry.pull).filter(|other| other.number != pull.number).find_map(
-            |other| {
+        self.pulls
+            .open()
+            .iter()
+            .map(|entry| &entry.pull)
+            .filter(|other| other.number != pull.number)
+            .find_map(|other| {
                 let id = self.id(other.number);
                 if other.head_repo.is_none() && other.head_branch == pull.head_branch {
                     return Some(format!("it is the branch of `{id}` too"));
                 }
                 (other.base_branch == pull.head_branch).then(|| format!("`{id}` is to be merged into it"))
-            },
-        )
+            })
     }
 }
 
-/// What became of one that is no longer open.
+/// Returns the outcome for a pull request that is no longer open.
 fn ended(pull: &PullRecord, order: &MergeOrder) -> Option<MergeOutcome> {
     let refused = |why: String| Some(MergeOutcome::Refused { tip: None, why, in_the_way: false });
     match &pull.state {
         PullState::Open => None,
         PullState::Merged { commit } if pull.head == order.head => {
-            Some(MergeOutcome::Merged { commit: commit.clone(), branch_left: None, with: vec![] })
+            let (commit, tip) = (commit.clone(), commit.clone());
+            Some(MergeOutcome::Merged { commit, tip, branch_left: None, with: vec![] })
         }
         PullState::Merged { .. } => {
             refused(format!("`{}` was merged with the head {}", order.pull, pull.head))
@@ -355,9 +369,7 @@ fn is_as_ordered(pull: &PullRecord, part: &Part, branch: &str) -> Result<(), Str
         return Err(format!("`{id}` is a draft; mark it as ready first"));
     }
     if pull.unmeasured {
-        return Err(format!(
-            "what `{id}` changes cannot be told; see with `git fsck` whether everything is there"
-        ));
+        return Err(format!("the change of `{id}` cannot be computed; check the repository with `git fsck`"));
     }
     if pull.head != part.head {
         return Err(format!("`{id}` is at {} now, which was not tested", pull.head));
@@ -368,28 +380,28 @@ fn is_as_ordered(pull: &PullRecord, part: &Part, branch: &str) -> Result<(), Str
 fn outcome(tree: String, runs: &[CheckRun], wanted: &[String]) -> Result<TestOutcome, ScmError> {
     let failed: Vec<&CheckRun> = runs.iter().filter(|run| run.state == RunState::Failed).collect();
     if !failed.is_empty() {
-        let parts: Vec<String> = failed.into_iter().map(told).collect();
+        let parts: Vec<String> = failed.into_iter().map(failed_check).collect();
         return Ok(TestOutcome::Red { output: parts.join("\n\n"), between: String::new() });
     }
-    let says_nothing = |run: &&CheckRun| match run.state {
+    let is_inconclusive = |run: &&CheckRun| match run.state {
         RunState::Passed => false,
         RunState::Skipped => wanted.contains(&run.check),
         _ => true,
     };
-    match runs.iter().find(says_nothing) {
+    match runs.iter().find(is_inconclusive) {
         Some(run) => {
             let why = run.why.as_deref().unwrap_or(match run.state {
                 RunState::Skipped => "it was skipped, and policy requires it",
-                _ => "it was ended before it was done",
+                _ => "it was cancelled",
             });
-            Err(ScmError::Failed(format!("the check `{}` said nothing about the change: {why}", run.check)))
+            Err(ScmError::Failed(format!("the check `{}` gave no result for the change: {why}", run.check)))
         }
         None => Ok(TestOutcome::Green { tree }),
     }
 }
 
-/// The name of a check that failed and the lines that matter.
-fn told(run: &CheckRun) -> String {
+/// Returns the name of a failed check and its relevant output.
+fn failed_check(run: &CheckRun) -> String {
     let excerpt = run.failure.as_ref().map(|failure| failure.excerpt.as_str());
     let text = excerpt.filter(|excerpt| !excerpt.is_empty()).or(run.why.as_deref()).unwrap_or_default();
     let end = (0..=text.len().min(EXCERPT)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);

@@ -1,47 +1,47 @@
-//! The forge in the box: pull requests, threads and reviews on any git repository, with no service behind it.
+//! The local forge: pull requests, threads and reviews on any git repository, without a service.
 //!
 //! ```text
-//!  refs ──watch──▶ look ──what moved──▶ renew ──▶ book (records, and what is open in memory) ──▶ facts
+//!  refs ──watch──▶ look ──moves──▶ refresh ──▶ pull_records (open ones also in memory) ──▶ facts
 //!                                                  ▲
 //!  people, agents ──open, comment, review, edit, merge──┘
 //! ```
 //!
-//! Branches are the repository's own: agents work in worktrees of it, so a commit is there the moment it is made, with or
-//! without a remote. Everything that a pull request speaks of is pinned by refs below `refs/ao/pulls/`. Nothing is ever
-//! pushed, no hook of the user is run or changed, and no file of a checkout is touched but by a fast-forward that git
-//! itself agrees to.
+//! Branches are the repository's own: agents work in worktrees of it, so a commit is visible as soon as it is made,
+//! with or without a remote. All commits of a pull request are pinned by refs below `refs/ao/pulls/`. Nothing is ever
+//! pushed, no hook of the user is run or changed, and no file of a checkout is touched except by a fast-forward that
+//! git itself allows.
 
 mod archive;
-mod base;
-mod book;
-mod branch;
-mod checking;
-mod checks;
+mod base_tip;
+mod branch_renames;
+mod check_service;
+mod comments;
 mod commits;
+mod delete_branch;
 mod diff;
 mod edit;
+mod edit_comment;
 mod facts;
-mod file;
+mod file_lines;
 mod land;
-mod lines;
+mod line_mapping;
 mod look;
 mod merge;
-mod names;
+mod merge_chain;
+mod merge_tree;
 mod open;
-mod people;
+mod pull_records;
 mod record;
-mod renamed;
-mod renew;
+mod refresh;
 mod repository;
 mod review;
-mod reword;
 mod scm;
 mod stack;
-mod talk;
+mod start_checks;
 mod threads;
-mod train;
-mod tree;
 mod trust;
+mod validate;
+mod views;
 mod watch;
 
 use std::fmt;
@@ -58,17 +58,17 @@ use ao_ports::{ScmError, Strategy};
 use camino::Utf8PathBuf;
 use tokio::sync::Notify;
 
-use archive::Unarchived;
-use book::{Book, Entry, Writing};
-pub use checks::{Checks, Job};
-use repository::Repository;
-use train::Makings;
-use trust::Trust;
+use archive::ArchiveBacklog;
+pub use check_service::{CheckJob, CheckService};
+use merge_chain::MergeCache;
+use pull_records::{PullEntry, PullRecords, WriteAccess};
+use repository::LocalRepository;
+use trust::BaseTrust;
 pub use trust::Witness;
 
-use crate::told::told;
+use crate::error_chain::error_chain;
 
-/// What a project's forge is about.
+/// Options of the forge of one project.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub project: ProjectId,
@@ -76,38 +76,38 @@ pub struct Options {
     pub repository: Utf8PathBuf,
     pub default_branch: String,
     pub checks: Vec<CheckSpec>,
-    /// How changes land unless somebody says otherwise.
+    /// Default merge strategy.
     pub strategy: Strategy,
-    /// Those of everybody who changes repositories.
+    /// Shared with everything that changes repositories.
     pub queues: Arc<Queues>,
     pub settings: Settings,
-    /// Who could have changed the repository. Without it, every change of it is a person's.
+    /// Lists the sessions that could have changed the repository. Without it, every change counts as a person's.
     pub witness: Option<Arc<dyn Witness>>,
 }
 
 /// The forge of one project.
 pub struct LocalScm {
     options: Options,
-    repository: Repository,
-    book: Book,
-    makings: Makings,
-    trust: Trust,
-    checks: Arc<dyn Checks>,
+    repository: LocalRepository,
+    pulls: PullRecords,
+    merge_cache: MergeCache,
+    trust: BaseTrust,
+    checks: Arc<dyn CheckService>,
     clock: Arc<dyn Clock>,
-    /// Whom news are told, once somebody watches. Held only to take a copy.
+    /// Receives hints once a watch runs. Locked only to copy it.
     hints: RwLock<Option<Arc<dyn Hints>>>,
-    /// Whether the repository's refs are watched, so that what is known of them is up to date.
+    /// True while the repository's refs are watched, so that the known refs are current.
     watched: AtomicBool,
-    /// Whether something has moved since the last look.
+    /// True if something has moved since the last look.
     dirty: Arc<AtomicBool>,
-    /// Whether something was kept whose checks have not been started yet.
+    /// True if an entry was saved whose checks have not been started yet.
     owes: AtomicBool,
-    /// Told then, so that whoever watches starts them if nobody else does.
+    /// Notified then, so that the watch starts them if the writer does not.
     owing: Notify,
-    unarchived: tokio::sync::Mutex<Unarchived>,
+    unarchived: tokio::sync::Mutex<ArchiveBacklog>,
 }
 
-/// Why the forge of a project could not do what it was asked.
+/// Errors of a project's local forge.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
     #[error("`{path}` is not a git repository that can be used")]
@@ -136,7 +136,7 @@ impl From<LocalError> for TrackerError {
     fn from(err: LocalError) -> TrackerError {
         match err {
             LocalError::Forge(err) => err,
-            err => TrackerError::Failed(told(&err)),
+            err => TrackerError::Failed(error_chain(&err)),
         }
     }
 }
@@ -145,27 +145,27 @@ impl From<LocalError> for ScmError {
     fn from(err: LocalError) -> ScmError {
         match err {
             LocalError::Forge(err) => ScmError::Forge(err),
-            err => ScmError::Failed(told(&err)),
+            err => ScmError::Failed(error_chain(&err)),
         }
     }
 }
 
 impl LocalScm {
-    /// Opens the forge of a project and brings it up to date with its repository, whatever has happened there meanwhile.
+    /// Opens the forge of a project and brings it up to date with its repository.
     pub async fn open(
         options: Options,
         records: Arc<dyn Records>,
-        checks: Arc<dyn Checks>,
+        checks: Arc<dyn CheckService>,
         clock: Arc<dyn Clock>,
     ) -> Result<LocalScm, LocalError> {
-        let repository = Repository::open(&options).await?;
-        let book = Book::load(options.project.clone(), records).await?;
+        let repository = LocalRepository::open(&options).await?;
+        let pulls = PullRecords::load(options.project.clone(), records).await?;
         let scm = LocalScm {
             options,
             repository,
-            book,
-            makings: Makings::default(),
-            trust: Trust::default(),
+            pulls,
+            merge_cache: MergeCache::default(),
+            trust: BaseTrust::default(),
             checks,
             clock,
             hints: RwLock::default(),
@@ -175,12 +175,12 @@ impl LocalScm {
             owing: Notify::new(),
             unarchived: tokio::sync::Mutex::default(),
         };
-        scm.look(&mut *scm.book.writing().await).await?;
+        scm.look(&mut *scm.pulls.writing().await).await?;
         scm.start_missing_checks().await;
         Ok(scm)
     }
 
-    /// How changes land unless somebody says otherwise.
+    /// Returns the default merge strategy.
     pub fn strategy(&self) -> Strategy {
         self.options.strategy
     }
@@ -193,26 +193,26 @@ impl LocalScm {
         self.clock.now()
     }
 
-    /// Sees to it that what is known of the refs is so. Costs nothing while they are watched and nothing moves.
+    /// Brings the known refs up to date. Free while they are watched and nothing moves.
     async fn up_to_date(&self) -> Result<(), LocalError> {
         if !self.is_behind() {
             return Ok(());
         }
-        self.look(&mut *self.book.writing().await).await
+        self.look(&mut *self.pulls.writing().await).await
     }
 
-    /// The same for what is about one pull request. Whoever has just pushed may ask before the watch has heard of it, so
-    /// its branches are looked at themselves: two files, and no process.
+    /// Does the same for one pull request. A caller that has just pushed may be faster than the watch, so the
+    /// branches of the pull request are checked directly: two files, and no process.
     async fn up_to_date_about(&self, pull: &PullId) -> Result<(), LocalError> {
         if !self.is_behind_about(pull) {
             return Ok(());
         }
-        self.look(&mut *self.book.writing().await).await
+        self.look(&mut *self.pulls.writing().await).await
     }
 
     fn is_behind_about(&self, pull: &PullId) -> bool {
         let moved =
-            || self.book.open_one(pull.number).is_some_and(|entry| self.repository.has_moved(&entry.pull));
+            || self.pulls.open_one(pull.number).is_some_and(|entry| self.repository.has_moved(&entry.pull));
         self.is_behind() || moved()
     }
 
@@ -222,14 +222,14 @@ impl LocalScm {
         !watched || dirty || owes
     }
 
-    /// Keeps what is new about some pull requests, and tells that there is news.
-    async fn save(&self, writing: &mut Writing, entries: Vec<Entry>) -> Result<(), LocalError> {
+    /// Saves pull requests, and sends hints about them.
+    async fn save(&self, writing: &mut WriteAccess, entries: Vec<PullEntry>) -> Result<(), LocalError> {
         let numbers: Vec<u64> = entries.iter().map(|entry| entry.pull.number).collect();
         if entries.iter().any(|entry| self.is_due(&entry.pull)) {
             self.owes.store(true, Ordering::SeqCst);
             self.owing.notify_one();
         }
-        self.book.save(writing, entries).await?;
+        self.pulls.save(writing, entries).await?;
         for number in numbers {
             self.hint(Hint::Pull(self.id(number)));
         }
@@ -237,16 +237,16 @@ impl LocalScm {
     }
 
     fn hint(&self, hint: Hint) {
-        let hints = self.hints.read().expect("nobody panics while copying it").clone();
+        let hints = self.hints.read().expect("no panic while it is copied").clone();
         if let Some(hints) = hints {
             hints.hint(hint);
         }
     }
 
-    /// A pull request of this project, whatever has become of it.
-    async fn entry(&self, pull: &PullId) -> Result<Arc<Entry>, LocalError> {
+    /// Returns a pull request of this project, in any state.
+    async fn entry(&self, pull: &PullId) -> Result<Arc<PullEntry>, LocalError> {
         let found = match pull.project == self.options.project {
-            true => self.book.find(pull.number).await?,
+            true => self.pulls.find(pull.number).await?,
             false => None,
         };
         found.ok_or_else(|| TrackerError::not_found(format!("the pull request `{pull}`")).into())

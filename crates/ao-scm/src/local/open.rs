@@ -6,27 +6,28 @@ use ao_core::pull::{ChangeSize, Mergeable, PullState};
 use ao_core::{Commit, PullId};
 use ao_ports::{NewPull, TrackerError};
 
-use super::base::{Tip, Tips};
-use super::book::Entry;
-use super::names;
+use super::base_tip::{BaseTip, BaseTips};
+use super::pull_records::PullEntry;
 use super::record::PullRecord;
-use super::renew::{Moved, What};
-use super::repository::Refs;
+use super::refresh::{MoveKind, MovedPull};
+use super::repository::BranchRefs;
+use super::validate;
 use super::{LocalError, LocalScm};
 
 impl LocalScm {
-    /// Opens one, or finds the one that is open for this head and base, or that was merged from this very head: an agent that
-    /// is resumed after its change has landed proposes it again.
+    /// Opens a pull request, or returns the open one for this head and base, or the one that was merged from this
+    /// very head: an agent that is resumed after its change has landed proposes it again.
     pub(super) async fn open_pull(&self, new: &NewPull) -> Result<PullId, LocalError> {
-        let body = names::body(&new.body)?;
-        let labels = names::labels(&new.labels)?;
-        let (head_branch, base_branch) = (names::branch(&new.head_branch)?, names::branch(&new.base_branch)?);
-        let mut writing = self.book.writing().await;
+        let body = validate::body(&new.body)?;
+        let labels = validate::labels(&new.labels)?;
+        let (head_branch, base_branch) =
+            (validate::branch(&new.head_branch)?, validate::branch(&new.base_branch)?);
+        let mut writing = self.pulls.writing().await;
         self.look(&mut writing).await?;
         let refs = writing.refs.clone().unwrap_or_default();
         self.may_be_head(head_branch, base_branch)?;
         let found = self.head_of(&refs, head_branch).await;
-        // One whose branch is gone can be open still.
+        // A pull request whose branch is gone can still be open.
         let head_repo = found.as_ref().ok().and_then(|(_, repo)| repo.as_deref());
         if let Some(open) = self.open_for((head_branch, head_repo), base_branch) {
             return Ok(self.id(open));
@@ -37,14 +38,14 @@ impl LocalScm {
                 && (&pull.head, &pull.head_repo) == (&head, &head_repo)
                 && (pull.head_branch.as_str(), pull.base_branch.as_str()) == (head_branch, base_branch)
         };
-        if let Some(merged) = self.book.newly_done(is_same).await? {
+        if let Some(merged) = self.pulls.newly_done(is_same).await? {
             return Ok(self.id(merged.number));
         }
         let title = match new.title.trim().is_empty() {
-            true => names::title(&self.repository.subject(&head).await?)?,
-            false => names::title(&new.title)?,
+            true => validate::title(&self.repository.subject(&head).await?)?,
+            false => validate::title(&new.title)?,
         };
-        let Tip { commit: base, remote: base_remote } = self.tip_of(&refs, base_branch).await?;
+        let BaseTip { commit: base, remote: base_remote } = self.tip_of(&refs, base_branch).await?;
         let at = self.now();
         let pull = PullRecord {
             number: writing.next,
@@ -80,7 +81,7 @@ impl LocalScm {
             created_at: at,
             updated_at: at,
         };
-        let moved = Moved { entry: Entry { pull, threads: BTreeMap::new() }, what: What::Head };
+        let moved = MovedPull { entry: PullEntry { pull, threads: BTreeMap::new() }, what: MoveKind::Head };
         let entries = self.renew(vec![moved]).await;
         for entry in &entries {
             has_change(&entry.pull)?;
@@ -92,9 +93,9 @@ impl LocalScm {
         Ok(self.id(number))
     }
 
-    /// The number of the open one for this head, which is a branch and the remote that has it, and this base.
+    /// Returns the number of the open pull request for this head (branch and remote) and base.
     pub(super) fn open_for(&self, head: (&str, Option<&str>), base: &str) -> Option<u64> {
-        let open = self.book.open();
+        let open = self.pulls.open();
         let is_same = |pull: &PullRecord| {
             (pull.head_branch.as_str(), pull.head_repo.as_deref()) == head && pull.base_branch == base
         };
@@ -115,8 +116,8 @@ impl LocalScm {
         Ok(())
     }
 
-    /// Where a branch is, and the remote that has it if that is neither here nor origin.
-    async fn head_of(&self, refs: &Refs, branch: &str) -> Result<(Commit, Option<String>), LocalError> {
+    /// Returns the head of a branch, and the remote that has it if that is neither here nor origin.
+    async fn head_of(&self, refs: &BranchRefs, branch: &str) -> Result<(Commit, Option<String>), LocalError> {
         if let Some(head) = refs.head(branch, None) {
             return Ok((head.clone(), None));
         }
@@ -128,19 +129,19 @@ impl LocalScm {
         Err(no_branch(refs, branch).into())
     }
 
-    /// The tip of a base branch.
-    pub(super) async fn tip_of(&self, refs: &Refs, branch: &str) -> Result<Tip, LocalError> {
-        let tip = Tips::default().of(&self.repository, refs, branch).await?;
+    /// Returns the tip of a base branch.
+    pub(super) async fn tip_of(&self, refs: &BranchRefs, branch: &str) -> Result<BaseTip, LocalError> {
+        let tip = BaseTips::default().of(&self.repository, refs, branch).await?;
         tip.ok_or_else(|| no_branch(refs, branch).into())
     }
 }
 
-/// Refuses what would change nothing, or has nothing in common with what it would change.
+/// Refuses a pull request that changes nothing, or has no history in common with its base.
 pub(super) fn has_change(pull: &PullRecord) -> Result<(), TrackerError> {
     let (head, base) = (&pull.head_branch, &pull.base_branch);
     if pull.unmeasured {
         let why = format!(
-            "what `{head}` changes in `{base}` cannot be told; see with `git fsck` whether everything is there"
+            "the difference between `{head}` and `{base}` cannot be computed; check the repository with `git fsck`"
         );
         return Err(TrackerError::refused(why));
     }
@@ -155,8 +156,8 @@ pub(super) fn has_change(pull: &PullRecord) -> Result<(), TrackerError> {
     }
 }
 
-fn no_branch(refs: &Refs, branch: &str) -> TrackerError {
-    let alike = names::alike(branch, refs.heads.keys());
+fn no_branch(refs: &BranchRefs, branch: &str) -> TrackerError {
+    let alike = validate::alike(branch, refs.heads.keys());
     TrackerError::refused(match alike.is_empty() {
         true => format!("there is no branch `{branch}`, neither here nor at a remote"),
         false => format!("there is no branch `{branch}`; there is `{}`", alike.join("`, `")),

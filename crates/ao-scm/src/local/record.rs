@@ -1,4 +1,4 @@
-//! What is kept of a pull request, as it is written. What comes to it later is optional, so that old records can be read.
+//! Stored form of a pull request. Fields that were added later are optional, so that old records load.
 
 use std::collections::BTreeSet;
 
@@ -22,16 +22,16 @@ pub(super) struct PullRecord {
     pub(super) session: Option<SessionId>,
 
     pub(super) head_branch: String,
-    /// The remote whose branch it is, if it is neither the repository's own nor origin's.
+    /// The remote that has the branch, if it is neither local nor at origin.
     #[serde(default)]
     pub(super) head_repo: Option<String>,
     pub(super) head: Commit,
     #[serde(default)]
     pub(super) head_author: Option<String>,
-    /// The first line of its message.
+    /// The subject of its commit message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) head_title: Option<String>,
-    /// When the head was committed, in seconds.
+    /// Commit time of the head, in seconds.
     #[serde(default)]
     pub(super) head_at: i64,
     /// Its branch is gone. The head is pinned, so nothing is lost.
@@ -41,13 +41,13 @@ pub(super) struct PullRecord {
     pub(super) base_branch: String,
     #[serde(default)]
     pub(super) base_remote: Option<String>,
-    /// The tip of the base branch when it was last looked at.
+    /// The tip of the base branch as of the last look.
     pub(super) base: Commit,
-    /// The head of the pull request that it stood on, once that one is merged. A squash leaves none of its commits in the
-    /// base, so this is what its own change begins at.
+    /// The head of the pull request that it was stacked on, once that one is merged. A squash leaves none of those
+    /// commits in the base, so its own change starts here.
     #[serde(default)]
     pub(super) since: Option<Commit>,
-    /// Where its own change begins; absent if head and base have nothing in common.
+    /// The fork point; absent if head and base have nothing in common.
     #[serde(default)]
     pub(super) fork: Option<Commit>,
 
@@ -55,23 +55,23 @@ pub(super) struct PullRecord {
     pub(super) mergeable: Mergeable,
     #[serde(default)]
     pub(super) size: ChangeSize,
-    /// What it changes could not be told, so that its size says nothing.
+    /// True if the change could not be measured, so that its size is meaningless.
     #[serde(default)]
     pub(super) unmeasured: bool,
-    /// What merging has just given. Not kept: git forgets it some day.
+    /// The merge that was just made. Not stored: git prunes it some day.
     #[serde(skip)]
-    pub(super) fresh: Option<Fresh>,
+    pub(super) fresh: Option<FreshMerge>,
     /// The head that checks were started on.
     #[serde(default)]
     pub(super) checked: Option<Commit>,
-    /// The merge that is being made, or was made.
+    /// The merge that is in progress, or was made.
     #[serde(default)]
-    pub(super) landing: Option<Landing>,
+    pub(super) landing: Option<PendingLanding>,
     #[serde(default)]
     pub(super) merged_by: Option<String>,
     #[serde(default)]
     pub(super) reviews: Vec<ReviewRecord>,
-    /// How many threads and comments it ever had, from which their ids are made.
+    /// Total number of threads and comments so far, from which their ids are made.
     #[serde(default)]
     pub(super) threads: u32,
     #[serde(default)]
@@ -82,19 +82,19 @@ pub(super) struct PullRecord {
 
 /// A head merged onto its base: the tree, and a commit that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fresh {
+pub(super) struct FreshMerge {
     pub(super) tree: String,
     pub(super) commit: Commit,
 }
 
-/// What is about to land, written down before the base moves, so that after a crash it is known whose commit that is.
+/// A merge, recorded before the base moves, so that after a crash its commit can be attributed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Landing {
+pub(super) struct PendingLanding {
     pub(super) head: Commit,
     pub(super) base: Commit,
     pub(super) tree: String,
     pub(super) strategy: Strategy,
-    /// Where the base will be.
+    /// The future tip of the base.
     pub(super) commit: Commit,
     #[serde(default)]
     pub(super) by: Option<String>,
@@ -108,7 +108,7 @@ pub(super) struct ReviewRecord {
     pub(super) by: Author,
     pub(super) verdict: ReviewVerdict,
     pub(super) commit: Commit,
-    /// What it was to be merged into then, and where its change began.
+    /// The base branch and the fork point at the time of the review.
     #[serde(default)]
     pub(super) base_branch: Option<String>,
     #[serde(default)]
@@ -119,7 +119,7 @@ pub(super) struct ReviewRecord {
     #[serde(default)]
     pub(super) key: Option<String>,
     #[serde(default)]
-    pub(super) edits: Edits,
+    pub(super) edits: EditCount,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,10 +127,10 @@ pub(super) struct ThreadRecord {
     pub(super) number: u32,
     /// Absent if it is about the pull request as a whole.
     #[serde(default)]
-    pub(super) begun: Option<Begun>,
-    /// Where it is at the present head; absent if its lines have changed.
+    pub(super) begun: Option<ThreadAnchor>,
+    /// Its position at the current head; absent if its lines have changed.
     #[serde(default)]
-    pub(super) now: Option<Place>,
+    pub(super) now: Option<ThreadPosition>,
     #[serde(default)]
     pub(super) resolved: bool,
     #[serde(default)]
@@ -138,9 +138,9 @@ pub(super) struct ThreadRecord {
     pub(super) comments: Vec<CommentRecord>,
 }
 
-/// What a thread was begun on.
+/// The lines that a thread was started on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Begun {
+pub(super) struct ThreadAnchor {
     /// The commit in which the file has that line.
     pub(super) commit: Commit,
     pub(super) path: String,
@@ -153,7 +153,7 @@ pub(super) struct Begun {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct ThreadPosition {
     pub(super) path: String,
     #[serde(default)]
     pub(super) line: Option<u32>,
@@ -168,12 +168,12 @@ pub(super) struct CommentRecord {
     #[serde(default)]
     pub(super) key: Option<String>,
     #[serde(default)]
-    pub(super) edits: Edits,
+    pub(super) edits: EditCount,
 }
 
-/// How often something was said otherwise, and when last.
+/// The number of edits of a text, and the time of the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Edits {
+pub(super) struct EditCount {
     pub(super) count: u32,
     #[serde(default)]
     pub(super) last: Option<Timestamp>,
@@ -184,12 +184,12 @@ impl PullRecord {
         self.state == PullState::Open
     }
 
-    /// The paths that it touches, if that is known.
+    /// Returns the paths that it touches, if they are known.
     pub(super) fn touched(&self) -> Option<&[String]> {
         (self.fork.is_some() && !self.unmeasured).then_some(self.size.files.as_slice())
     }
 
-    /// Whether something about it could not be told, so that it has to be tried again.
+    /// Returns true if something about it is still unknown, so that the next look retries.
     pub(super) fn is_unclear(&self) -> bool {
         self.unmeasured || self.mergeable == Mergeable::Unknown || self.head_author.is_none()
     }
@@ -201,8 +201,8 @@ impl ThreadRecord {
     }
 }
 
-impl Edits {
-    /// What is said now, told from what was said before.
+impl EditCount {
+    /// Returns the revision of the current text.
     pub(super) fn revision(self) -> String {
         (u64::from(self.count) + 1).to_string()
     }

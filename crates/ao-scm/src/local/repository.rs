@@ -1,4 +1,4 @@
-//! The project's repository: its refs at one glance, how commits are related, and the pins that keep what we speak of.
+//! The project's repository: its refs in one listing, relations of commits, and the pins that keep commits alive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{LocalError, Options};
 
-pub(super) struct Repository {
+pub(super) struct LocalRepository {
     pub(super) git: Git,
     pub(super) root: Utf8PathBuf,
     /// The git directory that all its worktrees share.
@@ -22,52 +22,52 @@ pub(super) struct Repository {
 
 /// The branches here and at remotes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Refs {
-    /// By their names.
+pub(super) struct BranchRefs {
+    /// By name.
     pub(super) heads: BTreeMap<String, Commit>,
     /// By remote and name, as `origin/main`.
     pub(super) remotes: BTreeMap<String, Commit>,
 }
 
-/// A place where a branch is checked out.
+/// A checkout of a branch.
 #[derive(Debug, Clone)]
-pub(super) struct Checkout {
+pub(super) struct BranchCheckout {
     pub(super) path: PathBuf,
     pub(super) branch: String,
-    /// Its own git directory, from our side: what its `.git` says may be an agent's doing.
+    /// Its own git directory, as the main repository knows it: an agent may have changed the checkout's `.git`.
     pub(super) git_dir: PathBuf,
 }
 
-/// A branch that somebody has in hand.
+/// A branch that is in use.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
-    pub(super) how: Hold,
+pub(super) struct BranchHold {
+    pub(super) how: BranchUse,
     pub(super) place: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(super) enum BranchUse {
     CheckedOut,
     Rebased,
     Bisected,
 }
 
-impl fmt::Display for Held {
+impl fmt::Display for BranchHold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let how = match self.how {
-            Hold::CheckedOut => "checked out",
-            Hold::Rebased => "being rebased",
-            Hold::Bisected => "being bisected",
+            BranchUse::CheckedOut => "checked out",
+            BranchUse::Rebased => "being rebased",
+            BranchUse::Bisected => "being bisected",
         };
         write!(f, "{how} in `{}`", self.place.display())
     }
 }
 
-impl Repository {
-    pub(super) async fn open(options: &Options) -> Result<Repository, LocalError> {
+impl LocalRepository {
+    pub(super) async fn open(options: &Options) -> Result<LocalRepository, LocalError> {
         let path = options.repository.clone();
         let mut settings = options.settings.as_ref().clone();
-        // Nobody's hooks are run by us, and what we write does not depend on how somebody likes to write.
+        // Run no hooks of the user, and do not depend on personal settings.
         for (key, value) in [
             ("core.hooksPath", "/dev/null"),
             ("commit.gpgSign", "false"),
@@ -79,8 +79,8 @@ impl Repository {
         }
         let settings = Arc::new(settings);
         let git = Git::at(path.as_std_path(), &settings);
-        let told = git.read(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await;
-        let common_dir = Utf8PathBuf::from(told.map_err(|err| match err {
+        let output = git.read(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await;
+        let common_dir = Utf8PathBuf::from(output.map_err(|err| match err {
             GitError::NoGit => LocalError::Git(err),
             err => LocalError::NoRepository { path: path.clone(), err },
         })?);
@@ -88,20 +88,21 @@ impl Repository {
         if is_too_old(&version) {
             return Err(LocalError::OldGit { path, found: version });
         }
-        Ok(Repository { git, root: path, common_dir, queues: options.queues.clone(), settings })
+        Ok(LocalRepository { git, root: path, common_dir, queues: options.queues.clone(), settings })
     }
 
-    /// One's turn to change something in it. Objects may be written without: nobody stumbles over those.
+    /// Waits for the turn to change something in it. Objects can be written without it, because that conflicts with
+    /// nothing.
     pub(super) async fn turn(&self) -> QueueTurn {
         self.queues.turn(self.common_dir.as_std_path()).await
     }
 
-    /// All branches, in one call.
-    pub(super) async fn refs(&self) -> Result<Refs, GitError> {
+    /// Returns all branches, in one call.
+    pub(super) async fn refs(&self) -> Result<BranchRefs, GitError> {
         let format = "--format=%(objectname) %(refname)";
-        let told = self.git.read(&["for-each-ref", format, "refs/heads", "refs/remotes"]).await?;
-        let mut refs = Refs::default();
-        for line in told.lines() {
+        let output = self.git.read(&["for-each-ref", format, "refs/heads", "refs/remotes"]).await?;
+        let mut refs = BranchRefs::default();
+        for line in output.lines() {
             let Some((commit, name)) = line.split_once(' ') else { continue };
             if let Some(branch) = name.strip_prefix("refs/heads/") {
                 refs.heads.insert(branch.to_owned(), Commit::new(commit));
@@ -125,18 +126,18 @@ impl Repository {
         self.git.asks(&["merge-base", "--is-ancestor", older.as_str(), newer.as_str()]).await
     }
 
-    /// Where two commits parted, if they ever were one.
+    /// Returns the merge base of two commits, if there is one.
     pub(super) async fn merge_base(&self, one: &Commit, other: &Commit) -> Result<Option<Commit>, GitError> {
-        let told = self.git.answer(&["merge-base", one.as_str(), other.as_str()]).await?;
-        Ok(told.and_then(|told| told.lines().next().map(Commit::new)))
+        let output = self.git.answer(&["merge-base", one.as_str(), other.as_str()]).await?;
+        Ok(output.and_then(|output| output.lines().next().map(Commit::new)))
     }
 
-    /// The first line of a commit's message.
+    /// Returns the subject of a commit's message.
     pub(super) async fn subject(&self, commit: &Commit) -> Result<String, GitError> {
         self.git.read(&["log", "-1", "--no-show-signature", "--format=%s", commit.as_str(), "--"]).await
     }
 
-    /// Sees to it that git keeps these commits until they are unpinned, each under its name below `refs/ao/pulls/`.
+    /// Makes git keep these commits until they are unpinned, each under its name below `refs/ao/pulls/`.
     pub(super) async fn pin(&self, pins: &[(String, &Commit)]) -> Result<(), GitError> {
         if pins.is_empty() {
             return Ok(());
@@ -148,14 +149,14 @@ impl Repository {
         Ok(())
     }
 
-    /// Lets git forget what was kept under a name below `refs/ao/pulls/`.
+    /// Deletes a pin, by its name below `refs/ao/pulls/`.
     pub(super) async fn unpin(&self, name: &str) -> Result<(), GitError> {
         let _turn = self.turn().await;
         self.git.write(&["update-ref", "--no-deref", "-d", &format!("refs/ao/pulls/{name}")]).await?;
         Ok(())
     }
 
-    /// Lists the numbers of all pull requests that have a pin. Asks git, so it is for chores only.
+    /// Lists the numbers of all pull requests that have a pin. Runs git, so it is for background chores only.
     pub(super) async fn pinned(&self) -> Result<BTreeSet<u64>, GitError> {
         let listed = self.git.read(&["for-each-ref", "--format=%(refname)", "refs/ao/pulls/"]).await?;
         let number = |line: &str| line.strip_prefix("refs/ao/pulls/")?.split('/').next()?.parse().ok();
@@ -173,17 +174,17 @@ impl Repository {
         Ok(())
     }
 
-    /// Whether git has a commit at all, whoever refers to it.
+    /// Returns true if git has a commit, reachable or not.
     pub(super) async fn has(&self, commit: &Commit) -> Result<bool, GitError> {
         Ok(self.git.commit(commit.as_str()).await?.is_some())
     }
 
-    /// Where branches are checked out.
-    pub(super) async fn checkouts(&self) -> Result<Vec<Checkout>, GitError> {
-        let told = self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?;
+    /// Returns the checkouts of branches.
+    pub(super) async fn checkouts(&self) -> Result<Vec<BranchCheckout>, GitError> {
+        let output = self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?;
         let git_dirs = git_dirs(&self.common_dir);
         let mut checkouts = vec![];
-        for (place, block) in told.split("\0\0").enumerate() {
+        for (place, block) in output.split("\0\0").enumerate() {
             let field = |name: &str| block.split('\0').find_map(|line| line.trim_start().strip_prefix(name));
             let Some(path) = field("worktree ").map(PathBuf::from) else { continue };
             let Some(branch) = field("branch refs/heads/") else { continue };
@@ -193,29 +194,29 @@ impl Repository {
                 _ => git_dirs.iter().find(|(tree, _)| is_same(tree, &path)).map(|(_, dir)| dir.clone()),
             };
             if let Some(git_dir) = git_dir.filter(|_| path.is_dir()) {
-                checkouts.push(Checkout { path, branch: branch.to_owned(), git_dir });
+                checkouts.push(BranchCheckout { path, branch: branch.to_owned(), git_dir });
             }
         }
         Ok(checkouts)
     }
 
-    /// Who has a branch in hand: a checkout, whose folder may be away for now, or one in the middle of a rebase or a
-    /// bisection, which git itself calls detached.
-    pub(super) async fn held(&self, branch: &str) -> Result<Option<Held>, GitError> {
+    /// Returns the checkout that uses a branch: one that is on it, even if its folder is missing for now, or one in
+    /// the middle of a rebase or a bisection, which git itself calls detached.
+    pub(super) async fn held(&self, branch: &str) -> Result<Option<BranchHold>, GitError> {
         if let Some(held) = self.at_work(branch).await {
             return Ok(Some(held));
         }
-        let told = self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?;
+        let output = self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?;
         let field = |block: &str, name: &str| {
             block.split('\0').find_map(|line| line.trim_start().strip_prefix(name)).map(str::to_owned)
         };
         let is_on = |block: &&str| field(block, "branch refs/heads/").is_some_and(|on| on == branch);
-        let place = told.split("\0\0").find(is_on).and_then(|block| field(block, "worktree "));
-        Ok(place.map(|place| Held { how: Hold::CheckedOut, place: place.into() }))
+        let place = output.split("\0\0").find(is_on).and_then(|block| field(block, "worktree "));
+        Ok(place.map(|place| BranchHold { how: BranchUse::CheckedOut, place: place.into() }))
     }
 
-    /// Where a branch is being rebased or bisected.
-    pub(super) async fn at_work(&self, branch: &str) -> Option<Held> {
+    /// Returns the checkout that rebases or bisects a branch.
+    pub(super) async fn at_work(&self, branch: &str) -> Option<BranchHold> {
         let (common_dir, branch) = (self.common_dir.clone(), branch.to_owned());
         let find = move || {
             let main = common_dir.as_std_path().to_owned();
@@ -231,18 +232,18 @@ impl Repository {
                     text.trim_end().strip_prefix("refs/heads/").unwrap_or(text.trim_end()) == branch
                 };
                 let is_rebased = is_in("rebase-merge/head-name") || is_in("rebase-apply/head-name");
-                let how = is_rebased.then_some(Hold::Rebased);
-                let how = how.or_else(|| is_in("BISECT_START").then_some(Hold::Bisected))?;
-                Some(Held { how, place })
+                let how = is_rebased.then_some(BranchUse::Rebased);
+                let how = how.or_else(|| is_in("BISECT_START").then_some(BranchUse::Bisected))?;
+                Some(BranchHold { how, place })
             })
         };
         tokio::task::spawn_blocking(find).await.unwrap_or_default()
     }
 
-    /// Git in a checkout, whatever the checkout's own `.git` says, with one more setting.
+    /// Returns git for a checkout, independent of the checkout's own `.git`, with more settings.
     pub(super) fn git_in(
         &self,
-        checkout: &Checkout,
+        checkout: &BranchCheckout,
         more: impl IntoIterator<Item = (String, String)>,
     ) -> Git {
         let mut settings = self.settings.as_ref().clone();
@@ -253,7 +254,7 @@ impl Repository {
     }
 }
 
-/// The git directories of linked worktrees, with their folders.
+/// Returns the git directories of linked worktrees, with their folders.
 fn git_dirs(common_dir: &Utf8Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
     let tree = |dir: PathBuf| {
@@ -267,7 +268,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// `git merge-tree --stdin` came with 2.39.
+/// Returns true for versions before 2.39, which lack `git merge-tree --stdin`.
 fn is_too_old(version: &str) -> bool {
     let mut numbers = version.trim_start_matches("git version ").split('.').map(|part| part.parse::<u32>());
     let (major, minor) = (numbers.next(), numbers.next());

@@ -1,39 +1,39 @@
-//! Reviews: a verdict on one head, and remarks that become threads.
+//! Reviews: a verdict on one head, and comments that become threads.
 
 use ao_core::pull::{ReviewVerdict, Standing};
 use ao_ports::{NewReview, TrackerError};
 
-use super::book::Entry;
-use super::record::{Edits, PullRecord, ReviewRecord};
-use super::{LocalError, LocalScm, names, talk};
+use super::pull_records::PullEntry;
+use super::record::{EditCount, PullRecord, ReviewRecord};
+use super::{LocalError, LocalScm, comments, validate};
 
-/// How many reviews a pull request can have.
+/// The most reviews that a pull request can have.
 const REVIEWS: usize = 500;
 
-/// How many remarks one review can have.
+/// The most comments that one review can have.
 const MOST: usize = 200;
 
 impl LocalScm {
     pub(super) async fn give_review(&self, review: &NewReview) -> Result<String, LocalError> {
-        let body = names::body(&review.body)?;
-        let mut writing = self.book.writing().await;
+        let body = validate::body(&review.body)?;
+        let mut writing = self.pulls.writing().await;
         self.look(&mut writing).await?;
-        let mut entry = Entry::clone(&*self.entry(&review.pull).await?);
+        let mut entry = PullEntry::clone(&*self.entry(&review.pull).await?);
         let given = entry.pull.reviews.iter().find(|given| given.key.is_some() && given.key == review.key);
         if let Some(given) = given {
             return Ok(given.id.clone());
         }
         may_be_given(review, &entry.pull)?;
-        talk::has_room(&entry, &body)?;
-        // All of them are looked at before anything is kept.
+        comments::has_room(&entry, &body)?;
+        // Validate all of them before anything is saved.
         let mut threads = vec![];
         for comment in &review.comments {
             let begun = self.begun(&entry, &comment.path, comment.line, comment.side).await?;
-            threads.push((begun, talk::said(&comment.body)?));
+            threads.push((begun, comments::comment_body(&comment.body)?));
         }
         self.pin_at(&entry).await?;
         for (begun, body) in threads {
-            let thread = talk::begin(&mut entry, Some(begun));
+            let thread = comments::begin(&mut entry, Some(begun));
             self.add(&mut entry, thread, review.by.clone(), body, None)?;
         }
         let id = format!("r{}", entry.pull.reviews.len() + 1);
@@ -41,7 +41,7 @@ impl LocalScm {
         entry.pull.updated_at = at;
         let (by, verdict, commit) = (review.by.clone(), review.verdict, entry.pull.head.clone());
         let (base_branch, fork) = (Some(entry.pull.base_branch.clone()), entry.pull.fork.clone());
-        let (key, edits) = (review.key.clone(), Edits::default());
+        let (key, edits) = (review.key.clone(), EditCount::default());
         let given =
             ReviewRecord { id: id.clone(), by, verdict, commit, base_branch, fork, body, at, key, edits };
         entry.pull.reviews.push(given);

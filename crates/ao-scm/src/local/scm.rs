@@ -1,4 +1,4 @@
-//! The forge in the box, in the words of the port.
+//! Implementation of the SCM port.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Scm for LocalScm {
             return Ok(vec![]);
         }
         self.up_to_date().await?;
-        Ok(self.book.open().iter().map(|entry| self.id(entry.pull.number)).collect())
+        Ok(self.pulls.open().iter().map(|entry| self.id(entry.pull.number)).collect())
     }
 
     async fn base(&self, project: &ProjectId) -> Result<Option<BaseView>, TrackerError> {
@@ -70,11 +70,11 @@ impl Scm for LocalScm {
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
-        self.test_merge(order).await.inspect_err(|_| self.makings.forget())
+        self.test_merge(order).await.inspect_err(|_| self.merge_cache.forget())
     }
 
     async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        self.merge_pull(order).await.inspect_err(|_| self.makings.forget())
+        self.merge_pull(order).await.inspect_err(|_| self.merge_cache.forget())
     }
 
     async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), TrackerError> {
@@ -155,7 +155,7 @@ impl Scm for LocalScm {
     }
 
     async fn run(&self, run: &str) -> Result<CheckRun, TrackerError> {
-        // One runner keeps the runs of all projects.
+        // One runner has the runs of all projects.
         let known = self.checks.get(run).await?.filter(|known| known.project == self.options.project);
         known.ok_or_else(|| TrackerError::not_found(format!("the run `{run}`")))
     }

@@ -1,17 +1,18 @@
-//! Whether the base branch, and what the repository is configured with, are as people have left them.
+//! Trust in the base branch and in the repository's configuration: both must be as people have left them.
 //!
-//! Agents share the repository's refs and files, so each of them can move the base (`git update-ref`, `git branch -f`) or name
-//! a program for git to run. What was seen last, and trusted, is kept in the daemon's records. While nobody is at work, every
-//! change is a person's. While somebody is, a base may be moved by a landing of ours, by a fetch or push that the remote
-//! confirms, or in the user's own checkout, where git notes what was done; anything else is held until a person confirms it.
+//! Agents share the repository's refs and files, so each of them can move the base (`git update-ref`, `git branch
+//! -f`) or name a program for git to run. The last trusted state is stored in the daemon's records. While no session
+//! is alive, every change is a person's. While one is, a base may be moved by a landing of ours, by a fetch or push
+//! that the remote confirms, or in the user's own checkout, where git notes what was done; anything else is held
+//! until a person confirms it.
 //!
 //! ```text
 //!  refs ──► as trusted? ──► yes: they are the refs
-//!               └──► no: landed, fetched, made in the user's checkout, or nobody at work? ──► trusted from now on
-//!                        └──► held: everybody goes on with the tip before, nothing lands, a person is told
+//!               └──► no: landed, fetched, made in the user's checkout, or no session alive? ──► trusted from now on
+//!                        └──► held: everything uses the previous tip, nothing lands, a person is notified
 //! ```
 //!
-//! Whoever changes into the user's checkout and commits there passes for the user; only a sandbox keeps agents out of it.
+//! An agent that commits in the user's checkout passes for the user; only a sandbox keeps agents out of it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,32 +27,32 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use super::base::Tips;
-use super::repository::{Refs, Repository};
+use super::base_tip::BaseTips;
+use super::repository::{BranchRefs, LocalRepository};
 use super::{LocalError, LocalScm};
 
 const SHELF: &str = "trusted";
-/// How long a remote may take to confirm a tip, and how long its answer is not asked for again.
+/// Time limit for a remote to confirm a tip, and the time for which its answer is reused.
 const REMOTE: Duration = Duration::from_secs(15);
 const AGAIN: Duration = Duration::from_secs(30);
-/// So many of the commits that have come to a base are named.
+/// The most new commits of a base that are listed.
 const NAMED: usize = 10;
-/// So much of the log of a checkout is read: its end.
+/// The most bytes that are read from the end of a checkout's reflog.
 const LOG: usize = 256 * 1024;
-/// What git notes in the log of a checkout for what people do there.
+/// Reflog entries that git writes for actions of people in a checkout.
 const BY_HAND: [&str; 9] =
     ["commit", "merge", "pull", "rebase", "reset", "cherry-pick", "revert", "am", "initial pull"];
 
-/// Who is at work in a project, and could have changed its repository.
+/// Reports the sessions at work in a project, which could have changed its repository.
 #[async_trait]
 pub trait Witness: Send + Sync + fmt::Debug {
-    /// The names of sessions that are alive, or were a short while ago.
+    /// Returns the names of sessions that are alive, or were a short while ago.
     async fn at_work(&self) -> Vec<String>;
 }
 
-/// What is known of a repository, in the daemon's records.
+/// The trusted state of a repository, as stored in the daemon's records.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Trusted {
+struct TrustedBase {
     branch: String,
     here: Option<Commit>,
     origin: Option<Commit>,
@@ -59,21 +60,21 @@ struct Trusted {
     parts: BTreeMap<String, String>,
     #[serde(default)]
     programs: Vec<Setting>,
-    /// What waits for a person's word.
+    /// Changes that wait for a person's confirmation.
     #[serde(default)]
     held: Vec<MovedBase>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Trust {
-    /// Held only to take a copy or to put one. Absent before the first look.
-    trusted: Mutex<Option<Trusted>>,
-    /// When a remote was last asked about this tip.
+pub(super) struct BaseTrust {
+    /// Locked only to copy or replace it. Absent before the first look.
+    trusted: Mutex<Option<TrustedBase>>,
+    /// The last tip that a remote was asked about, and the time.
     asked: Mutex<Option<(Commit, Instant)>>,
 }
 
-impl Trust {
-    fn trusted(&self) -> MutexGuard<'_, Option<Trusted>> {
+impl BaseTrust {
+    fn trusted(&self) -> MutexGuard<'_, Option<TrustedBase>> {
         self.trusted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -81,22 +82,22 @@ impl Trust {
         self.trusted().as_ref().map(|trusted| trusted.held.clone()).unwrap_or_default()
     }
 
-    /// Why nothing may land on a branch.
+    /// Returns the reason why nothing may land on a branch.
     pub(super) fn forbids(&self, branch: &str) -> Option<String> {
         let trusted = self.trusted();
         let trusted = trusted.as_ref().filter(|trusted| trusted.branch == branch)?;
         trusted.held.iter().find(|held| held.to.is_some()).map(|held| held.detail.clone())
     }
 
-    /// Whether a commit is what a base was moved to that waits for a person's word.
+    /// Returns true if a base was moved to this commit and the move is not confirmed.
     pub(super) fn is_held(&self, commit: &Commit) -> bool {
         self.held().iter().any(|held| held.to.as_ref() == Some(commit))
     }
 }
 
 impl LocalScm {
-    /// The refs, with the base where it is trusted to be.
-    pub(super) async fn trusted(&self, mut refs: Refs) -> Result<Refs, LocalError> {
+    /// Returns the refs, with the base at its trusted tip.
+    pub(super) async fn trusted(&self, mut refs: BranchRefs) -> Result<BranchRefs, LocalError> {
         let Some(witness) = self.options.witness.clone() else { return Ok(refs) };
         let branch = &self.options.default_branch;
         let theirs = format!("origin/{branch}");
@@ -107,7 +108,7 @@ impl LocalScm {
             // The first look at a project: it is as the user has left it.
             let around = around.unwrap_or_default();
             let ConfigFingerprint { parts, programs } = around;
-            let first = Trusted { branch: branch.clone(), here, origin, parts, programs, held: vec![] };
+            let first = TrustedBase { branch: branch.clone(), here, origin, parts, programs, held: vec![] };
             self.put_trust(first).await?;
             return Ok(refs);
         };
@@ -119,14 +120,14 @@ impl LocalScm {
         let mut at_work = witness.at_work().await;
         if at_work.is_empty() && before.held.is_empty() {
             let programs = around.map_or_else(|| before.programs.clone(), |around| around.programs);
-            self.put_trust(Trusted { here, origin, parts, programs, ..before }).await?;
+            self.put_trust(TrustedBase { here, origin, parts, programs, ..before }).await?;
             return Ok(refs);
         }
-        // Who was at work when it was noticed, not who is now.
+        // The sessions at the time of the move, not the current ones.
         if let Some(held) = before.held.first() {
             at_work.clone_from(&held.at_work);
         }
-        let mut now = Trusted { held: vec![], ..before.clone() };
+        let mut now = TrustedBase { held: vec![], ..before.clone() };
         if self.is_fetched(&before, origin.as_ref()).await? {
             now.origin = origin;
         } else {
@@ -150,33 +151,33 @@ impl LocalScm {
         Ok(refs)
     }
 
-    /// Remembers where a landing of ours has put the base.
+    /// Records the tip to which a landing of ours has moved the base.
     pub(super) async fn landed_at(&self, branch: &str, commit: &Commit) -> Result<(), LocalError> {
         let known = self.trust.trusted().clone();
         match known.filter(|known| known.branch == branch && self.options.witness.is_some()) {
-            Some(known) => self.put_trust(Trusted { here: Some(commit.clone()), ..known }).await,
+            Some(known) => self.put_trust(TrustedBase { here: Some(commit.clone()), ..known }).await,
             None => Ok(()),
         }
     }
 
-    /// The tip that everything is judged by, and what waits for a person's word.
+    /// Returns the tip that all decisions use, and the changes that wait for confirmation.
     pub(super) async fn base_view(&self) -> Result<Option<BaseView>, LocalError> {
         if self.options.witness.is_none() {
             return Ok(None);
         }
-        let mut writing = self.book.writing().await;
+        let mut writing = self.pulls.writing().await;
         if self.is_behind() || self.has_base_moved().await {
             self.look(&mut writing).await?;
         }
         let refs = writing.refs.clone().unwrap_or_default();
-        let tip = Tips::default().of(&self.repository, &refs, &self.options.default_branch).await?;
+        let tip = BaseTips::default().of(&self.repository, &refs, &self.options.default_branch).await?;
         let programs = self.trust.trusted().as_ref().map_or_else(Vec::new, |known| known.programs.clone());
         Ok(Some(BaseView { tip: tip.map(|tip| tip.commit), held: self.trust.held(), programs }))
     }
 
-    /// Takes everything as it is now: a person has looked at it.
+    /// Trusts the current state: a person has looked at it.
     pub(super) async fn confirm(&self) -> Result<Vec<MovedBase>, LocalError> {
-        let mut writing = self.book.writing().await;
+        let mut writing = self.pulls.writing().await;
         let held = self.trust.held();
         let refs = self.repository.refs().await?;
         let branch = &self.options.default_branch;
@@ -184,14 +185,14 @@ impl LocalScm {
         let ConfigFingerprint { parts, programs } = around;
         let (here, origin) = (refs.heads.get(branch), refs.remotes.get(&format!("origin/{branch}")));
         let (here, origin) = (here.cloned(), origin.cloned());
-        self.put_trust(Trusted { branch: branch.clone(), here, origin, parts, programs, held: vec![] })
+        self.put_trust(TrustedBase { branch: branch.clone(), here, origin, parts, programs, held: vec![] })
             .await?;
         self.look(&mut writing).await?;
         self.hint(Hint::Project(self.options.project.clone()));
         Ok(held)
     }
 
-    /// Whether something is otherwise than at the last look, as far as files tell.
+    /// Returns true if something has changed since the last look, as far as files show.
     async fn has_base_moved(&self) -> bool {
         let Some(known) = self.trust.trusted().clone() else { return true };
         let is_at = |name: String, known: Option<&Commit>| {
@@ -208,31 +209,32 @@ impl LocalScm {
         found.inspect_err(|err| warn!(%err, "the settings of the repository could not be compared")).ok()
     }
 
-    async fn known_trust(&self) -> Result<Option<Trusted>, LocalError> {
+    async fn known_trust(&self) -> Result<Option<TrustedBase>, LocalError> {
         let known = self.trust.trusted().clone();
         if known.is_some() {
             return Ok(known);
         }
         let key = self.options.project.to_string();
-        let Some(text) = self.book.records().get(SHELF, &key).await? else { return Ok(None) };
-        let read: Trusted = serde_json::from_str(&text).map_err(|err| LocalError::Unreadable { key, err })?;
+        let Some(text) = self.pulls.records().get(SHELF, &key).await? else { return Ok(None) };
+        let read: TrustedBase =
+            serde_json::from_str(&text).map_err(|err| LocalError::Unreadable { key, err })?;
         ao_git::approve(read.programs.iter().cloned());
         *self.trust.trusted() = Some(read.clone());
         Ok(Some(read))
     }
 
-    /// Writes down what is trusted before anybody goes by it.
-    async fn put_trust(&self, trusted: Trusted) -> Result<(), LocalError> {
+    /// Stores the trusted state before it takes effect.
+    async fn put_trust(&self, trusted: TrustedBase) -> Result<(), LocalError> {
         let body = serde_json::to_string(&trusted).expect("it is text");
         let change = Change::put(SHELF, self.options.project.to_string(), body);
-        self.book.records().change(vec![change]).await?;
+        self.pulls.records().change(vec![change]).await?;
         ao_git::approve(trusted.programs.iter().cloned());
         *self.trust.trusted() = Some(trusted);
         Ok(())
     }
 
-    /// Whether what is known of the remote's base is what the remote says, or nothing new.
-    async fn is_fetched(&self, before: &Trusted, origin: Option<&Commit>) -> Result<bool, LocalError> {
+    /// Returns true if origin's base is unchanged, or is confirmed by the remote.
+    async fn is_fetched(&self, before: &TrustedBase, origin: Option<&Commit>) -> Result<bool, LocalError> {
         let Some(origin) = origin else { return Ok(before.origin.is_none() || before.here.is_some()) };
         if before.origin.as_ref() == Some(origin) {
             return Ok(true);
@@ -250,30 +252,30 @@ impl LocalScm {
             }
             *asked = Some((origin.clone(), Instant::now()));
         }
-        // Of a remote whose address was changed since, an answer says nothing.
+        // If the address of the remote has changed, its answer proves nothing.
         let around = self.around().await.unwrap_or_default();
-        let says_where = |name: &String| name.contains("remote.origin.") || name.contains("`url.");
-        if around.changed_since(&before.parts).iter().any(says_where) {
+        let names_remote = |name: &String| name.contains("remote.origin.") || name.contains("`url.");
+        if around.changed_since(&before.parts).iter().any(names_remote) {
             return Ok(false);
         }
         Ok(self.repository.at_remote(&self.options.default_branch, origin).await)
     }
 
-    /// Whether somebody who may has put the branch here where it is.
+    /// Returns true if the local branch was moved by a landing, a pull or a person.
     async fn is_moved_rightly(
         &self,
-        before: &Trusted,
-        now: &Trusted,
+        before: &TrustedBase,
+        now: &TrustedBase,
         here: Option<&Commit>,
     ) -> Result<bool, LocalError> {
         if before.here.as_ref() == here {
             return Ok(true);
         }
         let Some(here) = here else { return Ok(false) };
-        let is_landing = |entry: &std::sync::Arc<super::book::Entry>| {
+        let is_landing = |entry: &std::sync::Arc<super::pull_records::PullEntry>| {
             entry.pull.landing.as_ref().is_some_and(|landing| landing.commit == *here)
         };
-        if self.book.open().iter().any(is_landing) {
+        if self.pulls.open().iter().any(is_landing) {
             return Ok(true);
         }
         let follows = match &before.here {
@@ -335,41 +337,41 @@ impl LocalScm {
     }
 }
 
-impl Repository {
-    /// Whether the remote says that its branch is at a commit, or past it.
+impl LocalRepository {
+    /// Returns true if the remote's branch is at a commit, or past it.
     async fn at_remote(&self, branch: &str, commit: &Commit) -> bool {
         let name = format!("refs/heads/{branch}");
         let args = ["ls-remote", "--quiet", "origin", &name];
-        let told = match tokio::time::timeout(REMOTE, self.git.read(&args)).await {
-            Ok(Ok(told)) => told,
+        let output = match tokio::time::timeout(REMOTE, self.git.read(&args)).await {
+            Ok(Ok(output)) => output,
             Ok(Err(err)) => {
                 warn!(%err, "origin could not be asked where its base is");
                 return false;
             }
             Err(_) => return false,
         };
-        let Some(tip) = told.split_whitespace().next().map(Commit::new) else { return false };
+        let Some(tip) = output.split_whitespace().next().map(Commit::new) else { return false };
         tip == *commit || self.is_ancestor(commit, &tip).await.unwrap_or(false)
     }
 
-    /// Whether the log of the user's own checkout leads from one tip to the other by what people do there.
+    /// Returns true if the reflog of the user's checkout leads from one tip to the other by actions of people.
     fn is_made_by_hand(&self, from: Option<&Commit>, to: &Commit) -> bool {
         leads(&end_of(self.common_dir.join("logs/HEAD").as_std_path()), from, to)
     }
 
-    /// The commits that one tip has and another has not, in a few lines.
+    /// Returns the commits that one tip has and another has not, in a few lines.
     async fn come(&self, from: &Commit, to: &Commit) -> String {
         let (most, not) = (format!("-{NAMED}"), format!("^{from}"));
         let args = ["log", "--format=%h %an: %s", &most, to.as_str(), &not, "--"];
-        let told: Result<String, GitError> = self.git.read(&args).await;
-        match told.unwrap_or_default() {
-            told if told.is_empty() => String::new(),
-            told => format!("New there:\n{told}\n"),
+        let output: Result<String, GitError> = self.git.read(&args).await;
+        match output.unwrap_or_default() {
+            output if output.is_empty() => String::new(),
+            output => format!("New there:\n{output}\n"),
         }
     }
 }
 
-/// Whether a log of a checkout leads from one commit to another by entries of people, whatever else was done between them.
+/// Returns true if a reflog leads from one commit to another by entries of people, regardless of entries in between.
 /// `old new name <address> time zone\tdone`
 fn leads(log: &str, from: Option<&Commit>, to: &Commit) -> bool {
     let mut at = to.as_str();
@@ -392,7 +394,7 @@ fn leads(log: &str, from: Option<&Commit>, to: &Commit) -> bool {
     false
 }
 
-/// The last lines of a file.
+/// Returns the last lines of a file.
 fn end_of(file: &Path) -> String {
     let bytes = std::fs::read(file).unwrap_or_default();
     let start = bytes.len().saturating_sub(LOG);
@@ -401,7 +403,7 @@ fn end_of(file: &Path) -> String {
 
 fn names(at_work: &[String]) -> String {
     match at_work.is_empty() {
-        true => "nobody that is known".to_owned(),
+        true => "no known session".to_owned(),
         false => at_work.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
     }
 }
@@ -414,14 +416,14 @@ fn set(refs: &mut BTreeMap<String, Commit>, name: &str, commit: Option<&Commit>)
 }
 
 impl LocalScm {
-    /// Why nothing lands now, as an answer to whoever wants to merge.
+    /// Returns the reason why nothing lands now, as an answer to a merge request.
     pub(super) fn held_back(&self, branch: &str) -> Option<String> {
         let why = self.trust.forbids(branch)?;
         let first = why.lines().next().unwrap_or_default();
         Some(format!("{first} Look at it, and then `ao trust-project {}`", self.options.project))
     }
 
-    /// Refuses to test on a base that waits for a person's word.
+    /// Refuses to test on a base that waits for confirmation.
     pub(super) fn may_test_on(&self, base: &Commit) -> Result<(), TrackerError> {
         match self.trust.is_held(base) {
             true => {
@@ -442,7 +444,7 @@ mod tests {
 
     /// acceptance: G3
     #[test]
-    fn only_what_git_notes_for_people_counts_as_theirs() {
+    fn only_reflog_entries_of_people_count_as_theirs() {
         let entry = |old: &str, new: &str, who: &str, done: &str| {
             format!("{old} {new} Ann <{who}> 1700000000 +0000\t{done}\n")
         };

@@ -1,8 +1,8 @@
-//! Noticing that refs have moved, without asking again and again, and without touching anybody's hooks: the folders that
-//! git keeps them in are watched.
+//! Notices moved refs without polling, and without touching the user's hooks: watches the folders that git stores
+//! refs in.
 //!
-//! Each folder is watched by itself, and a new one before the next look. So whatever happens in it either comes before the
-//! look, which sees it, or after, and then the watch does.
+//! Each folder is watched separately, and a new one before the next look. So a change in it comes either before the
+//! look, which sees it, or after, and then the watch reports it.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -21,41 +21,41 @@ use tracing::warn;
 
 use super::LocalScm;
 
-/// Git moves many refs one after another. This long after the last of them it is done, or there is another look: a result
-/// should not wait for that.
+/// Quiet time after the last change before a look. Git moves many refs one after another; if it was not done yet,
+/// another look follows. Short, because results wait for it.
 const QUIET: Duration = Duration::from_millis(1);
 
-/// However much happens, it is looked at so often.
+/// The longest time that a look is delayed by further changes.
 const PATIENCE: Duration = Duration::from_millis(60);
 
 impl LocalScm {
-    /// Follows refs and checks, and tells of news, for as long as it is polled.
+    /// Follows refs and checks, and sends hints, for as long as it is polled.
     pub(super) async fn follow_refs(&self, hints: Arc<dyn Hints>) {
-        *self.hints.write().expect("nobody panics while copying it") = Some(hints);
-        let mut folders = match Folders::new(&self.repository.common_dir, self.dirty.clone()) {
+        *self.hints.write().expect("no panic while it is copied") = Some(hints);
+        let mut folders = match RefFolders::new(&self.repository.common_dir, self.dirty.clone()) {
             Ok(folders) => folders,
             Err(err) => {
-                warn!(%err, "refs cannot be watched; they are looked at when somebody asks");
+                warn!(%err, "refs cannot be watched; they are read on each request instead");
                 return;
             }
         };
         let mut runs = self.checks.subscribe();
-        // What has moved before anybody watched is for the first look.
+        // Moves from before the watch are for the first look.
         self.dirty.store(true, Ordering::SeqCst);
-        let _watched = Watched::new(&self.watched);
+        let _watched = WatchFlag::new(&self.watched);
         let mut is_due = true;
         loop {
             if is_due {
                 folders.cover();
-                if let Err(err) = self.look(&mut *self.book.writing().await).await {
+                if let Err(err) = self.look(&mut *self.pulls.writing().await).await {
                     warn!(%err, "the repository could not be looked at");
                 }
             }
-            let is_told = tokio::select! {
+            let has_moved = tokio::select! {
                 () = folders.moved() => true,
                 () = self.owing.notified() => {
-                    // Whoever keeps something starts its checks too, unless that was given up.
-                    drop(self.book.writing().await);
+                    // The writer starts the checks itself, unless its request was dropped.
+                    drop(self.pulls.writing().await);
                     self.owes.load(Ordering::SeqCst)
                 }
                 run = runs.recv() => match run {
@@ -68,52 +68,52 @@ impl LocalScm {
                         self.hint(Hint::Project(self.options.project.clone()));
                         false
                     }
-                    // Nobody runs checks any more, so only refs are of interest.
+                    // The runner is gone, so only refs are of interest.
                     Err(RecvError::Closed) => {
                         folders.moved().await;
                         true
                     }
                 }
             };
-            // Something else may have come while moves were waited for to end, and they are as much of interest then.
-            is_due = is_told || self.dirty.load(Ordering::SeqCst);
+            // A branch of the select may have dropped events of moved refs, so check the flag as well.
+            is_due = has_moved || self.dirty.load(Ordering::SeqCst);
         }
     }
 }
 
-/// Says that refs are watched, until it is dropped.
-struct Watched<'a>(&'a AtomicBool);
+/// Sets a flag while refs are watched.
+struct WatchFlag<'a>(&'a AtomicBool);
 
-impl<'a> Watched<'a> {
-    fn new(flag: &'a AtomicBool) -> Watched<'a> {
+impl<'a> WatchFlag<'a> {
+    fn new(flag: &'a AtomicBool) -> WatchFlag<'a> {
         flag.store(true, Ordering::SeqCst);
-        Watched(flag)
+        WatchFlag(flag)
     }
 }
 
-impl Drop for Watched<'_> {
+impl Drop for WatchFlag<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::SeqCst);
     }
 }
 
-/// The folders that refs are kept in, and those of hooks and attributes.
-struct Folders {
+/// The folders of refs, hooks and attributes.
+struct RefFolders {
     common_dir: PathBuf,
     watcher: RecommendedWatcher,
-    /// Those that are watched, each with the number that tells it from another one in its place.
+    /// Watched folders, each with its inode, which differs for a new folder at the same path.
     known: HashMap<PathBuf, u64>,
     events: mpsc::UnboundedReceiver<Vec<PathBuf>>,
 }
 
-impl Folders {
-    fn new(common_dir: &Utf8Path, dirty: Arc<AtomicBool>) -> Result<Folders, notify::Error> {
+impl RefFolders {
+    fn new(common_dir: &Utf8Path, dirty: Arc<AtomicBool>) -> Result<RefFolders, notify::Error> {
         let common_dir = common_dir.as_std_path().to_owned();
-        // Unbounded, because the watcher's own thread must not wait; what is in it is drained at once.
+        // Unbounded, because the watcher's own thread must not wait; events are drained at once.
         let (sender, events) = mpsc::unbounded_channel();
         let dir = common_dir.clone();
         let watcher = notify::recommended_watcher(move |event: Result<Event, notify::Error>| {
-            // What could not be told may have been anything.
+            // An error may stand for any change.
             let event =
                 event.unwrap_or_else(|_| Event::new(EventKind::Any).add_path(dir.join("packed-refs")));
             let is_lost = event.need_rescan();
@@ -122,11 +122,11 @@ impl Folders {
             {
                 dirty.store(true, Ordering::SeqCst);
                 let gone = if matches!(event.kind, EventKind::Remove(_)) { event.paths } else { vec![] };
-                // Nobody listens any more once the watch is dropped.
+                // Fails only after the watch is dropped.
                 let _ = sender.send(gone);
             }
         })?;
-        let mut folders = Folders { common_dir, watcher, known: HashMap::new(), events };
+        let mut folders = RefFolders { common_dir, watcher, known: HashMap::new(), events };
         // Without these two nothing would be noticed at all.
         for folder in [folders.common_dir.clone(), folders.common_dir.join("refs")] {
             folders.watcher.watch(&folder, RecursiveMode::NonRecursive)?;
@@ -134,7 +134,7 @@ impl Folders {
         Ok(folders)
     }
 
-    /// Watches the folders that have come since.
+    /// Watches folders that are new.
     fn cover(&mut self) {
         let mut open: Vec<PathBuf> =
             ["refs/heads", "refs/remotes", "reftable", "hooks", "info", "objects/info"]
@@ -146,7 +146,7 @@ impl Folders {
                 continue;
             }
             if self.known.get(&folder) != Some(&found.ino()) {
-                // An earlier one of that name is gone, and its watch with it.
+                // An earlier folder of that name is gone, and its watch with it.
                 self.watcher.unwatch(&folder).ok();
                 match self.watcher.watch(&folder, RecursiveMode::NonRecursive) {
                     Ok(()) => drop(self.known.insert(folder.clone(), found.ino())),
@@ -162,7 +162,7 @@ impl Folders {
         }
     }
 
-    /// Waits until something has moved, and then for a moment of quiet.
+    /// Waits for a change, and then for a moment of quiet.
     async fn moved(&mut self) {
         let Some(gone) = self.events.recv().await else { return std::future::pending().await };
         self.forget(&gone);
@@ -179,7 +179,7 @@ impl Folders {
     }
 }
 
-/// Whether a path in the git directory can have to do with branches. Our own pins are none of it.
+/// Returns true if a path in the git directory concerns branches. Our own pins do not.
 fn is_of_refs(common_dir: &Path, path: &Path) -> bool {
     let Ok(path) = path.strip_prefix(common_dir) else { return false };
     let below = |name: &str| path.starts_with(name);
@@ -187,7 +187,7 @@ fn is_of_refs(common_dir: &Path, path: &Path) -> bool {
         && (below("refs/heads") || below("refs/remotes") || below("packed-refs") || below("reftable"))
 }
 
-/// Whether a path in the git directory decides which programs git runs, or where it finds objects.
+/// Returns true if a path in the git directory decides which programs git runs, or where it finds objects.
 fn is_around(common_dir: &Path, path: &Path) -> bool {
     const FILES: [&str; 6] =
         ["config", "config.worktree", "shallow", "info/attributes", "info/grafts", "objects/info/alternates"];
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_names_programs_is_of_interest_too() {
+    fn files_that_name_programs_are_watched_too() {
         for (path, is) in [
             ("config", true),
             ("hooks/post-checkout", true),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_can_move_a_branch_is_of_interest() {
+    fn only_files_that_can_move_a_branch_are_watched() {
         let dir = Path::new("/r/.git");
         for (path, is) in [
             ("/r/.git/refs/heads/feat/x", true),

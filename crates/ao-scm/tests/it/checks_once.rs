@@ -1,4 +1,4 @@
-//! Nothing runs twice, no more run at a time than may, and what nobody waits for is ended.
+//! Nothing runs twice, concurrency is bounded, and runs that are not needed are cancelled.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ao_core::Commit;
 use ao_ports::{CheckRun, CheckSpec, RunFilter, RunState};
-use ao_scm::checks::{Job, Options, Runner};
+use ao_scm::checks::{CheckJob, Options, Runner};
 
 use crate::checks_support::{Bench, check, finished, lives, output, pull, until};
 
@@ -89,7 +89,7 @@ async fn a_failure_counts_as_a_result_and_a_broken_run_does_not() {
 }
 
 #[tokio::test]
-async fn a_broken_run_is_tried_again_when_somebody_asks_again() {
+async fn a_broken_run_is_retried_on_the_next_request() {
     let bench = Bench::new();
     let runner = bench.runner().await;
     let program = bench.path("program");
@@ -147,7 +147,7 @@ async fn no_more_run_at_a_time_than_may() {
 }
 
 #[tokio::test]
-async fn what_runs_is_ended_when_the_head_moves() {
+async fn runs_are_cancelled_when_the_head_moves() {
     let bench = Bench::new();
     let runner = bench.runner_with(Options { cap: 1, ..bench.options() }).await;
     let pid = bench.path("pid");
@@ -176,7 +176,7 @@ async fn what_runs_is_ended_when_the_head_moves() {
 }
 
 #[tokio::test]
-async fn what_another_pull_request_waits_for_goes_on() {
+async fn an_execution_that_another_pull_request_waits_for_goes_on() {
     let bench = Bench::new();
     let runner = bench.runner().await;
     let go = bench.path("go");
@@ -210,7 +210,7 @@ async fn what_another_pull_request_waits_for_goes_on() {
 
 /// Two tests of the same things in the merge queue, of which the first is void meanwhile.
 #[tokio::test]
-async fn what_is_given_up_is_ended_when_the_last_who_asked_has_given_it_up() {
+async fn a_run_is_cancelled_when_its_last_request_is_withdrawn() {
     let bench = Bench::new();
     let runner = bench.runner().await;
     let pid = bench.path("pid");
@@ -224,7 +224,7 @@ async fn what_is_given_up_is_ended_when_the_last_who_asked_has_given_it_up() {
     assert_eq!(runner.get(&first.id).await.unwrap().state, RunState::Running, "somebody else wants it");
 
     // Alone it is another question, with the same answer as long as that comes.
-    let own = runner.run(Job { ahead: vec![], ..job.clone() }).await.unwrap().remove(0);
+    let own = runner.run(CheckJob { ahead: vec![], ..job.clone() }).await.unwrap().remove(0);
     assert_eq!(own.same_as.as_ref(), Some(&first.id));
     runner.give_up(std::slice::from_ref(&second.id)).await;
     assert_eq!(runner.get(&first.id).await.unwrap().state, RunState::Cancelled);
@@ -238,7 +238,7 @@ async fn what_is_given_up_is_ended_when_the_last_who_asked_has_given_it_up() {
     assert_eq!(listed.iter().map(|run| &run.id).collect::<Vec<_>>(), [&own.id]);
     runner.cancel(&pull(7), None).await;
     until("it is ended", || !lives(&pid)).await;
-    // Whoever asks after that begins it anew.
+    // The next request starts it again.
     let again = runner.run(job).await.unwrap().remove(0);
     assert!(again.id != first.id && again.same_as.is_none(), "{again:?}");
     runner.stop().await;
@@ -263,11 +263,11 @@ async fn listed(runner: &Runner, enough: impl Fn(&[CheckRun]) -> bool) -> Vec<Ch
 
 /// A test that is void before its runs have a name.
 #[tokio::test]
-async fn who_goes_away_while_it_is_asked_has_given_up_what_was_for_nobody_else() {
+async fn a_dropped_request_withdraws_its_speculative_runs() {
     let bench = Bench::new();
     let runner = bench.runner().await;
     let alone = bench.job(vec![check("sleep 600")]);
-    let behind = Job { ahead: vec![pull(5)], ..bench.job(vec![check("sleep 601")]) };
+    let behind = CheckJob { ahead: vec![pull(5)], ..bench.job(vec![check("sleep 601")]) };
     for job in [&alone, &behind] {
         tokio::select! {
             biased;
@@ -284,12 +284,12 @@ async fn who_goes_away_while_it_is_asked_has_given_up_what_was_for_nobody_else()
 
 /// However often the merge queue tries a change, its own runs are not forgotten for that.
 #[tokio::test]
-async fn what_was_tried_with_others_ahead_is_forgotten_before_the_pull_requests_own() {
+async fn speculative_runs_are_deleted_before_the_pull_requests_own() {
     let bench = Bench::new();
     let runner = bench.runner_with(Options { keep_runs: 2, ..bench.options() }).await;
     let own = bench.run(&runner, check("true")).await;
     for number in 20..26 {
-        let job = Job { ahead: vec![pull(number)], ..bench.job(vec![check("true")]) };
+        let job = CheckJob { ahead: vec![pull(number)], ..bench.job(vec![check("true")]) };
         bench.run_job(&runner, job).await;
     }
     let runs = listed(&runner, |runs| runs.len() == 3).await;
@@ -311,7 +311,7 @@ async fn runs_are_listed_newest_first_and_the_oldest_are_forgotten() {
         let runs = runner.runs(&project, &filter).await.unwrap();
         runs.into_iter().map(|run| run.id).collect::<Vec<_>>()
     };
-    until("the old ones are forgotten", || bench.shelf.count("run/") == 3).await;
+    until("the old ones are forgotten", || bench.records.count("run/") == 3).await;
     assert_eq!(listed(RunFilter::default()).await, ids[..3]);
     assert_eq!(listed(RunFilter { limit: 1, ..RunFilter::default() }).await, ids[..1]);
     assert_eq!(listed(RunFilter { pull: Some(pull(7)), ..RunFilter::default() }).await, ids[..3]);
@@ -320,7 +320,7 @@ async fn runs_are_listed_newest_first_and_the_oldest_are_forgotten() {
     assert_eq!(runner.get(&ids[5]).await, None);
     assert_eq!(fs::read_dir(bench.path("checks/logs")).unwrap().count(), 3);
     assert_eq!(
-        ["ask/", "key/", "log/", "group/", "project/", "live/"].map(|prefix| bench.shelf.count(prefix)),
+        ["ask/", "key/", "log/", "group/", "project/", "live/"].map(|prefix| bench.records.count(prefix)),
         [3, 3, 3, 3, 3, 0]
     );
 }
@@ -338,9 +338,9 @@ async fn of_a_pull_request_that_is_over_only_the_last_commit_is_kept() {
         last = bench.run(&runner, check("echo x")).await.id;
     }
     runner.cancel(&pull(7), Some(&Commit::new(&bench.git(&["rev-parse", "HEAD"])))).await;
-    assert_eq!(bench.shelf.count("run/"), 4, "its head has only moved");
+    assert_eq!(bench.records.count("run/"), 4, "its head has only moved");
     runner.cancel(&pull(7), None).await;
-    until("the earlier ones are forgotten", || bench.shelf.count("run/") == 2).await;
+    until("the earlier ones are forgotten", || bench.records.count("run/") == 2).await;
     assert!(runner.get(&last).await.is_some() && runner.get(&other).await.is_some());
     until("so are their logs", || fs::read_dir(bench.path("checks/logs")).unwrap().count() == 2).await;
 }
@@ -355,9 +355,9 @@ async fn a_project_keeps_no_more_runs_than_it_may_however_many_pull_requests_it_
         job.pull = Some(pull(number));
         ids.push(bench.run_job(&runner, job).await.id);
     }
-    until("the oldest are forgotten", || bench.shelf.count("run/") == 3).await;
+    until("the oldest are forgotten", || bench.records.count("run/") == 3).await;
     for (number, id) in ids.iter().enumerate() {
         assert_eq!(runner.get(id).await.is_some(), number >= 3, "{number}");
     }
-    assert_eq!(["group/", "project/", "log/"].map(|prefix| bench.shelf.count(prefix)), [3, 3, 3]);
+    assert_eq!(["group/", "project/", "log/"].map(|prefix| bench.records.count(prefix)), [3, 3, 3]);
 }

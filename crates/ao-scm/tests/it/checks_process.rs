@@ -18,7 +18,7 @@ async fn a_check_finds_what_programs_need_and_no_secret_of_ours() {
     let text = output(&runner, &run.id).await;
     assert_eq!(run.state, RunState::Passed, "{text}");
     assert!(text.contains("unit 'tests' my-app 1 a b\n") && text.contains("/dev/null"), "{text}");
-    // What the tests themselves run with stands for what a daemon may have.
+    // The environment of the tests stands for that of a daemon.
     for ours in ["CARGO_MANIFEST_DIR", "NEXTEST", "CARGO_PKG_NAME", "GIT_DIR", "AO_TOKEN"] {
         assert!(!text.lines().any(|line| line == ours), "{ours} in {text}");
     }
@@ -29,7 +29,7 @@ async fn a_check_finds_what_programs_need_and_no_secret_of_ours() {
 }
 
 #[tokio::test]
-async fn what_a_check_leaves_running_is_ended() {
+async fn processes_that_a_check_leaves_are_ended() {
     let bench = Bench::new();
     let runner = bench.runner().await;
     let (group, daemon) = (bench.path("group"), bench.path("daemon"));

@@ -1,4 +1,4 @@
-//! What a repository's files suggest.
+//! Proposed checks, by the files of a repository.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -4,15 +4,19 @@ use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 
-use ao_ports::RunState;
+use ao_ports::{Records, RunState};
+use ao_scm::checks::Runner;
+use ao_store::Store;
+use ao_testkit::WallClock;
+use camino::Utf8Path;
 
-use crate::checks_support::{Bench, Shelf, TestClock, check, finished, lives, until};
+use crate::checks_support::{Bench, check, finished, lives, until};
 
 /// By this, the test program knows that it is to be the daemon that will be killed.
 const DAEMON: &str = "CHECKS_TEST_JOB";
 
 #[tokio::test]
-async fn what_a_killed_daemon_leaves_is_cleared_away() {
+async fn the_leftovers_of_a_killed_daemon_are_cleaned_up() {
     if std::env::var_os(DAEMON).is_some() {
         return daemon().await;
     }
@@ -21,7 +25,7 @@ async fn what_a_killed_daemon_leaves_is_cleared_away() {
     fs::write(&job, format!("{}\n{}", bench.repository(), bench.git(&["rev-parse", "HEAD", "HEAD^{tree}"])))
         .unwrap();
     let mut daemon = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "checks_restart::what_a_killed_daemon_leaves_is_cleared_away", "--nocapture"])
+        .args(["--exact", "checks_restart::the_leftovers_of_a_killed_daemon_are_cleaned_up", "--nocapture"])
         .env(DAEMON, &job)
         .spawn()
         .unwrap();
@@ -30,8 +34,10 @@ async fn what_a_killed_daemon_leaves_is_cleared_away() {
         pids.iter().all(|pid| fs::read_to_string(pid).is_ok_and(|it| it.ends_with('\n')))
     })
     .await;
-    let shelf = bench.path("shelf");
-    until("that is recorded", || fs::read_to_string(&shelf).is_ok_and(|text| text.contains("running"))).await;
+    // The log of the database: the daemon still has the database itself.
+    let log = bench.path("ao.db-wal");
+    let is_recorded = |log: Vec<u8>| String::from_utf8_lossy(&log).contains(r#""state":"running""#);
+    until("that is recorded", || fs::read(&log).is_ok_and(is_recorded)).await;
     daemon.kill().unwrap();
     daemon.wait().unwrap();
     let pids = pids.map(|pid| fs::read_to_string(pid).unwrap());
@@ -39,22 +45,27 @@ async fn what_a_killed_daemon_leaves_is_cleared_away() {
     assert_eq!(fs::read_dir(bench.path("checks/trees")).unwrap().count(), 1);
     bench.git(&["worktree", "prune"]);
 
-    let bench = bench.with(Shelf::in_file(shelf).await);
-    let runner = bench.runner().await;
+    let store = open_store(&bench.path(""));
+    let clock = Arc::new(WallClock::default());
+    let runner = Runner::open(bench.options(), store.clone(), clock).await.unwrap();
     assert!(pids.iter().all(|pid| !lives(pid)));
     assert_eq!(fs::read_dir(bench.path("checks/trees")).unwrap().count(), 0);
     assert_eq!(bench.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
-    assert_eq!(bench.shelf.count("live/"), 0);
+    assert_eq!(store.list("checks", "live/", None, 1).await.unwrap(), []);
     let runs = runner.runs(&ao_core::ProjectId::new("my-app"), &Default::default()).await.unwrap();
     let told: Vec<_> = runs.iter().map(|run| (run.check.as_str(), run.state, run.why.as_deref())).collect();
     let ended = Some("the daemon ended");
     assert_eq!(told, [("queued", RunState::Cancelled, ended), ("running", RunState::Cancelled, ended)]);
     assert!(runner.log(&runs[1].id, 0, 100, true).await.unwrap().bytes.starts_with(b"begun\n"));
 
-    // Whoever asks next gets a new run.
+    // The next request gets a new run.
     let mut again = bench.job(vec![check("true")]);
     again.checks[0].name = "running".into();
     assert_eq!(bench.run_job(&runner, again).await.state, RunState::Passed);
+}
+
+fn open_store(folder: &Utf8Path) -> Arc<Store> {
+    Arc::new(Store::open(folder, ao_store::Options::default()).unwrap())
 }
 
 /// Runs a check that does not end, another that waits for it, and is killed meanwhile.
@@ -67,14 +78,14 @@ async fn daemon() {
         cap: 1,
         ..ao_scm::checks::Options::new(folder.join("checks"), Arc::default())
     };
-    let shelf = Arc::new(Shelf::in_file(folder.join("shelf")).await);
-    let runner = ao_scm::checks::Runner::open(options, shelf, Arc::new(TestClock)).await.unwrap();
+    let clock = Arc::new(WallClock::default());
+    let runner = Runner::open(options, open_store(folder), clock).await.unwrap();
     let command = format!(
         "echo begun; setsid sh -c 'sleep 600 & echo $! > {folder}/daemon' > /dev/null 2>&1; \
          echo $$ > {folder}/pid; sleep 600"
     );
     let named = |name: &str| ao_ports::CheckSpec { name: name.into(), ..check(&command) };
-    let job = ao_scm::checks::Job {
+    let job = ao_scm::checks::CheckJob {
         project: ao_core::ProjectId::new("my-app"),
         repository: repository.into(),
         common_dir: format!("{repository}/.git").into(),
@@ -94,7 +105,7 @@ async fn daemon() {
 }
 
 #[tokio::test]
-async fn what_a_check_wrote_about_its_checkout_cannot_have_something_else_deleted() {
+async fn a_check_cannot_redirect_the_deletion_of_its_checkout() {
     let bench = Bench::new();
     let precious = bench.path("precious");
     fs::create_dir(&precious).unwrap();

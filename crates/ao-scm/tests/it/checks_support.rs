@@ -1,23 +1,21 @@
-//! A throw-away repository, a shelf, and a runner for its checks.
+//! A throw-away repository, records, and a runner for its checks.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use ao_core::setup::Environment;
-use ao_core::{Commit, ProjectId, PullId, Timestamp};
+use ao_core::{Commit, ProjectId, PullId};
 use ao_git::Queues;
-use ao_ports::{Change, CheckRun, CheckSpec, Clock, Records, StoreError};
-use ao_scm::checks::{Job, Options, Runner};
-use ao_testkit::MemoryRecords;
-use async_trait::async_trait;
+use ao_ports::{CheckRun, CheckSpec};
+use ao_scm::checks::{CheckJob, Options, Runner};
+use ao_testkit::{ProbedRecords, WallClock};
 use camino::Utf8PathBuf;
 use tempfile::TempDir;
 
-/// How long anything may take that is waited for.
+/// Time limit of every wait.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 /// A place for everything: a repository in `repo`, the runner's folder in `checks`.
@@ -25,7 +23,7 @@ pub(crate) struct Bench {
     dir: TempDir,
     /// The repository's folder, below `dir`.
     name: String,
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) records: Arc<ProbedRecords>,
 }
 
 impl Bench {
@@ -35,16 +33,11 @@ impl Bench {
     }
 
     pub(crate) fn named(name: &str) -> Bench {
-        let bench = Bench { dir: tempfile::tempdir().unwrap(), name: name.into(), shelf: Arc::default() };
+        let bench = Bench { dir: tempfile::tempdir().unwrap(), name: name.into(), records: Arc::default() };
         fs::create_dir(bench.repository()).unwrap();
         bench.git(&["init", "--quiet", "-b", "trunk"]);
         bench.commit("README.md", "one\n");
         bench
-    }
-
-    /// The same, with another shelf.
-    pub(crate) fn with(self, shelf: Shelf) -> Bench {
-        Bench { shelf: Arc::new(shelf), ..self }
     }
 
     pub(crate) fn path(&self, name: &str) -> Utf8PathBuf {
@@ -59,7 +52,7 @@ impl Bench {
         git(self.repository().as_std_path(), args)
     }
 
-    /// Commits a file, and says which commit that is.
+    /// Commits a file, and returns the commit.
     pub(crate) fn commit(&self, name: &str, text: &str) -> String {
         fs::write(self.repository().join(name), text).unwrap();
         self.git(&["add", "."]);
@@ -81,13 +74,13 @@ impl Bench {
     }
 
     pub(crate) async fn runner_with(&self, options: Options) -> Runner {
-        Runner::open(options, self.shelf.clone(), Arc::new(TestClock)).await.unwrap()
+        Runner::open(options, self.records.clone(), Arc::new(WallClock::default())).await.unwrap()
     }
 
     /// A job for what is committed now.
-    pub(crate) fn job(&self, checks: Vec<CheckSpec>) -> Job {
+    pub(crate) fn job(&self, checks: Vec<CheckSpec>) -> CheckJob {
         let head = Commit::new(&self.git(&["rev-parse", "HEAD"]));
-        Job {
+        CheckJob {
             project: ProjectId::new("my-app"),
             repository: self.repository(),
             common_dir: self.repository().join(".git"),
@@ -108,7 +101,7 @@ impl Bench {
         self.run_job(runner, self.job(vec![check])).await
     }
 
-    pub(crate) async fn run_job(&self, runner: &Runner, job: Job) -> CheckRun {
+    pub(crate) async fn run_job(&self, runner: &Runner, job: CheckJob) -> CheckRun {
         let begun = runner.run(job).await.unwrap();
         assert_eq!(begun.len(), 1);
         finished(runner, &begun[0].id).await
@@ -181,82 +174,8 @@ pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Whether a process lives. One that has ended and that nobody has asked after does not.
+/// Returns true if a process lives. A zombie does not.
 pub(crate) fn lives(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
-}
-
-/// Documents in memory and, if it has a file, there as well.
-#[derive(Debug, Default)]
-pub(crate) struct Shelf {
-    documents: MemoryRecords,
-    file: Option<Utf8PathBuf>,
-    /// Refuses that many changes.
-    pub(crate) refuses: AtomicU64,
-}
-
-impl Shelf {
-    pub(crate) async fn in_file(file: Utf8PathBuf) -> Shelf {
-        let text = fs::read(&file).unwrap_or_else(|_| b"[]".to_vec());
-        let kept: Vec<((String, String), String)> = serde_json::from_slice(&text).unwrap();
-        let documents = MemoryRecords::default();
-        let put = |((shelf, key), body): ((String, String), String)| Change::put(&shelf, key, body);
-        documents.change(kept.into_iter().map(put).collect()).await.unwrap();
-        Shelf { documents, file: Some(file), ..Shelf::default() }
-    }
-
-    pub(crate) fn count(&self, prefix: &str) -> usize {
-        self.documents.keys().iter().filter(|(_, key)| key.starts_with(prefix)).count()
-    }
-}
-
-#[async_trait]
-impl Records for Shelf {
-    async fn get(&self, shelf: &str, key: &str) -> Result<Option<String>, StoreError> {
-        self.documents.get(shelf, key).await
-    }
-
-    async fn list(
-        &self,
-        shelf: &str,
-        prefix: &str,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<(String, String)>, StoreError> {
-        self.documents.list(shelf, prefix, after, limit).await
-    }
-
-    async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        if self.refuses.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
-            return Err(StoreError::Full { path: "test".into() });
-        }
-        self.documents.change(changes).await?;
-        if let Some(file) = &self.file {
-            let mut all = vec![];
-            for (shelf, key) in self.documents.keys() {
-                let body = self.documents.get(&shelf, &key).await?;
-                all.extend(body.map(|body| ((shelf, key), body)));
-            }
-            fs::write(file.with_extension("new"), serde_json::to_vec(&all).unwrap()).unwrap();
-            fs::rename(file.with_extension("new"), file).unwrap();
-        }
-        Ok(())
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct TestClock;
-
-/// Unlike those of other tests that run at the same time: processes are found by them.
-static FRESH: AtomicU64 = AtomicU64::new(0);
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64)
-    }
-
-    fn fresh(&self) -> u64 {
-        (u64::from(std::process::id()) << 32) + FRESH.fetch_add(1, Ordering::SeqCst)
-    }
 }

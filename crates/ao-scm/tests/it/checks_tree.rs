@@ -24,7 +24,7 @@ async fn spaces_quotes_and_line_ends_in_paths_do_no_harm() {
 }
 
 #[tokio::test]
-async fn a_checkout_goes_whatever_a_check_has_done_to_it_and_nothing_else_does() {
+async fn a_checkout_is_removed_in_any_state_and_nothing_else_is() {
     let bench = Bench::new();
     let outside = bench.path("outside");
     fs::create_dir(&outside).unwrap();

@@ -1,7 +1,6 @@
-//! What comes of a check: passed, failed, skipped or broken, and how often it is tried.
+//! Verdicts of checks: passed, failed, skipped or broken, and the number of attempts.
 
 use std::fs;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ao_ports::{CheckSpec, RunState};
@@ -29,7 +28,7 @@ async fn a_check_passes_in_a_clean_checkout_of_its_commit() {
 }
 
 #[tokio::test]
-async fn a_failing_check_is_not_tried_again_and_says_what_it_put_out() {
+async fn a_failing_check_is_not_retried_and_has_its_output() {
     let bench = Bench::new();
     let runner = bench.runner().await;
     let spec = CheckSpec { retries: 3, ..check("echo one; echo 'test x ... FAILED' >&2; exit 3") };
@@ -144,12 +143,12 @@ async fn a_result_that_cannot_be_recorded_is_none() {
     while runner.get(&begun[0].id).await.unwrap().state != RunState::Running {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    bench.shelf.refuses.store(100, Ordering::SeqCst);
+    bench.records.fail_after(0);
     fs::write(&go, "").unwrap();
     let run = finished(&runner, &begun[0].id).await;
     assert_eq!(run.state, RunState::Broken);
     assert!(run.why.unwrap().contains("could not be recorded"));
-    bench.shelf.refuses.store(0, Ordering::SeqCst);
+    bench.records.recover();
     let again = bench.run_job(&runner, bench.job(vec![check(&format!("test -e {go}"))])).await;
     assert_eq!(again.state, RunState::Passed);
 }

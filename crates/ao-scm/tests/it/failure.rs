@@ -1,4 +1,4 @@
-//! What failed, from the outputs of many tools.
+//! Failures in the outputs of many tools.
 //!
 //! Most fixtures were printed by the tools themselves, from small projects that fail on purpose.
 
@@ -69,7 +69,7 @@ fn every_tool_is_understood() {
 }
 
 #[test]
-fn the_same_run_told_in_other_ways_has_the_same_signature() {
+fn the_same_run_in_other_formats_has_the_same_signature() {
     let same = |names: &[&str]| {
         let signatures: Vec<String> = names.iter().map(|name| read(fixture(name)).signature).collect();
         assert!(signatures.iter().all(|signature| *signature == signatures[0]), "{names:?}: {signatures:?}");
@@ -225,7 +225,7 @@ impl Read for Slowly<'_> {
     }
 }
 
-/// Where in a long log something is does not matter, nor how long its lines are.
+/// Neither the position in a long log nor the length of its lines matters.
 #[test]
 fn a_failure_is_found_anywhere_in_a_long_log() {
     let told = fixture("cargo-build.log");
@@ -248,7 +248,7 @@ fn a_failure_is_found_anywhere_in_a_long_log() {
 }
 
 #[test]
-fn more_failures_than_are_told_are_counted_and_signed_in_any_order() {
+fn failures_beyond_the_limit_are_counted_and_signed_in_any_order() {
     let line = |number: usize| format!("test tests::case_{number} ... FAILED\n");
     let one: String = (0..5000).map(line).collect();
     let other: String = (0..5000).rev().map(line).collect();

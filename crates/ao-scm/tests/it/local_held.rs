@@ -1,4 +1,4 @@
-//! Branches that somebody has in hand, or that other pull requests need.
+//! Branches that are checked out, or that other pull requests need.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use ao_ports::{MergeOrder, MergeOutcome, Scm, Strategy};
 
 use crate::local_support::{Desk, facts, git, in_the_way, merge, merged, open, order, pull};
 
-/// Merges it and wants its branch gone; says why that is left.
+/// Merges a pull request with its branch to be deleted, and returns why the branch stays.
 async fn left(scm: &ao_scm::local::LocalScm, number: u64) -> Option<String> {
     let order = MergeOrder { delete_branch: true, ..order(scm, &pull(number), Strategy::Squash).await };
     match scm.merge(&order).await.unwrap() {

@@ -1,4 +1,4 @@
-//! Repositories and words that nobody expects.
+//! Unusual repositories and hostile text.
 
 use ao_ports::{NewPull, Scm, Strategy};
 
@@ -50,7 +50,7 @@ async fn an_odd_default_branch_is_one() {
 }
 
 #[tokio::test]
-async fn binary_files_line_ends_links_and_submodules_are_told_and_land_as_they_are() {
+async fn binary_files_line_ends_links_and_submodules_land_unchanged() {
     let desk = Desk::new();
     desk.write("crlf.txt", "one\r\ntwo\r\n");
     desk.commit("crlf");
@@ -140,7 +140,7 @@ async fn a_name_that_is_no_text_is_no_obstacle() {
 }
 
 #[tokio::test]
-async fn what_is_no_repository_is_said_to_be_none() {
+async fn a_folder_without_a_repository_is_refused() {
     let desk = Desk::new();
     std::fs::rename(desk.path().join(".git"), desk.side_path("away")).unwrap();
     let options = ao_scm::local::Options {
@@ -154,7 +154,7 @@ async fn what_is_no_repository_is_said_to_be_none() {
         witness: None,
     };
     let (records, checks) = (desk.records.clone(), desk.checks.clone());
-    let clock = std::sync::Arc::new(crate::local_support::Ticks::default());
+    let clock = std::sync::Arc::new(ao_testkit::ManualClock::ticking());
     let err = ao_scm::local::LocalScm::open(options, records, checks, clock).await.unwrap_err();
     assert!(err.to_string().contains("is not a git repository"), "{err}");
 }
@@ -173,7 +173,7 @@ async fn refs_in_tables_are_refs() {
 
 /// One byte, or a line in a file that the change brings itself, makes a file binary for git.
 #[tokio::test]
-async fn what_git_takes_for_binary_is_counted_and_can_be_looked_through() {
+async fn binary_files_are_counted_and_can_be_scanned() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "keys.txt", "zero\0\ntoken one\n");

@@ -1,7 +1,5 @@
 //! The life of a pull request, from the first commit to the merge.
 
-use std::time::Duration;
-
 use ao_core::pull::{CheckState, Mergeable, PullState, ReviewVerdict};
 use ao_core::{ProjectId, PullId, Timestamp};
 use ao_ports::{
@@ -28,7 +26,7 @@ fn filter(state: PullFilterState) -> PullFilter {
     }
 }
 
-/// The failed check reaches whoever asks with its lines, its signature, its log and the commit. acceptance: F1
+/// A failed check is reported with its lines, its signature, its log and the commit. acceptance: F1
 #[tokio::test]
 async fn a_change_is_opened_fails_is_fixed_reviewed_and_merged() {
     let desk = Desk::new().with_checks(&[("test", true), ("lint", false)]);
@@ -77,7 +75,7 @@ async fn a_change_is_opened_fails_is_fixed_reviewed_and_merged() {
     assert!(scm.open_pulls(&project()).await.unwrap().is_empty());
 }
 
-/// What landed is in the base branch; the commits of the branch itself are kept for a while and not for ever.
+/// The merged commit is in the base branch; the commits of the branch itself are kept for a while and not for ever.
 #[tokio::test]
 async fn commits_of_changes_that_were_merged_long_ago_are_released_and_others_are_not() {
     let desk = Desk::new();
@@ -94,10 +92,10 @@ async fn commits_of_changes_that_were_merged_long_ago_are_released_and_others_ar
     let pinned = desk.git(&["for-each-ref", "--format=%(refname)", "refs/ao/pulls"]);
     assert_eq!((pinned.as_str(), archives()), ("refs/ao/pulls/2/head\nrefs/ao/pulls/3/head", 1));
 
-    desk.clock.pass(Duration::from_secs(3600));
+    desk.clock.advance(3_600_000);
     assert_eq!(scm.tidy(&project(), &order(i64::MAX)).await, Ok(1));
     assert_eq!(archives(), 0);
-    // Until git clears up, its change can still be shown; after that it is told why not.
+    // Until git prunes, its change can still be shown; after that the reason is given.
     assert!(scm.diff(&pulls[0], 10_000).await.unwrap().contains("+one"));
     for args in [
         &["branch", "-D", "merged"][..],
@@ -191,7 +189,7 @@ async fn the_same_branch_has_one_open_pull_request_for_a_base() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_merged_is_not_opened_and_it_is_said_why() {
+async fn an_unmergeable_branch_is_refused_with_a_reason() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.git(&["branch", "empty"]);
@@ -233,9 +231,9 @@ async fn lists_have_the_newest_first_and_open_ones_do_not_read_what_is_done() {
         let rows = scm.list(&project(), &filter(state)).await.unwrap();
         rows.iter().map(|row| row.pull.number).collect()
     };
-    desk.records.listed.lock().unwrap().clear();
+    desk.records.take_listed_prefixes();
     assert_eq!(numbers(PullFilterState::Open).await, [4, 2]);
-    assert!(desk.records.listed.lock().unwrap().is_empty());
+    assert_eq!(desk.records.take_listed_prefixes(), [""; 0]);
     assert_eq!(numbers(PullFilterState::Merged).await, [1]);
     assert_eq!(numbers(PullFilterState::Closed).await, [3]);
     assert_eq!(numbers(PullFilterState::All).await, [4, 3, 2, 1]);
@@ -251,7 +249,7 @@ async fn lists_have_the_newest_first_and_open_ones_do_not_read_what_is_done() {
 }
 
 #[tokio::test]
-async fn what_is_edited_closed_and_opened_again_is_so() {
+async fn a_pull_request_is_edited_closed_and_reopened() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     desk.checks.let_be("test", RunState::Running);
     let scm = desk.open().await;
@@ -432,7 +430,7 @@ async fn checks_that_ended_with_the_daemon_are_run_after_the_next_start() {
 }
 
 #[tokio::test]
-async fn what_the_base_has_got_meanwhile_is_no_part_of_the_change() {
+async fn new_commits_of_the_base_are_not_part_of_the_change() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "x", "1");
@@ -452,7 +450,7 @@ async fn what_the_base_has_got_meanwhile_is_no_part_of_the_change() {
 }
 
 #[tokio::test]
-async fn a_pull_request_that_is_unknown_is_said_to_be_so() {
+async fn an_unknown_pull_request_is_not_found() {
     let desk = Desk::new();
     let scm = desk.open().await;
     assert!(scm.pulls(&[pull(7)]).await.unwrap().is_empty());
@@ -461,7 +459,7 @@ async fn a_pull_request_that_is_unknown_is_said_to_be_so() {
     assert!(scm.open(&other).await.is_err());
 }
 
-/// Agents often give none, and the commit says it already.
+/// Agents often give no title, and the commit has one.
 #[tokio::test]
 async fn without_a_title_it_has_that_of_the_newest_commit() {
     let desk = Desk::new();
@@ -479,7 +477,7 @@ async fn without_a_title_it_has_that_of_the_newest_commit() {
 }
 
 #[tokio::test]
-async fn what_is_over_keeps_its_base_and_is_no_draft() {
+async fn a_merged_pull_request_cannot_be_retargeted_or_drafted() {
     let desk = Desk::new();
     let scm = desk.open().await;
     for name in ["x", "y"] {

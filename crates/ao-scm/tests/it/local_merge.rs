@@ -5,7 +5,7 @@ use ao_ports::{MergeOrder, MergeOutcome, Scm, Strategy};
 
 use crate::local_support::{Desk, facts, in_the_way, merge, merged, open, order, refused};
 
-/// Commits in somebody else's name.
+/// Commits as another author.
 fn commit_as(desk: &Desk, branch: &str, file: &str, who: &str) {
     desk.git(&["checkout", "--quiet", "--detach", &format!("refs/heads/{branch}")]);
     desk.write(file, who);
@@ -238,7 +238,7 @@ async fn a_base_that_origin_is_ahead_of_is_origins_and_one_that_went_apart_is_re
 }
 
 #[tokio::test]
-async fn a_branch_is_taken_away_only_if_nobody_needs_it() {
+async fn a_branch_is_deleted_only_if_it_is_not_needed() {
     let desk = Desk::new();
     let scm = desk.open().await;
     for (branch, is_left) in [("free", false), ("in-use", true)] {
@@ -313,7 +313,7 @@ async fn a_squashed_branch_is_recognised_as_merged_by_its_content() {
 }
 
 #[tokio::test]
-async fn what_somebody_merges_by_hand_is_merged() {
+async fn a_merge_by_hand_is_detected() {
     let desk = Desk::new();
     let scm = desk.open().await;
     let head = desk.push("x", "x", "1");
@@ -329,7 +329,7 @@ async fn what_somebody_merges_by_hand_is_merged() {
 }
 
 #[tokio::test]
-async fn where_git_knows_nobody_ao_commits() {
+async fn without_a_git_identity_ao_commits() {
     let mut desk = Desk::new();
     desk.settings =
         [("user.name", ""), ("user.email", "")].map(|(key, value)| (key.into(), value.into())).into();
@@ -344,7 +344,7 @@ async fn where_git_knows_nobody_ao_commits() {
 }
 
 #[tokio::test]
-async fn a_merge_lands_whatever_git_is_told_to_do_with_merges_of_the_base() {
+async fn a_merge_lands_with_any_merge_options_of_the_base() {
     for options in ["--squash", "--no-commit --squash", "--no-ff"] {
         let desk = Desk::new();
         desk.git(&["config", "branch.main.mergeOptions", options]);
@@ -358,7 +358,7 @@ async fn a_merge_lands_whatever_git_is_told_to_do_with_merges_of_the_base() {
 }
 
 #[tokio::test]
-async fn what_did_not_move_the_base_is_not_merged() {
+async fn a_merge_that_did_not_move_the_base_is_refused() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "x", "1");
@@ -366,7 +366,7 @@ async fn what_did_not_move_the_base_is_not_merged() {
     let order = order(&scm, &id, Strategy::Squash).await;
     let main = desk.tip("main");
     desk.git(&["branch", "other"]);
-    // A filter runs while git fast-forwards, and somebody switches the checkout to another branch meanwhile.
+    // A filter runs while git fast-forwards, and switches the checkout to another branch meanwhile.
     desk.git(&["checkout", "--quiet", "x"]);
     desk.git(&["checkout", "--quiet", "main"]);
     desk.filter("switch", "git symbolic-ref HEAD refs/heads/other; cat");
@@ -378,7 +378,7 @@ async fn what_did_not_move_the_base_is_not_merged() {
 }
 
 #[tokio::test]
-async fn a_base_that_moves_while_its_checkout_does_is_told() {
+async fn a_base_that_moves_during_the_fast_forward_is_reported() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "x", "1");

@@ -5,7 +5,7 @@ use ao_ports::{Scm, Strategy};
 
 use crate::local_support::{Desk, facts, merge, merged, open, order, project};
 
-/// Has git throw away whatever nobody refers to.
+/// Prunes unreachable objects.
 fn forget(desk: &Desk) {
     desk.git(&["reflog", "expire", "--expire=now", "--all"]);
     desk.git(&["gc", "--quiet", "--prune=now"]);
@@ -19,9 +19,9 @@ async fn a_crash_before_anything_is_written_down_leaves_everything_as_it_was() {
     let id = open(&scm, "x", "main").await;
     let order = order(&scm, &id, Strategy::Squash).await;
     let main = desk.tip("main");
-    *desk.records.left.lock().unwrap() = Some(0);
+    desk.records.fail_after(0);
     assert!(scm.merge(&order).await.is_err());
-    *desk.records.left.lock().unwrap() = None;
+    desk.records.recover();
     drop(scm);
     let scm = desk.open().await;
     assert_eq!((desk.tip("main"), facts(&scm, &id).await.state), (main, PullState::Open));
@@ -104,11 +104,11 @@ async fn a_crash_after_the_ref_change_is_a_merge_and_a_second_call_finds_it() {
         let id = open(&scm, "x", "main").await;
         let order = ao_ports::MergeOrder { delete_branch: true, ..order(&scm, &id, Strategy::Squash).await };
         // The intent is written, and nothing after it.
-        *desk.records.left.lock().unwrap() = Some(1);
+        desk.records.fail_after(1);
         assert!(scm.merge(&order).await.is_err());
         let landed = desk.tip("main");
         assert_eq!(desk.log("%s", "main").len(), 2, "it has landed");
-        *desk.records.left.lock().unwrap() = None;
+        desk.records.recover();
         drop(scm);
         let scm = desk.open().await;
         if is_asked_first {
@@ -123,7 +123,7 @@ async fn a_crash_after_the_ref_change_is_a_merge_and_a_second_call_finds_it() {
 }
 
 #[tokio::test]
-async fn what_happened_while_nobody_looked_is_seen_at_the_start() {
+async fn changes_while_the_daemon_was_down_are_seen_at_the_start() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     let scm = desk.open().await;
     desk.push("x", "x", "1");

@@ -14,7 +14,7 @@ async fn a_pull_request_follows_its_branch_to_another_name_and_those_above_do_to
     desk.push_from("old", "above", "y", "1");
     let id = open(&scm, "old", "main").await;
     open(&scm, "above", "old").await;
-    // Another branch on the same commit: the log of moves tells which of them it is.
+    // Another branch on the same commit: the reflog decides which of them it is.
     desk.git(&["branch", "decoy", "old"]);
     desk.git(&["branch", "-m", "old", "middle"]);
     desk.git(&["branch", "-m", "middle", "new/name"]);
@@ -127,7 +127,7 @@ async fn a_branch_that_was_there_before_or_is_for_others_is_not_the_one_that_is_
 }
 
 #[tokio::test]
-async fn a_branch_that_was_renamed_while_nobody_looked_is_followed_but_a_copy_is_not() {
+async fn a_branch_renamed_while_the_daemon_was_down_is_followed_but_a_copy_is_not() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "x", "1");

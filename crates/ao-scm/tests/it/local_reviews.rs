@@ -1,4 +1,4 @@
-//! Reviews: who may give which, on what, and that they are for one head only.
+//! Reviews: permissions, and that a review is for one head only.
 
 use ao_core::pull::{Author, PullFacts, ReviewVerdict, Standing};
 use ao_ports::{NewComment, NewReview, PullEdit, ReviewComment, Scm, Side, Strategy, TrackerError};
@@ -24,7 +24,7 @@ async fn an_approval_is_for_the_head_it_was_given_on() {
 }
 
 #[tokio::test]
-async fn nobody_approves_their_own_and_no_agent_approves_at_all() {
+async fn authors_and_agents_cannot_approve() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "x", "1");
@@ -76,7 +76,7 @@ async fn remarks_become_threads_and_a_wrong_one_leaves_nothing_behind() {
     );
 }
 
-/// Each edit is a revision of its own, which is what has it told once more. acceptance: F5
+/// Each edit is a revision of its own, so that it is reported again. acceptance: F5
 #[tokio::test]
 async fn a_comment_that_is_edited_is_a_new_revision_of_the_same_comment() {
     let desk = Desk::new();
@@ -123,7 +123,7 @@ async fn a_comment_that_is_edited_is_a_new_revision_of_the_same_comment() {
 }
 
 #[tokio::test]
-async fn only_whoever_said_it_and_the_owner_can_edit_a_comment() {
+async fn only_its_author_and_the_owner_can_edit_a_comment() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "a", "1\n");
@@ -136,7 +136,7 @@ async fn only_whoever_said_it_and_the_owner_can_edit_a_comment() {
             let told = why(scm.edit_comment(&id, said, &stranger, "ha").await);
             assert!(told.contains("was said by bob") && told.contains(said), "{told}");
         }
-        assert!(why(scm.edit_comment(&id, said, &person("bob"), " ").await).contains("says nothing"));
+        assert!(why(scm.edit_comment(&id, said, &person("bob"), " ").await).contains("must not be empty"));
     }
     for nothing in ["c2", "r2", "t1", "", "1"] {
         let told = scm.edit_comment(&id, nothing, &person("bob"), "ha").await.unwrap_err();
@@ -156,7 +156,7 @@ async fn only_whoever_said_it_and_the_owner_can_edit_a_comment() {
     assert_eq!(seen.reviews[0].revision, "2");
 }
 
-/// How many approvals are for the head as it would land now.
+/// Returns the number of approvals for the head as it would land now.
 async fn approvals(scm: &ao_scm::local::LocalScm, id: &ao_core::PullId) -> usize {
     let seen = facts(scm, id).await;
     let counts = |given: &&ao_core::pull::ReviewFacts| {
@@ -216,7 +216,7 @@ async fn there_are_so_many_reviews_and_no_more() {
 }
 
 #[tokio::test]
-async fn so_much_is_said_and_no_more() {
+async fn comments_are_bounded() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "x", "1");

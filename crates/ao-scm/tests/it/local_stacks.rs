@@ -154,7 +154,7 @@ async fn a_stack_that_is_merged_by_hand_is_merged_to_its_top() {
 }
 
 #[tokio::test]
-async fn a_branch_of_somebody_elses_is_not_the_branch_here_of_that_name() {
+async fn a_branch_of_another_remote_is_not_the_local_branch_of_that_name() {
     let desk = Desk::new();
     let fork = desk.side_path("fork.git").display().to_string();
     desk.git(&["init", "--quiet", "--bare", &fork]);

@@ -1,10 +1,10 @@
-//! A throw-away repository with a forge on it, records in memory, and checks that do as they are told.
+//! A throw-away repository with a forge on it, records in memory, and scripted checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use ao_core::setup::Environment;
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use ao_git::{Queues, Settings};
 use ao_ports::{
-    Change, CheckRun, CheckSpec, Clock, CommentPlace, Failure, Hint, Hints, LogPart, MergeOrder,
-    MergeOutcome, NewComment, NewPull, NewReview, Records, RunFilter, RunState, Scm, Side, StoreError,
-    Strategy, TestOrder, TestOutcome, TrackerError,
+    CheckRun, CheckSpec, CommentPlace, Failure, Hint, Hints, LogPart, MergeOrder, MergeOutcome, NewComment,
+    NewPull, NewReview, Records, RunFilter, RunState, Scm, Side, Strategy, TestOrder, TestOutcome,
+    TrackerError,
 };
-use ao_scm::local::{Checks, Job, LocalScm, Options};
-use ao_testkit::MemoryRecords;
+use ao_scm::local::{CheckJob, CheckService, LocalScm, Options};
+use ao_testkit::{ManualClock, ProbedRecords};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::sync::{Notify, broadcast};
@@ -26,13 +26,13 @@ use tokio::sync::{Notify, broadcast};
 /// A repository and everything around it. What is on disk and in records outlives the forge, as with a real daemon.
 pub(crate) struct Desk {
     dir: TempDir,
-    pub(crate) records: Arc<Memory>,
+    pub(crate) records: Arc<ProbedRecords>,
     pub(crate) checks: Arc<FakeChecks>,
     pub(crate) default_branch: String,
     pub(crate) specs: Vec<CheckSpec>,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) witness: Option<Arc<dyn ao_scm::local::Witness>>,
-    pub(crate) clock: Arc<Ticks>,
+    pub(crate) clock: Arc<ManualClock>,
 }
 
 impl Desk {
@@ -53,7 +53,7 @@ impl Desk {
             specs: vec![],
             settings: vec![],
             witness: None,
-            clock: Arc::default(),
+            clock: Arc::new(ManualClock::ticking()),
         };
         desk.git(init);
         desk.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
@@ -126,7 +126,7 @@ impl Desk {
         git(&self.path(), args)
     }
 
-    /// Commits everything, and says which commit that is.
+    /// Commits everything, and returns the commit.
     pub(crate) fn commit(&self, message: &str) -> Commit {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "-m", message]);
@@ -272,7 +272,7 @@ pub(crate) fn refused(outcome: MergeOutcome) -> String {
     }
 }
 
-/// What is in the way of a merge that is right in itself.
+/// Returns the obstacle of a merge that is valid in itself.
 pub(crate) fn in_the_way(outcome: MergeOutcome) -> String {
     match outcome {
         MergeOutcome::Refused { why, in_the_way: true, tip: None } => why,
@@ -304,89 +304,11 @@ pub(crate) fn review(pull: &PullId, by: Author, verdict: ReviewVerdict, body: &s
     }
 }
 
-/// A clock that moves on with every look at it.
-#[derive(Debug, Default)]
-pub(crate) struct Ticks(AtomicI64);
-
-impl Ticks {
-    pub(crate) fn pass(&self, time: Duration) {
-        self.0.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for Ticks {
-    fn now(&self) -> Timestamp {
-        Timestamp(self.0.fetch_add(1, Ordering::SeqCst))
-    }
-
-    fn fresh(&self) -> u64 {
-        self.0.fetch_add(1, Ordering::SeqCst).unsigned_abs()
-    }
-}
-
-/// Records in memory. They can be made to fail, as if the daemon had died just before.
-#[derive(Debug, Default)]
-pub(crate) struct Memory {
-    documents: MemoryRecords,
-    /// How many more changes succeed; all, if absent.
-    pub(crate) left: Mutex<Option<usize>>,
-    /// Whether whoever has made a change waits after it, until this is told.
-    hangs: AtomicBool,
-    goes_on: Notify,
-    /// Told when somebody waits so.
-    hung: Notify,
-    /// The prefixes that were listed.
-    pub(crate) listed: Mutex<Vec<String>>,
-}
-
-#[async_trait]
-impl Records for Memory {
-    async fn get(&self, shelf: &str, key: &str) -> Result<Option<String>, StoreError> {
-        self.documents.get(shelf, key).await
-    }
-
-    async fn list(
-        &self,
-        shelf: &str,
-        prefix: &str,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<(String, String)>, StoreError> {
-        self.listed.lock().unwrap().push(prefix.to_owned());
-        self.documents.list(shelf, prefix, after, limit).await
-    }
-
-    async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        if let Some(left) = self.left.lock().unwrap().as_mut() {
-            *left = left.checked_sub(1).ok_or_else(|| StoreError::Full { path: "records".to_owned() })?;
-        }
-        self.documents.change(changes).await?;
-        if self.hangs.load(Ordering::SeqCst) {
-            self.hung.notify_one();
-            self.goes_on.notified().await;
-        }
-        Ok(())
-    }
-}
-
-impl Memory {
-    /// Drops whatever is under way right after the next change that it makes.
-    pub(crate) async fn die_after_change<T>(&self, what: impl Future<Output = T>) {
-        self.hangs.store(true, Ordering::SeqCst);
-        tokio::select! {
-            _ = what => panic!("nothing was changed"),
-            () = self.hung.notified() => {}
-        }
-        self.hangs.store(false, Ordering::SeqCst);
-        self.goes_on.notify_one();
-    }
-}
-
-/// Checks that wait to be told how they end, or pass at once.
+/// Checks that a test ends by hand, or that pass at once.
 pub(crate) struct FakeChecks {
     pub(crate) runs: Mutex<Vec<CheckRun>>,
-    pub(crate) jobs: Mutex<Vec<Job>>,
-    /// What becomes of runs when they are ordered, by check; those not named pass.
+    pub(crate) jobs: Mutex<Vec<CheckJob>>,
+    /// The states of new runs, by check; others pass.
     pub(crate) fate: Mutex<BTreeMap<String, RunState>>,
     next: AtomicU64,
     changed: Notify,
@@ -448,8 +370,8 @@ fn finish(run: &mut CheckRun, state: RunState) {
 }
 
 #[async_trait]
-impl Checks for FakeChecks {
-    async fn run(&self, job: Job) -> Result<Vec<CheckRun>, TrackerError> {
+impl CheckService for FakeChecks {
+    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, TrackerError> {
         let mut made = vec![];
         for check in &job.checks {
             let mut run = CheckRun {

@@ -91,7 +91,7 @@ async fn a_thread_on_the_old_side_is_about_what_was_there_before() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_cannot_be_spoken_of() {
+async fn missing_lines_and_files_cannot_be_commented() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "dir/a", "1\n2\n");
@@ -123,7 +123,7 @@ async fn what_is_not_there_cannot_be_spoken_of() {
 
 /// Comments of all kinds come with path, line, author, body and address, each once. acceptance: F5
 #[tokio::test]
-async fn comments_on_lines_on_the_whole_and_in_threads_are_told_once_each() {
+async fn comments_on_lines_on_the_whole_and_in_threads_are_added_once_each() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "a", TEXT);

@@ -51,7 +51,7 @@ fn files(desk: &Desk, of: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_tested_has_everything_ahead_of_it_and_nothing_moves() {
+async fn a_speculative_test_includes_those_ahead_and_moves_nothing() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     let scm = desk.open().await;
     let parts = proposed(&desk, &scm, &["a", "b", "c"]).await;
@@ -121,7 +121,7 @@ async fn a_conflict_ahead_names_whose_it_is() {
 }
 
 #[tokio::test]
-async fn what_fails_is_told_with_what_has_landed_since_it_began() {
+async fn a_failure_lists_the_commits_that_landed_since_it_began() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     let scm = desk.open().await;
     let parts = proposed(&desk, &scm, &["a", "b"]).await;
@@ -146,7 +146,7 @@ async fn several_land_as_commits_of_their_own_by_one_move_of_the_base() {
         let tree = tested(&scm, &parts, &base).await;
         let moves = || desk.git(&["reflog", "show", "--format=%H", "main"]).lines().count();
         let before = moves();
-        let MergeOutcome::Merged { commit, with, branch_left } =
+        let MergeOutcome::Merged { commit, with, branch_left, .. } =
             scm.merge(&merge(&parts, &base, &tree, strategy)).await.unwrap()
         else {
             panic!("not merged")
@@ -164,10 +164,16 @@ async fn several_land_as_commits_of_their_own_by_one_move_of_the_base() {
             assert_eq!(files(&desk, commit.as_str()).len(), place + 2, "each on top of the one before it");
         }
         assert!(desk.git(&["for-each-ref", "refs/heads/a", "refs/heads/b", "refs/heads/c"]).is_empty());
-        // Asked again because the answer was lost, it says the same.
+        // A second call after a lost answer returns the same.
         let again = scm.merge(&merge(&parts, &base, &tree, strategy)).await.unwrap();
-        let MergeOutcome::Merged { commit: same, with: others, .. } = again else { panic!("not merged") };
-        assert_eq!((same, others), (commit, with));
+        let MergeOutcome::Merged { commit: same, with: others, tip, .. } = again else {
+            panic!("not merged")
+        };
+        assert_eq!((&same, &others, &tip), (&commit, &with, &commit));
+        // Asked about the first one alone, it returns the commit of that, and where the base is now.
+        let first = scm.merge(&merge(&parts[..1], &base, &tree, strategy)).await.unwrap();
+        let MergeOutcome::Merged { commit: first, tip, .. } = first else { panic!("not merged") };
+        assert_eq!((&first, &tip), (&with[0].1, &commit));
     }
 }
 
@@ -200,11 +206,11 @@ async fn a_crash_after_the_move_is_a_merge_of_all_of_them() {
     let base = desk.tip("main");
     let tree = tested(&scm, &parts, &base).await;
     let order = merge(&parts, &base, &tree, Strategy::Squash);
-    *desk.records.left.lock().unwrap() = Some(1);
+    desk.records.fail_after(1);
     assert!(scm.merge(&order).await.is_err());
     let landed = desk.tip("main");
     assert_ne!(landed, base, "it has landed");
-    *desk.records.left.lock().unwrap() = None;
+    desk.records.recover();
     drop(scm);
     let scm = desk.open().await;
     let MergeOutcome::Merged { commit, with, .. } = scm.merge(&order).await.unwrap() else {
@@ -217,9 +223,9 @@ async fn a_crash_after_the_move_is_a_merge_of_all_of_them() {
     }
 }
 
-/// What is behind was tested on a merge of our own making, and lands on what the strategy has made of it: the same files.
+/// The one behind was tested on our own merge, and lands on the commit of the strategy: the same files.
 #[tokio::test]
-async fn what_was_tested_on_those_ahead_lands_after_them_without_another_test() {
+async fn a_speculative_test_lands_after_those_ahead_without_another_test() {
     for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
         let desk = Desk::new();
         let scm = desk.open().await;
@@ -238,7 +244,7 @@ async fn what_was_tested_on_those_ahead_lands_after_them_without_another_test() 
 }
 
 #[tokio::test]
-async fn what_lands_is_what_was_tested_and_what_stands_behind_it_is_not_made_again() {
+async fn the_tested_merge_lands_and_those_behind_it_are_not_made_again() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     let scm = desk.open().await;
     let parts = proposed(&desk, &scm, &["a", "b"]).await;
@@ -257,7 +263,7 @@ async fn what_lands_is_what_was_tested_and_what_stands_behind_it_is_not_made_aga
 }
 
 #[tokio::test]
-async fn what_git_has_taken_away_since_the_test_is_made_anew() {
+async fn commits_pruned_since_the_test_are_made_again() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     let scm = desk.open().await;
     let parts = proposed(&desk, &scm, &["a"]).await;
@@ -271,10 +277,9 @@ async fn what_git_has_taken_away_since_the_test_is_made_anew() {
     assert_eq!(files(&desk, "main"), ["README.md", "a"]);
 }
 
-/// A test with others ahead that nobody waits for any more is ended with its checks. The pull request's own go on, whoever
-/// has asked for them.
+/// A speculative test that is dropped cancels its checks. The pull request's own runs go on.
 #[tokio::test]
-async fn the_checks_of_a_test_that_nobody_waits_for_any_more_are_ended() {
+async fn the_checks_of_a_dropped_speculative_test_are_cancelled() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     desk.checks.let_be("test", RunState::Running);
     let scm = desk.open().await;
@@ -303,9 +308,9 @@ async fn the_checks_of_a_test_that_nobody_waits_for_any_more_are_ended() {
     }
 }
 
-/// Red together is not red alone, and what is still tested together holds nobody's own word back.
+/// A failure together is no failure alone, and a pending speculative run does not hold back the own result.
 #[tokio::test]
-async fn what_is_tried_with_others_ahead_says_nothing_about_the_pull_request_alone() {
+async fn speculative_runs_are_not_checks_of_the_pull_request() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     let scm = desk.open().await;
     let parts = proposed(&desk, &scm, &["a", "b"]).await;
@@ -314,7 +319,7 @@ async fn what_is_tried_with_others_ahead_says_nothing_about_the_pull_request_alo
     assert_eq!(own[0].state, CheckState::Passed);
     for fate in [RunState::Failed, RunState::Cancelled] {
         desk.checks.let_be("test", fate);
-        // Cancelled is no outcome; somebody asks again.
+        // A cancelled run has no result, so it is requested again.
         let outcome = scm.test(&test(&parts, &base)).await;
         assert_eq!(matches!(outcome, Ok(TestOutcome::Red { .. })), fate == RunState::Failed, "{outcome:?}");
         assert_eq!(facts(&scm, &parts[1].pull).await.checks, own, "{fate:?}");

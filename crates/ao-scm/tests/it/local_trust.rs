@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 use crate::local_support::{Desk, facts, git, in_the_way, merge, merged, open, order, project, refused};
 
-/// Sessions that are at work as long as the test says so.
+/// Sessions that are at work until the test ends them.
 #[derive(Debug, Default)]
 struct Crew(Mutex<Vec<String>>);
 
@@ -42,7 +42,7 @@ async fn tip(scm: &LocalScm) -> Commit {
     scm.base(&project()).await.unwrap().unwrap().tip.unwrap()
 }
 
-/// A commit that nobody has reviewed, on top of `main`.
+/// Creates an unreviewed commit on top of `main`.
 fn bad(desk: &Desk) -> Commit {
     Commit::new(&desk.git(&["commit-tree", "-p", "main", "-m", "no more rules", "main^{tree}"]))
 }
@@ -91,7 +91,7 @@ async fn a_base_that_an_agent_moved_is_held_and_nothing_lands_on_it() {
         };
         assert!(matches!(scm.test(&test).await, Err(ScmError::Forge(_))), "it is not tested on either");
         assert_eq!(desk.tip("main"), bad);
-        // That its agents have ended makes it nobody else's, and neither does a restart.
+        // Neither the end of the agents nor a restart makes it trusted.
         crew.at_work(&[]);
         drop(scm);
         let scm = desk.open().await;
@@ -120,7 +120,7 @@ async fn a_base_that_is_put_back_is_trusted_again() {
 }
 
 #[tokio::test]
-async fn what_people_and_landings_do_is_trusted_while_agents_are_at_work() {
+async fn moves_by_people_and_landings_are_trusted_while_agents_work() {
     let mut desk = Desk::with_origin();
     let crew = guarded(&mut desk);
     let scm = desk.open().await;
@@ -140,7 +140,7 @@ async fn what_people_and_landings_do_is_trusted_while_agents_are_at_work() {
     trusted(&desk, "a landing").await;
     desk.git(&["push", "--quiet", "--force", "origin", "main"]);
     trusted(&desk, "a push").await;
-    // Somebody else pushes to the remote, and a plain fetch brings it here.
+    // A colleague pushes to the remote, and a plain fetch brings it here.
     let other = desk.side_path("other").display().to_string();
     let remote = desk.git(&["config", "remote.origin.url"]);
     desk.git(&["clone", "--quiet", &remote, &other]);
@@ -163,7 +163,7 @@ async fn what_people_and_landings_do_is_trusted_while_agents_are_at_work() {
 
 /// acceptance: G2
 #[tokio::test]
-async fn settings_that_an_agent_changes_are_told_and_those_of_the_user_are_not() {
+async fn settings_that_an_agent_changes_are_reported_and_those_of_the_user_are_not() {
     let mut desk = Desk::new();
     let crew = guarded(&mut desk);
     desk.git(&["config", "filter.lfs.clean", "git-lfs clean -- %f"]);
@@ -190,7 +190,7 @@ async fn settings_that_an_agent_changes_are_told_and_those_of_the_user_are_not()
 
 /// acceptance: G1
 #[tokio::test]
-async fn what_lands_is_what_was_shown_whatever_is_replaced() {
+async fn the_reviewed_tree_lands_despite_replace_refs() {
     let desk = Desk::new();
     let scm = desk.open().await;
     let bad = desk.push("x", "x", "bad");

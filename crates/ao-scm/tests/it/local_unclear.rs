@@ -1,4 +1,4 @@
-//! What cannot be told, and checks that somebody was to start who is not there any more.
+//! Unknown facts, and checks whose caller was dropped before they started.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ async fn a_change_that_cannot_be_measured_is_not_one_that_touches_nothing() {
     assert_eq!(seen.checks[0].state, CheckState::Pending);
     assert!(!desk.checks.heads().contains(&head), "nothing is skipped for it");
     let told = ao_ports::MergeOrder { head: head.clone(), ..tested };
-    assert!(refused(scm.merge(&told).await.unwrap()).contains("cannot be told"));
+    assert!(refused(scm.merge(&told).await.unwrap()).contains("cannot be computed"));
     let shown = scm.show(&id).await.unwrap().updated_at;
     assert_eq!(scm.show(&id).await.unwrap().updated_at, shown, "to try again in vain is no news");
 
@@ -43,7 +43,7 @@ async fn a_change_that_cannot_be_measured_is_not_one_that_touches_nothing() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_measured_is_not_opened() {
+async fn an_unmeasurable_change_is_not_opened() {
     let desk = Desk::new();
     let scm = desk.open().await;
     desk.push("x", "x", "content of its own");
@@ -68,7 +68,7 @@ async fn a_head_that_comes_back_is_checked_again() {
 }
 
 #[tokio::test]
-async fn a_caller_who_goes_away_does_not_take_the_checks_along() {
+async fn checks_start_even_if_the_caller_is_dropped() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     let scm = desk.open().await;
     let first = desk.push("x", "x", "1");

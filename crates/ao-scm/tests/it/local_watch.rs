@@ -79,7 +79,7 @@ async fn branches_in_new_folders_packed_ones_and_fetched_ones_are_noticed() {
 }
 
 #[tokio::test]
-async fn what_a_caller_who_went_away_did_not_start_is_started_without_anybody_asking() {
+async fn the_watch_starts_checks_that_a_dropped_caller_did_not() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     let scm = desk.open().await;
     let heard = Arc::new(Heard::default());
@@ -93,7 +93,7 @@ async fn what_a_caller_who_went_away_did_not_start_is_started_without_anybody_as
 }
 
 #[tokio::test]
-async fn a_base_that_moves_and_a_check_that_ends_are_told() {
+async fn a_moved_base_and_an_ended_check_send_hints() {
     let desk = Desk::new().with_checks(&[("test", true)]);
     desk.checks.let_be("test", RunState::Running);
     let scm = desk.open().await;
@@ -115,7 +115,7 @@ async fn a_base_that_moves_and_a_check_that_ends_are_told() {
     .await;
 }
 
-/// Tells every call of git, when the test below runs itself.
+/// Logs every call of git, when the test below runs itself.
 const COUNT: &str = "GIT_CALLS_FILE";
 
 #[tokio::test]

@@ -1,32 +1,32 @@
-//! What an agent may do about issues, pull requests and checks. What is not said here nobody but the owner may do.
+//! Rights of agents concerning issues, pull requests and checks. All others belong to the owner only.
 
 use ao_core::session::Role;
 use ao_core::{ProjectId, PullId, SessionId, TaskId};
 
 use super::{Agent, Caller};
 
-/// Something to be done, with what it is to be done to.
+/// An operation and its subject.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Deed<'a> {
-    /// Look at what a project has.
+    /// Read data of a project.
     Read(&'a ProjectId),
-    /// Open a pull request to answer for.
+    /// Open a pull request of its own session.
     Open(&'a ProjectId),
-    /// Take responsibility for a pull request, or give it up, oneself.
+    /// Claim a pull request for its own session, or give it up.
     Answer(&'a ProjectId),
-    /// Say something on a pull request.
+    /// Comment on a pull request.
     Discuss(&'a ProjectId, Option<SessionId>),
-    /// Change, close or make ready a pull request, resolve its threads, have it checked.
+    /// Change, close or make ready a pull request, resolve its threads, run its checks.
     Tend(&'a ProjectId, Option<SessionId>),
-    /// Review a pull request without approving it. A reviewer does so with the one that it was set to read.
+    /// Review a pull request without approving it. A reviewer may do so with the one it was started for.
     Review(&'a PullId),
-    /// Have a revision checked that is nobody's pull request.
+    /// Run checks on a revision that is in no pull request.
     Check(&'a ProjectId),
-    /// Say something on an issue.
+    /// Comment on an issue.
     CommentIssue(&'a TaskId),
-    /// Make an issue, or change one.
+    /// Create or change an issue.
     EditIssue(&'a ProjectId),
-    /// What only a person may do: approve, and say who answers for what.
+    /// Operations for people only: approve, and assign pull requests.
     Decide,
 }
 
@@ -57,7 +57,7 @@ impl Agent {
         if *project != self.project {
             return false;
         }
-        // What has ended may still be read about, but acts no more.
+        // A session that has ended may still read, but not act.
         if matches!(deed, Deed::Read(_)) || !self.live {
             return matches!(deed, Deed::Read(_));
         }
@@ -93,7 +93,7 @@ mod tests {
         }))
     }
 
-    /// Who may: the owner, a worker, a reviewer, an orchestrator, a worker that has ended. acceptance: X8
+    /// The owner, a worker, a reviewer, an orchestrator and a worker that has ended. acceptance: X8
     #[test]
     fn each_may_do_what_it_is_there_for_and_nothing_else() {
         let (home, away) = (ProjectId::new("my-app"), ProjectId::new("docs"));

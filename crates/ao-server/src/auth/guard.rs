@@ -1,4 +1,4 @@
-//! The door: every request comes through here before anything is done about it.
+//! The guard, which every request passes before its handler runs.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{Agent, Caller, Peer, Right, rule};
 use crate::app::App;
 use crate::problem::{Failure, forbidden};
 
-/// Finds out who calls and whether they may, and lets the request through with its [`Caller`], or not.
+/// Authenticates the caller and checks its rights; passes the request on with its [`Caller`], or refuses it.
 pub(crate) async fn guard(
     State(app): State<Arc<App>>,
     mut request: Request,
@@ -34,7 +34,7 @@ pub(crate) async fn guard(
     let may = match (right, &caller) {
         (Some(Right::Anybody), _) | (_, Caller::Owner) => true,
         (_, Caller::Nobody) => false,
-        // What does not exist is told to whoever we know.
+        // Authenticated callers get a 404 for unknown routes.
         (Some(Right::Known | Right::Own | Right::Forge), _) => true,
         (None, _) => path.is_none(),
         (Some(Right::Project), Caller::Session(agent)) => agent.is_orchestrator(),
@@ -52,10 +52,10 @@ pub(crate) async fn guard(
     Ok(response)
 }
 
-/// Refuses what another's page sends, and what means another.
+/// Refuses requests of foreign pages and for other hosts.
 fn comes_from_home(app: &App, peer: Option<&Peer>, headers: &HeaderMap) -> Result<(), Failure> {
     if peer.is_some_and(Peer::is_socket) {
-        // No page can call a socket. What has an origin came through something that lends pages its rights.
+        // No page can call a socket. A request with an origin came through a program that lends pages its rights.
         return if headers.contains_key("origin") { Err(foreign_origin().into()) } else { Ok(()) };
     }
     let names = app.names();
@@ -74,7 +74,7 @@ fn foreign_origin() -> Problem {
     Problem::new(403, "foreign-origin", "pages of another origin may not call this daemon")
 }
 
-/// Finds out who calls. Where the program comes from decides first, and what it shows afterwards.
+/// Authenticates the caller. The descent of the program decides first, then its credentials.
 async fn who(app: &App, peer: Option<&Peer>, headers: &HeaderMap) -> Result<Caller, Failure> {
     let by_socket = peer.is_some_and(Peer::is_socket);
     let shown = shown(app, headers, by_socket)?;
@@ -84,7 +84,7 @@ async fn who(app: &App, peer: Option<&Peer>, headers: &HeaderMap) -> Result<Call
     };
     match (whose, shown) {
         (Whose::Ours(Descent::Agent { session, attempt }), _) => {
-            // What an earlier process of the session has left running speaks for nobody any more.
+            // A process left over from an earlier attempt of the session has no rights any more.
             agent(app, session, attempt).await?.ok_or_else(|| forbidden().into())
         }
         (Whose::Ours(Descent::Command), _) => Err(not_the_owner().into()),
@@ -101,13 +101,13 @@ async fn who(app: &App, peer: Option<&Peer>, headers: &HeaderMap) -> Result<Call
     }
 }
 
-/// What somebody shows to prove who they are.
+/// The credentials of a caller.
 enum Shown {
     Owner,
     Session(SessionId, Attempt),
 }
 
-/// Reads what is shown. Something wrong is worse than nothing.
+/// Reads the credentials. Wrong ones are worse than none.
 fn shown(app: &App, headers: &HeaderMap, by_socket: bool) -> Result<Option<Shown>, Failure> {
     if let Some(token) = headers.get(AUTHORIZATION) {
         let token = token.to_str().ok().and_then(bearer).ok_or_else(no_token)?;
@@ -127,7 +127,7 @@ fn shown(app: &App, headers: &HeaderMap, by_socket: bool) -> Result<Option<Shown
     }
 }
 
-/// The agent of a session, unless another has taken its place.
+/// Returns the agent of a session, unless a later attempt has replaced it.
 async fn agent(app: &App, session: SessionId, attempt: Attempt) -> Result<Option<Caller>, Failure> {
     let known = app.handle.view(move |state| {
         let session = state.sessions.get(&session).filter(|session| session.attempt == attempt);
@@ -172,7 +172,7 @@ fn not_the_owner() -> Problem {
         .hint("checks and set-up commands run a repository's code; hooks of your configuration may call, and so may your own shell")
 }
 
-/// A page may send a text to anybody without asking first, but not JSON. So only JSON changes anything here.
+/// Requires JSON for changes. A page may send plain text to any address without a preflight, but not JSON.
 fn says_json(method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
     let length = headers.get(CONTENT_LENGTH).map(|length| length.as_bytes() != b"0");
     let has_body = length.unwrap_or_else(|| headers.contains_key(TRANSFER_ENCODING));

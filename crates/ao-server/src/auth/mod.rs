@@ -1,4 +1,4 @@
-//! Who is calling, and what that caller may do.
+//! Authentication of callers, and their rights.
 //!
 //! ```text
 //!  unix socket: pid of the caller ──────────┐
@@ -13,8 +13,8 @@
 //!                  └─ nothing: our own user's, and not a browser over TCP ───────────────────► Caller::Owner
 //! ```
 //!
-//! Where a program comes from outranks every token: an agent that has read the owner's token is an agent. A wrong token is
-//! refused, whatever the connection would allow. Tokens are taken from headers only: what stands in an address ends up in logs.
+//! The descent of a program outranks every token: an agent that has read the owner's token is an agent. A wrong token
+//! is refused, even if the connection alone would be allowed. Tokens are read from headers only: URLs end up in logs.
 
 mod deeds;
 mod guard;
@@ -43,15 +43,15 @@ pub(crate) use self::rights::{Right, rule};
 use self::secret::{Secret, hex};
 pub(crate) use self::sockets::Sockets;
 
-/// How long a browser stays signed in. Not for long, because browsers show the cookie to every port of this machine's name,
-/// and so to whatever else listens there.
+/// The lifetime of a sign-in. It is short, because browsers send the cookie to every port of this machine's name, and
+/// so to every other program that listens there.
 pub(crate) const COOKIE_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 const CODE_LASTS: Duration = Duration::from_secs(60);
-/// More than this many codes at a time are nobody's honest wish.
+/// The maximum number of unused codes, more than any honest use needs.
 const CODES_MOST: usize = 32;
 const FILE: &str = "api.token";
 
-/// Why there is no token.
+/// The token could not be read or created.
 #[derive(Debug, thiserror::Error)]
 #[error("the token of the API in `{}` cannot be read or made; it must be a file of ours that nobody else may read", .path.display())]
 pub struct AuthError {
@@ -60,38 +60,38 @@ pub struct AuthError {
     err: io::Error,
 }
 
-/// The tokens of one daemon. It is never off: there is no way to serve without it.
+/// The tokens of one daemon. It cannot be turned off: there is no way to serve without it.
 pub struct Auth {
     path: PathBuf,
-    /// Both are held for a few instructions only.
+    /// Held for a few instructions only.
     token: Mutex<Secret>,
     codes: Mutex<HashMap<String, Timestamp>>,
-    /// Who has to know a new token before anybody can say it.
+    /// Registers a new secret for masking before it is used.
     learns: OnceLock<Learns>,
 }
 
 type Learns = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Auth {
-    /// Opens the token in a folder, and makes one if there is none.
+    /// Opens the token in a folder, and creates one if there is none.
     pub fn open(folder: &Path) -> Result<Auth, AuthError> {
         let path = folder.join(FILE);
         let token = Secret::load(&path).map_err(|err| AuthError { path: path.clone(), err })?;
         Ok(Auth { path, token: Mutex::new(token), codes: Mutex::default(), learns: OnceLock::new() })
     }
 
-    /// The token in force, for those who may have it.
+    /// Returns the current token, for callers that may have it.
     pub fn token(&self) -> String {
         self.secret().text()
     }
 
-    /// Tells the token, and each that takes its place, to whoever keeps secrets out of what is written.
+    /// Passes the token, and each that replaces it, to the code that masks secrets.
     pub fn taught_to(self, learns: impl Fn(&str) + Send + Sync + 'static) -> Auth {
         learns(&self.token());
         Auth { learns: OnceLock::from(Box::new(learns) as Learns), ..self }
     }
 
-    /// Makes a new token. The old one, and every browser that signed in by it, is out.
+    /// Creates a new token. The old one, and every browser that signed in with it, becomes invalid.
     pub fn rotate(&self) -> Result<String, AuthError> {
         let made = Secret::make(&self.path).map_err(|err| AuthError { path: self.path.clone(), err })?;
         let text = made.text();
@@ -108,7 +108,7 @@ impl Auth {
 
     // ── browsers ──
 
-    /// A code for one sign-in; nothing if too many wait to be used.
+    /// Creates a code for one sign-in; `None` if there are too many unused ones.
     pub(crate) fn code(&self, now: Timestamp) -> io::Result<Option<String>> {
         let code = hex(&secret::random::<16>()?);
         let mut codes = self.codes.lock().expect("nobody panics with the codes");
@@ -120,10 +120,10 @@ impl Auth {
         Ok(Some(code))
     }
 
-    /// Takes a code, and returns what the browser shows from then on.
+    /// Redeems a code, and returns the value of the browser's cookie.
     pub(crate) fn sign_in(&self, code: &str, now: Timestamp) -> Option<String> {
         let until = self.codes.lock().expect("nobody panics with the codes").remove(code)?;
-        // The word is signed and not remembered, so that a browser stays signed in over restarts of the daemon.
+        // The value is signed and not stored, so that a browser stays signed in over restarts of the daemon.
         (now < until).then(|| self.secret().sign(now + COOKIE_LASTS))
     }
 
@@ -142,18 +142,18 @@ impl fmt::Debug for Auth {
     }
 }
 
-/// Who calls.
+/// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// Whoever may do everything: the user that the daemon runs for.
+    /// The user that the daemon runs for, who may do everything.
     Owner,
-    /// An agent, by where its program comes from or by the token of its session.
+    /// An agent, by the descent of its program or by the token of its session.
     Session(Box<Agent>),
-    /// Somebody who calls what anybody may call.
+    /// An unauthenticated caller of a public route.
     Nobody,
 }
 
-/// The session that an agent calls for, as it was when the call came in.
+/// The session that an agent calls for, as of the time of the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Agent {
     pub(crate) id: SessionId,
@@ -162,7 +162,7 @@ pub(crate) struct Agent {
     pub(crate) role: Role,
     pub(crate) task: Option<TaskId>,
     pub(crate) branch: String,
-    /// The pull request that it was set to review.
+    /// The pull request that it reviews.
     pub(crate) reads: Option<PullId>,
     pub(crate) live: bool,
 }
@@ -181,14 +181,14 @@ impl Agent {
         }
     }
 
-    /// Whether it may direct others. One that has ended directs nobody.
+    /// Returns `true` if it may direct others. A session that has ended may not.
     pub(crate) fn is_orchestrator(&self) -> bool {
         self.role == Role::Orchestrator && self.live
     }
 }
 
 impl Caller {
-    /// As logs have it.
+    /// Returns its name in logs.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Caller::Owner => "owner",
@@ -197,7 +197,7 @@ impl Caller {
         }
     }
 
-    /// Whether this caller may look at a session.
+    /// Returns `true` if this caller may read a session.
     pub(crate) fn may_see(&self, session: &Session) -> bool {
         match self {
             Caller::Owner => true,
@@ -208,8 +208,8 @@ impl Caller {
         }
     }
 
-    /// Whether this caller may tell a session what to do. An agent never speaks to itself in this way, and an
-    /// orchestrator to nobody but those that work for its project.
+    /// Returns `true` if this caller may direct a session. An agent never directs itself in this way, and an
+    /// orchestrator only the sessions of its project.
     pub(crate) fn may_direct(&self, session: &Session) -> bool {
         match self {
             Caller::Owner => true,

@@ -1,7 +1,7 @@
-//! Whether a request means us, and comes from a page of ours.
+//! Checks of `Host` and `Origin`.
 //!
-//! A page of somebody else's can make a browser call any address, this machine's too, and can make its own name point
-//! here. The first is known by `Origin`, the second by `Host`.
+//! A foreign page can make a browser call any address, also on this machine, and can make its own name point here.
+//! `Origin` reveals the first, `Host` the second.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,14 +12,14 @@ use axum::http::header::{HOST, ORIGIN};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     port: u16,
-    /// Good with our port only.
+    /// Valid with our port only.
     own: Vec<String>,
-    /// Good with any: behind such a name may stand a proxy, which has a port of its own.
+    /// Valid with any port: behind such a name may be a proxy, which has a port of its own.
     given: Vec<String>,
 }
 
 impl Names {
-    /// For a listener at this address, with names that somebody gave us besides.
+    /// Returns the names for a listener at this address, with additional configured names.
     pub(crate) fn of(bound: SocketAddr, given: &[String]) -> Names {
         let mut own: Vec<String> = vec!["localhost".into(), "127.0.0.1".into(), "[::1]".into()];
         match bound.ip() {
@@ -31,13 +31,13 @@ impl Names {
         Names { port: bound.port(), own, given }
     }
 
-    /// The cookie of a browser that has signed in. Browsers keep cookies for a name and not for its port, so our port is in
-    /// it: two daemons on one machine do not sign each other's browsers out.
+    /// Returns the name of the cookie of a signed-in browser. Browsers store cookies per host name and not per port, so
+    /// our port is in it: two daemons on one machine do not sign each other's browsers out.
     pub(crate) fn cookie(&self) -> String {
         format!("ao_session_{}", self.port)
     }
 
-    /// Whether `Host` names us.
+    /// Returns `true` if `Host` names us.
     pub(crate) fn mean_us(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         match (hosts.next().map(|host| host.to_str()), hosts.next()) {
@@ -46,13 +46,13 @@ impl Names {
         }
     }
 
-    /// Whether the page that sends this, if one does, is our own.
+    /// Returns `true` if the request comes from no page, or from our own.
     pub(crate) fn are_at_home(&self, headers: &HeaderMap) -> bool {
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next().map(|origin| origin.to_str()), origins.next()) {
             (None, _) => true,
             (Some(Ok(origin)), None) => {
-                // It has to be the one that was called, and not merely another name of ours.
+                // It has to be the name that was called, not merely another name of ours.
                 let called = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
                 let (page, port) = match (origin.strip_prefix("http://"), origin.strip_prefix("https://")) {
                     (Some(page), _) => (page, 80),
@@ -65,7 +65,7 @@ impl Names {
         }
     }
 
-    /// Whether a `host:port` is one of ours.
+    /// Returns `true` if a `host:port` is one of ours.
     fn is_ours(&self, place: &str, default_port: u16) -> bool {
         let (name, port) = match place.rsplit_once(':') {
             Some((name, port)) if !port.contains(']') => match port.parse() {
@@ -128,7 +128,7 @@ mod tests {
         let host = "localhost:3000";
         assert!(names.are_at_home(&headers(host, None)));
         assert!(names.are_at_home(&headers(host, Some("http://localhost:3000"))));
-        // A proxy in front of us speaks another protocol on another port.
+        // A proxy in front of us has another protocol and another port.
         let behind = Names::of("127.0.0.1:3000".parse().unwrap(), &["ao.home".into()]);
         assert!(behind.are_at_home(&headers("ao.home", Some("https://ao.home"))));
         assert!(!behind.are_at_home(&headers("ao.home", Some("https://localhost:3000"))));

@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, as far as the system can tell.
+//! The process at the other end of a connection, as far as the system reports it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use tokio::sync::OnceCell;
 
 use super::sockets::{self, FarEnd, Found, Sockets};
 
-/// How often the holders of a connection are looked for again, if one of them has gone meanwhile.
+/// The number of searches for the holders of a connection, if one of them exits meanwhile.
 const LOOKS: usize = 3;
 
-/// The other end of a connection. The listener puts it into every request.
+/// The other end of a connection. The listener adds it to every request.
 #[derive(Debug, Clone)]
 pub struct Peer {
     way: Way,
-    /// Both are looked up once for a connection.
+    /// Looked up once per connection.
     found: Arc<OnceCell<Found>>,
     whose: Arc<OnceCell<Whose>>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    /// Over the socket, by the credentials that the system vouches for.
+    /// Over the socket, with credentials from the kernel.
     Socket {
         uid: u32,
         pid: Option<i32>,
@@ -36,33 +36,33 @@ enum Way {
     },
 }
 
-/// Whose program is at the other end.
+/// The owner of the program at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// One of our own user's, on this machine, that descends from here; or one that descends from an agent, whoever's it is.
+    /// A program of our own user on this machine, with its descent; or one that descends from an agent, of any user.
     Ours(Descent),
-    /// One of our own user's, on this machine, that does not show itself.
+    /// A program of our own user on this machine that hides its descent.
     Hidden,
-    /// Another user's, or one on another machine.
+    /// A program of another user, or on another machine.
     Anothers,
 }
 
-/// By what callers are told apart who share what there is.
+/// The identity by which shared resources are divided among callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Identity {
     /// Our own user.
     Us,
     Agent(SessionId),
-    /// What the daemon runs, or of which nobody knows what it is.
+    /// A program that the daemon runs, or of unknown descent.
     Obscure,
     User(u32),
     Network(IpAddr),
 }
 
 impl Peer {
-    /// Somebody who has connected to the socket.
+    /// Creates the peer of a connection to the socket.
     pub fn socket(uid: u32, pid: Option<i32>) -> Peer {
-        // The system says 0 of one outside of the container that we are in, where no agent of ours is.
+        // The kernel reports 0 for a process outside of our container, where no agent of ours is.
         Peer::by(Way::Socket { uid, pid: pid.filter(|pid| *pid > 0) })
     }
 
@@ -78,16 +78,16 @@ impl Peer {
         matches!(self.way, Way::Socket { .. })
     }
 
-    /// Finds out whose program it is.
+    /// Determines the owner of the program.
     pub(crate) async fn whose(&self, sockets: &Sockets, lineage: &Arc<dyn Lineage>) -> Whose {
         let look = || async {
             match self.way {
                 Way::Socket { uid, pid } => {
-                    // Root can read all that is ours anyway.
+                    // Root can read all our files anyway.
                     let ours = uid == us() || uid == 0;
                     match pid {
                         Some(pid) => whose_is([pid], ours, lineage).await,
-                        // This system does not tell, or none of our processes is where that one is.
+                        // The system does not report it, or the process is in another namespace.
                         None => {
                             if ours {
                                 Whose::Ours(Descent::Apart)
@@ -107,7 +107,7 @@ impl Peer {
         *self.whose.get_or_init(look).await
     }
 
-    /// By what it is told apart before anything is read from it. What it costs to find out is shared.
+    /// Returns the identity before anything is read from the connection. The cost of finding out is shared.
     pub(crate) async fn at_the_door(&self, sockets: &Sockets, lineage: &Arc<dyn Lineage>) -> Identity {
         match self.way {
             Way::Socket { uid, .. } => match self.whose(sockets, lineage).await {
@@ -123,7 +123,7 @@ impl Peer {
         }
     }
 
-    /// By what its requests are told apart from those of others.
+    /// Returns the identity of its requests.
     pub(crate) async fn identity(&self, sockets: &Sockets, lineage: &Arc<dyn Lineage>) -> Identity {
         match self.at_the_door(sockets, lineage).await {
             Identity::Us => ours(self.whose(sockets, lineage).await),
@@ -137,7 +137,7 @@ impl Peer {
     }
 }
 
-/// Of several holders of one connection, the one with the least rights decides.
+/// Among several holders of one connection, the one with the least rights decides.
 async fn holder_of(end: FarEnd, sockets: &Sockets, lineage: &Arc<dyn Lineage>) -> Whose {
     let is_us = end.uid == us();
     let mut whose = Whose::Ours(Descent::Unknown);
@@ -169,8 +169,8 @@ async fn whose_is(
     }
 }
 
-/// Nobody shows that he has the connection. If an agent has a program that does not show what it has open, it may be that
-/// one; if nobody has such a program, and none is out of our sight, somebody has hidden it on purpose.
+/// Handles a connection without a visible holder. If an agent has a process that hides its open files, it may be that
+/// one; if there is no such process, and none is out of our sight, the holder hides on purpose.
 async fn hidden_by(closed: Vec<i32>, sees_all: bool, lineage: &Arc<dyn Lineage>) -> Whose {
     match closed.is_empty() {
         true if sees_all => Whose::Ours(Descent::Unknown),
@@ -204,7 +204,7 @@ fn ours(whose: Whose) -> Identity {
     }
 }
 
-/// What one customer of a network has: an address, or 64 bits of one.
+/// Returns the network of one customer: an address, or 64 bits of one.
 fn network(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & (u128::MAX << 64)).into(),
@@ -212,7 +212,8 @@ fn network(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether a request looks like one that a browser or a proxy has sent. Those speak for others than who runs them.
+/// Returns `true` if a request looks as if sent by a browser or a proxy. Those act for others than the user who runs
+/// them.
 pub(super) fn speaks_for_others(headers: &HeaderMap) -> bool {
     let told = [ORIGIN, COOKIE, FORWARDED, VIA].iter().any(|name| headers.contains_key(name));
     let agent = headers.get(USER_AGENT).map(|agent| agent.to_str().unwrap_or("Mozilla"));
@@ -231,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// Says of each process where it comes from.
+    /// A fake lineage that knows the descent of each process.
     struct Told(fn(i32) -> Descent);
 
     impl Lineage for Told {
@@ -242,7 +243,7 @@ mod tests {
 
     const AGENT: Descent = Descent::Agent { session: SessionId(1), attempt: Attempt(1) };
 
-    /// Odd ones are apart, 2 is an agent, 4 a check, and others are gone.
+    /// Odd ones are unrelated, 2 is an agent, 4 a check, and others are gone.
     fn lineage() -> Arc<dyn Lineage> {
         Arc::new(Told(|pid| match pid {
             2 => AGENT,

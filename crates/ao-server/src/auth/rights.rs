@@ -1,22 +1,22 @@
-//! Who may call what. What is not in this table nobody may call.
+//! Access rights of all routes. A route that is not in this table is denied to all.
 
 use axum::http::Method;
 
 use crate::page;
 
-/// Who may call a route.
+/// The callers that may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Right {
-    /// Anybody who may speak to us at all: it tells nothing, or brings its own proof.
+    /// Every caller: the route reveals nothing, or has its own authentication.
     Anybody,
-    /// Whoever has any token.
+    /// Every caller with a token.
     Known,
     /// An agent for its own session, and an orchestrator for the sessions of its project.
     Own,
-    /// An agent within its project. What it may do there depends on what it is about, so the call looks closer: see
+    /// An agent within its project. The rights depend on the subject, so the handler checks them: see
     /// [`Deed`](super::Deed).
     Forge,
-    /// An orchestrator for its project, beside the owner.
+    /// An orchestrator for its project, and the owner.
     Project,
     Owner,
 }
@@ -109,12 +109,12 @@ const RULES: &[(&str, &str, Right)] = &[
     ("POST", "/api/webhooks/{scm}", Right::Anybody),
 ];
 
-/// The rule for a route, by the path as it is written in the table.
+/// Returns the right that a route needs, by the path as it is in the table.
 pub(crate) fn rule(method: &Method, path: &str) -> Option<Right> {
-    // A HEAD is a GET of which only the beginning is wanted.
+    // A HEAD has the rights of a GET.
     let method = if method == Method::HEAD { &Method::GET } else { method };
     if method == Method::GET && page::has(path) {
-        // The files of the page hold no data.
+        // The files of the dashboard contain no data.
         return Some(Right::Anybody);
     }
     RULES

@@ -1,4 +1,4 @@
-//! The token on disk, and what is signed with it.
+//! The token on disk, and values signed with it.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
@@ -10,14 +10,14 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 const BYTES: usize = 32;
-/// Told apart from other secrets where one is found: in a log, in a repository.
+/// Makes the token recognizable where it leaks: in a log, in a repository.
 const PREFIX: &str = "ao_";
 
 /// A token. It has no `Debug`, so that no log can show it.
 pub(super) struct Secret([u8; BYTES]);
 
 impl Secret {
-    /// Reads the token, or makes one.
+    /// Reads the token, or creates one.
     pub(super) fn load(path: &Path) -> io::Result<Secret> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -26,7 +26,7 @@ impl Secret {
         };
         let facts = file.metadata()?;
         if facts.permissions().mode() & 0o077 != 0 || facts.uid() != rustix::process::geteuid().as_raw() {
-            // Somebody may have read it. What is no secret any more is replaced.
+            // Others may have read it, so it is replaced.
             tracing::warn!(path = %path.display(), "others could read the token of the API; it is made anew");
             return Secret::make(path);
         }
@@ -41,7 +41,7 @@ impl Secret {
         }
     }
 
-    /// Makes a token and keeps it. Renamed into its place, so that a crash leaves no half of one.
+    /// Creates a token and stores it. It is renamed into place, so that a crash leaves no partial file.
     pub(super) fn make(path: &Path) -> io::Result<Secret> {
         let secret = Secret(random()?);
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -57,19 +57,19 @@ impl Secret {
         format!("{PREFIX}{}", hex(&self.0))
     }
 
-    /// Takes as long for a wrong one, wherever it is wrong: what is compared is a keyed digest, which nobody can choose.
+    /// Compares in constant time: keyed digests are compared, which a caller cannot choose.
     pub(super) fn is(&self, token: &str) -> bool {
         let digest = self.mac(&[token.as_bytes()]).finalize().into_bytes();
         self.mac(&[self.text().as_bytes()]).verify_slice(&digest).is_ok()
     }
 
-    /// A word that stands for this secret until then.
+    /// Signs a value that is valid until then.
     pub(super) fn sign(&self, until: Timestamp) -> String {
         let proof = self.mac(&[b"until", until.to_string().as_bytes()]).finalize().into_bytes();
         format!("{until}.{}", hex(&proof))
     }
 
-    /// Until when a signed word stands, if we signed it.
+    /// Returns the time until which a signed value is valid, if we signed it.
     pub(super) fn signed(&self, word: &str) -> Option<Timestamp> {
         let (until, proof) = word.split_once('.')?;
         let proof = unhex::<32>(proof)?;

@@ -1,7 +1,8 @@
-//! What the kernel knows of TCP connections on this machine, and of who holds them.
+//! TCP connections on this machine and the processes that hold them, as the kernel reports them.
 //!
-//! Each reading costs as much as the machine has connections, or processes. So all who ask while one is made share the
-//! next: however many connections come in at once, no more than one reading of a kind is under way.
+//! The cost of a reading is proportional to the number of connections, or of processes. So all requests that come in
+//! during one reading share the next: at most one reading of a kind is under way, however many connections come in at
+//! once.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,44 +13,44 @@ use std::time::Instant;
 
 use tokio::sync::Mutex;
 
-/// The tables of connections, as they were read last.
+/// The latest tables of connections.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
     far_ends: Latest<Option<FarEnds>>,
     holders: Latest<Holders>,
 }
 
-/// The other end of a connection, if that is on this machine.
+/// The other end of a connection, if it is on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FarEnd {
     pub(crate) uid: u32,
     pub(crate) inode: u64,
 }
 
-/// What is known of a far end.
+/// The result of looking up a far end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     Here(FarEnd),
-    /// It was on this machine, and whoever had it has let go of it.
+    /// It was on this machine, and its holder has closed it.
     Gone,
-    /// It is on another machine, or this system does not tell.
+    /// It is on another machine, or this system does not report it.
     Elsewhere,
 }
 
-/// Far ends on this machine by where they are and where we are.
+/// Far ends on this machine, by their address and ours.
 type FarEnds = HashMap<(Address, Address), FarEnd>;
 type Address = (IpAddr, u16);
 
-/// Who has which sockets open.
+/// The open sockets of all processes.
 #[derive(Debug, Default)]
 pub(crate) struct Holders {
     by_inode: HashMap<u64, Vec<i32>>,
-    /// Processes that do not show what they have open.
+    /// Processes that hide their open files.
     closed: Vec<i32>,
 }
 
 impl Sockets {
-    /// Finds the far end of a connection of ours.
+    /// Finds the far end of one of our connections.
     pub(crate) async fn far_end(&self, remote: SocketAddr, local: SocketAddr) -> Found {
         let port = local.port();
         let Some(table) = self.far_ends.read(move || far_ends(port)).await else { return Found::Elsewhere };
@@ -61,7 +62,7 @@ impl Sockets {
         }
     }
 
-    /// Reads who has which sockets open, after this was called.
+    /// Reads the open sockets of all processes, starting after this call.
     pub(crate) async fn holders(&self) -> Option<Arc<Holders>> {
         self.holders.read(holders).await
     }
@@ -72,16 +73,16 @@ impl Holders {
         self.by_inode.get(&inode).map_or(&[], Vec::as_slice)
     }
 
-    /// Those of a user's processes that do not show what they have open.
+    /// Returns a user's processes that hide their open files.
     pub(crate) fn closed_of(&self, uid: u32) -> impl Iterator<Item = i32> {
         self.closed.iter().copied().filter(move |pid| real_user(*pid) == Some(uid))
     }
 }
 
-/// The last reading of something, and when it was begun.
+/// The latest reading of a kind, and the time at which it started.
 #[derive(Debug)]
 struct Latest<T> {
-    /// Held while one is made.
+    /// Held during a reading.
     last: Mutex<Option<(Instant, Arc<T>)>>,
 }
 
@@ -92,7 +93,7 @@ impl<T> Default for Latest<T> {
 }
 
 impl<T: Send + Sync + 'static> Latest<T> {
-    /// A reading that was begun after this was called.
+    /// Returns a reading that started after this call.
     async fn read(&self, read: impl FnOnce() -> T + Send + 'static) -> Option<Arc<T>> {
         let asked = Instant::now();
         let mut last = self.last.lock().await;
@@ -108,42 +109,42 @@ impl<T: Send + Sync + 'static> Latest<T> {
     }
 }
 
-/// Whether an address is one of this machine's own.
+/// Returns `true` if an address belongs to this machine.
 pub(crate) fn is_ours(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
-    // The system lets nobody take another machine's address.
+    // The system does not let us bind another machine's address.
     ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
 }
 
-/// The number that Linux gives to the namespace of all processes.
+/// The inode of the initial PID namespace on Linux.
 const EVERY_PROCESS: &str = "pid:[4026531836]";
 
-/// Whether we are shown every process of this machine, and not only those of our container.
+/// Returns `true` if we see every process of this machine, not only those of our container.
 pub(crate) fn sees_every_process() -> bool {
     fs::read_link("/proc/self/ns/pid").is_ok_and(|namespace| namespace.as_os_str() == EVERY_PROCESS)
 }
 
-/// `None` if this system has no such table.
+/// Reads the far ends; `None` if this system has no such table.
 fn far_ends(port: u16) -> Option<FarEnds> {
-    // An IPv4 connection may stand in the table of IPv6, if one of its ends was made there.
+    // An IPv4 connection may be in the table of IPv6, if one of its sockets is an IPv6 one.
     let tables: Vec<String> =
         ["/proc/net/tcp", "/proc/net/tcp6"].iter().filter_map(|path| fs::read_to_string(path).ok()).collect();
     (!tables.is_empty()).then(|| tables.iter().flat_map(|table| parse(table, port)).collect())
 }
 
-/// Finds the connections to a port in a table of the kernel's: local address, remote address, state, …, user, …, inode.
+/// Finds the connections to a port in a table of the kernel: local address, remote address, state, …, user, …, inode.
 fn parse(table: &str, port: u16) -> impl Iterator<Item = ((Address, Address), FarEnd)> {
     table.lines().skip(1).filter_map(move |line| {
         let mut words = line.split_ascii_whitespace();
         let here = words.nth(1)?;
         let there = words.next()?;
-        // Cheaper than to read both, and most are none of ours.
+        // Cheaper than parsing both, and most are not ours.
         if u16::from_str_radix(there.rsplit_once(':')?.1, 16).ok()? != port {
             return None;
         }
         let uid = words.nth(4)?.parse().ok()?;
         let inode = words.nth(1)?.parse().ok()?;
-        // Without a number, no process has it any more.
+        // Without an inode, no process holds it any more.
         (inode != 0).then_some(((address(here)?, address(there)?), FarEnd { uid, inode }))
     })
 }
@@ -152,7 +153,7 @@ fn canonical(at: SocketAddr) -> Address {
     (at.ip().to_canonical(), at.port())
 }
 
-/// Reads an address as the kernel writes it: words of 32 bits in the machine's own order, then the port.
+/// Parses an address in the kernel's format: 32-bit groups in the machine's byte order, then the port.
 fn address(text: &str) -> Option<Address> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -186,19 +187,19 @@ fn holders() -> Holders {
                 }
             }
             Err(err) if err.kind() == ErrorKind::PermissionDenied => found.closed.push(pid),
-            // Gone meanwhile.
+            // Exited meanwhile.
             Err(_) => {}
         }
     }
     found
 }
 
-/// The number in `socket:[123]`.
+/// Returns the number in `socket:[123]`.
 fn socket(link: &std::path::Path) -> Option<u64> {
     link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
-/// The user that a process runs for. Its files may belong to root although it does not.
+/// Returns the real user of a process. Its files may belong to root although it does not run as root.
 fn real_user(pid: i32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Uid:")?.split_ascii_whitespace().next()?.parse().ok())

@@ -1,6 +1,7 @@
-//! Which issue or pull request is meant: `7`, `!7`, `my-app!7`, `#42`, a branch, or a session that has one pull request.
+//! Resolves names of issues and pull requests: `7`, `!7`, `my-app!7`, `#42`, a branch, or a session that has one pull
+//! request.
 //!
-//! A number is looked for in the caller's projects. What could be several is refused with all of them, and never guessed.
+//! A number is searched in the caller's projects. An ambiguous name is refused with all candidates, never guessed.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +17,12 @@ use crate::auth::{Caller, Deed};
 use crate::problem::{Failure, forbidden};
 use crate::resolve::handle;
 
-/// How many are named to somebody who could have meant any of them.
+/// The number of candidates named for an ambiguous name.
 const CANDIDATES: usize = 10;
-/// How many pull requests of one branch are looked at.
+/// The number of pull requests of one branch that are considered.
 const OF_A_BRANCH: usize = 20;
 
-/// Finds the pull request that is meant. Whether it exists is only known where it had to be looked for.
+/// Finds a pull request. It is known to exist only if it had to be searched.
 pub(crate) async fn pull_meant(
     app: &App,
     caller: &Caller,
@@ -32,7 +33,7 @@ pub(crate) async fn pull_meant(
     match number_meant(meant, &within) {
         Number::Of(id) => Ok(id),
         Number::Elsewhere(project) => {
-            // A branch may be called like that, too.
+            // A branch may have such a name, too.
             let known = named_so(app, &within, meant).await?;
             if known.is_empty() {
                 return Err(elsewhere(app, caller, &project, meant, named));
@@ -53,9 +54,9 @@ pub(crate) async fn pull_meant(
     }
 }
 
-/// Why a pull request of another project cannot be meant.
+/// Returns the reason a pull request of another project cannot be used.
 fn elsewhere(app: &App, caller: &Caller, project: &ProjectId, meant: &str, named: Option<&str>) -> Failure {
-    // An agent does not hear what there is elsewhere.
+    // An agent must not learn about other projects.
     if !caller.may(Deed::Read(project)) {
         return forbidden().into();
     }
@@ -69,16 +70,16 @@ fn elsewhere(app: &App, caller: &Caller, project: &ProjectId, meant: &str, named
     }
 }
 
-/// What a text says about a number.
+/// The interpretation of a text as a number.
 #[derive(Debug, PartialEq, Eq)]
 enum Number {
-    /// This one.
+    /// A pull request of a known project.
     Of(PullId),
-    /// One of a project that is not among those that were looked at.
+    /// A pull request of a project that was not searched.
     Elsewhere(ProjectId),
-    /// This one, of whichever project has it.
+    /// A number without a project.
     Bare(u64),
-    /// It is no number.
+    /// Not a number.
     None,
 }
 
@@ -87,7 +88,7 @@ fn number_meant(meant: &str, within: &[ProjectId]) -> Number {
         Some((project, number)) => (project, number),
         None => ("", meant),
     };
-    // A sign would be read as a part of the number, and is not one.
+    // `parse` would accept a sign as part of the number.
     let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     let Some(number) = number.parse::<u64>().ok().filter(|_| digits) else { return Number::None };
     match (project, within) {
@@ -100,7 +101,7 @@ fn number_meant(meant: &str, within: &[ProjectId]) -> Number {
     }
 }
 
-/// Those with a number. What the engine knows is open or somebody's, and meant rather than what is long over.
+/// Finds pull requests by number. Those in the engine are open or owned, and preferred to those closed long ago.
 async fn numbered(app: &App, within: &[ProjectId], number: u64) -> Result<Vec<PullId>, Failure> {
     let ids: Vec<PullId> = within.iter().map(|project| PullId { project: project.clone(), number }).collect();
     let asked = ids.clone();
@@ -120,7 +121,7 @@ async fn numbered(app: &App, within: &[ProjectId], number: u64) -> Result<Vec<Pu
     Ok(found)
 }
 
-/// Those whose branch or whose session is called so, as far as the engine knows them. Open ones go before those that are over.
+/// Finds pull requests in the engine by branch or session. Open ones come before closed ones.
 async fn named_so(app: &App, within: &[ProjectId], name: &str) -> Result<Vec<PullId>, Failure> {
     let (within, name) = (within.to_vec(), name.to_owned());
     let found = app.handle.view(move |state| {
@@ -137,7 +138,7 @@ async fn named_so(app: &App, within: &[ProjectId], name: &str) -> Result<Vec<Pul
     Ok(found.await?)
 }
 
-/// Those of the session that is meant, by any name that it answers to; of all that could be meant, if there are several.
+/// Finds the pull requests of a session, by any of its names; of all matching sessions, if there are several.
 async fn of_session(app: &App, within: &[ProjectId], meant: &str) -> Result<Vec<PullId>, Failure> {
     let (within, meant) = (within.to_vec(), meant.to_owned());
     let found = app.handle.view(move |state| {
@@ -160,7 +161,7 @@ async fn of_session(app: &App, within: &[ProjectId], meant: &str) -> Result<Vec<
     Ok(found.await?)
 }
 
-/// The open ones, or those that are over if none is open.
+/// Returns the open ones, or the closed ones if none is open.
 fn open_first<'a>(pulls: impl Iterator<Item = &'a Pull>) -> Vec<PullId> {
     let (open, over): (Vec<_>, Vec<_>) =
         pulls.map(|pull| (pull.id.clone(), pull.is_open())).partition(|(_, open)| *open);
@@ -168,7 +169,7 @@ fn open_first<'a>(pulls: impl Iterator<Item = &'a Pull>) -> Vec<PullId> {
     found.into_iter().map(|(id, _)| id).collect()
 }
 
-/// Those of a branch that only their forge remembers.
+/// Finds pull requests of a branch that only the forge knows.
 async fn with_head(app: &App, within: &[ProjectId], branch: &str) -> Result<Vec<PullId>, Failure> {
     let filter = PullFilter {
         state: PullFilterState::All,
@@ -182,7 +183,7 @@ async fn with_head(app: &App, within: &[ProjectId], branch: &str) -> Result<Vec<
     for project in within {
         let rows = async {
             match app.daemon.looks.scm(project)?.list(project, &filter).await {
-                // A forge that cannot be asked for it has none that could be meant by it.
+                // A forge that cannot search by branch has no match.
                 Err(TrackerError::Unsupported { .. }) => Ok(vec![]),
                 rows => Ok(rows?),
             }
@@ -211,7 +212,7 @@ fn unknown_pull(meant: &str) -> Failure {
 
 // ── issues ──
 
-/// Finds the issue that is meant. Whether it exists is only known where it had to be looked for.
+/// Finds an issue. It is known to exist only if it had to be searched.
 pub(crate) async fn issue_meant(
     app: &App,
     caller: &Caller,
@@ -252,7 +253,7 @@ pub(crate) async fn issue_meant(
     }
 }
 
-/// An issue that is named beside another one, and is of the same project if it does not say otherwise.
+/// Parses an issue that is named beside another one; by default it is of the same project.
 pub(crate) fn issue_key(project: &ProjectId, meant: &str) -> Result<TaskId, Failure> {
     let (other, key) = meant.split_once('#').unwrap_or(("", meant));
     if key.trim().is_empty() {

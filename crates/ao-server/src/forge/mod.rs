@@ -1,5 +1,5 @@
-//! What the calls about issues, pull requests and checks have in common: whose projects they are about, in whose name things
-//! are said, and that the engine hears of a change before whoever made it does.
+//! Shared code of the calls about issues, pull requests and checks: their projects, their author, and the order in
+//! which the engine and the caller learn about a change.
 
 mod meant;
 mod thread;
@@ -16,8 +16,8 @@ use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::problem::{Failure, forbidden};
 
-/// In whose name the caller speaks. What a reviewer says is to be heeded by the one who is reviewed, as a bot's word is;
-/// what other agents say is never news to anybody.
+/// Returns the author of the caller's comments. Those of a reviewer count like those of a bot, so that the reviewed
+/// agent handles them; those of other agents never cause a reaction.
 pub(crate) fn author(app: &App, caller: &Caller) -> Author {
     match caller {
         Caller::Session(agent) => {
@@ -29,14 +29,14 @@ pub(crate) fn author(app: &App, caller: &Caller) -> Author {
     }
 }
 
-/// Refuses what the caller may not do.
+/// Refuses an operation that the caller has no right to.
 pub(crate) fn allow(caller: &Caller, deed: Deed<'_>) -> Result<(), Failure> {
     if caller.may(deed) { Ok(()) } else { Err(forbidden().into()) }
 }
 
 // ── projects ──
 
-/// The one project that is meant: the one that is named, an agent's own, or the only one.
+/// Returns the project: the one that is named, an agent's own, or the only one.
 pub(crate) fn project(app: &App, caller: &Caller, named: Option<&str>) -> Result<ProjectId, Failure> {
     let project = match (named, caller) {
         (None, Caller::Session(agent)) => agent.project.clone(),
@@ -49,7 +49,7 @@ pub(crate) fn project(app: &App, caller: &Caller, named: Option<&str>) -> Result
     Ok(project)
 }
 
-/// The projects that a call is about: the one that is named, or all that the caller may look into.
+/// Returns the projects of a call: the one that is named, or all that the caller may read.
 pub(crate) fn projects(app: &App, caller: &Caller, named: Option<&str>) -> Result<Vec<ProjectId>, Failure> {
     if named.is_some() || matches!(caller, Caller::Session(_)) {
         return project(app, caller, named).map(|project| vec![project]);
@@ -57,7 +57,7 @@ pub(crate) fn projects(app: &App, caller: &Caller, named: Option<&str>) -> Resul
     Ok(app.daemon.config.projects().into_keys().collect())
 }
 
-/// Leaves out what a project cannot do, if it is one of several that were asked.
+/// Drops an "unsupported" error if the project is one of several.
 pub(crate) fn among<T>(asked: &[ProjectId], answer: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -72,14 +72,14 @@ pub(crate) fn among<T>(asked: &[ProjectId], answer: Result<T, Failure>) -> Resul
 
 // ── looking ──
 
-/// Has the daemon look at a pull request and tell the engine what is seen, so that whatever comes next goes by it.
+/// Lets the daemon look at a pull request and report it to the engine, so that the next decision is based on it.
 pub(crate) async fn see(app: &App, id: &PullId) -> Result<PullFacts, Failure> {
     let seen = app.daemon.looks.see(std::slice::from_ref(id)).await?;
     let facts = seen.into_iter().find(|(pull, _)| pull == id).map(|(_, facts)| facts);
     Ok(facts.ok_or_else(|| TrackerError::not_found(format!("the pull request `{id}`")))?)
 }
 
-/// A pull request with all that its forge can tell. One that has nothing for readers tells at least the facts.
+/// Returns a pull request with all details of its forge; if the forge has none, with the facts at least.
 pub(crate) async fn detail(scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Failure> {
     match scm.show(id).await {
         Err(TrackerError::Unsupported { .. }) => {}
@@ -105,7 +105,7 @@ pub(crate) async fn detail(scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Fai
     })
 }
 
-/// The session that answers for a pull request.
+/// Returns the session of a pull request.
 pub(crate) async fn owner(app: &App, id: &PullId) -> Result<Option<SessionId>, Failure> {
     let id = id.clone();
     Ok(app.handle.view(move |state| state.pulls.get(&id).and_then(|pull| pull.owner)).await?)
@@ -113,7 +113,7 @@ pub(crate) async fn owner(app: &App, id: &PullId) -> Result<Option<SessionId>, F
 
 // ── words ──
 
-/// A word that stands for something, or what would have been one.
+/// Parses one of several known values, or returns the problem with the valid ones.
 pub(crate) fn one_of<T: Copy>(what: &str, given: &str, known: &[(&str, T)]) -> Result<T, Failure> {
     if let Some((_, it)) = known.iter().find(|(word, _)| *word == given) {
         return Ok(*it);

@@ -1,7 +1,7 @@
-//! The page that browsers show: a few files that are part of the program, and a client of the API like any other.
+//! The dashboard: a few files that are part of the program, and a client of the API like any other.
 //!
-//! The files hold no data, so they need no sign-in; what they call does. Nothing is loaded from elsewhere, and nothing
-//! runs that is not in one of these files: the policy that goes with them has browsers hold to that.
+//! The files contain no data, so they need no sign-in; the calls they make do. Nothing is loaded from elsewhere, and no
+//! script runs that is not in one of these files: their content security policy makes browsers enforce that.
 
 use std::sync::{Arc, LazyLock};
 
@@ -29,7 +29,7 @@ struct File {
     path: &'static str,
     kind: &'static str,
     text: &'static str,
-    /// Another one for another text.
+    /// The `ETag`, which depends on the text.
     tag: LazyLock<String>,
 }
 
@@ -59,12 +59,12 @@ static FILES: [File; 12] = [
     file!("/words.js", SCRIPT, "words.js"),
 ];
 
-/// The routes of the page. They are no part of the API, and so not of its description.
+/// Returns the routes of the dashboard. They are not part of the API, and so not of its description.
 pub(crate) fn routes() -> Router<Arc<App>> {
     FILES.iter().fold(Router::new(), |router, file| router.route(file.path, get(serve)))
 }
 
-/// Whether a path is one of the page's.
+/// Returns `true` if a path belongs to the dashboard.
 pub(crate) fn has(path: &str) -> bool {
     find(path).is_some()
 }
@@ -79,7 +79,7 @@ async fn serve(path: MatchedPath, headers: HeaderMap) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(file.kind));
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    // Kept, but asked for each time: with another daemon comes another page.
+    // Cached, but validated each time: another daemon may have another version.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(ETAG, HeaderValue::try_from(file.tag.as_str()).expect("hexadecimal digits in quotes"));
     response
@@ -89,7 +89,7 @@ fn find(path: &str) -> Option<&'static File> {
     FILES.iter().find(|file| file.path == path)
 }
 
-/// Whether an `If-None-Match` names this tag.
+/// Returns `true` if an `If-None-Match` names this tag.
 fn names(tags: &HeaderValue, tag: &str) -> bool {
     let tags = tags.to_str().unwrap_or_default();
     tags.split(',')

@@ -1,4 +1,4 @@
-//! What matters now.
+//! Advice.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::extract::Asked;
 use crate::problem::Failure;
 use crate::tell;
 
-/// What matters now and why, ranked by how much goes on once it is done.
+/// Lists advice with reasons, ranked by the amount of work that each item unblocks.
 #[utoipa::path(get, path = "/api/advice", tag = "daemon", params(Which), responses((status = 200, body = AdviceList)))]
 pub(super) async fn list(
     State(app): State<Arc<App>>,

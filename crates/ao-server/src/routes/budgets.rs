@@ -1,4 +1,4 @@
-//! What is spent of what.
+//! Usage of budgets.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::problem::Failure;
 use crate::tell;
 
-/// What is spent of every budget that sessions share, and which accounts a provider refuses.
+/// Lists the usage of all shared budgets, and the accounts that a provider refuses.
 #[utoipa::path(get, path = "/api/budgets", tag = "daemon", responses((status = 200, body = Budgets)))]
 pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<Budgets>, Failure> {
     let now = app.clock.now();

@@ -1,4 +1,4 @@
-//! Checks: what is checked, which runs there were, new ones, and what they put out.
+//! Checks: their configuration, their runs, and the output of those.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ const LISTED: usize = 100;
 const LISTED_MOST: usize = 10_000;
 const PIECE: u32 = 64 * 1024;
 const PIECE_MOST: u32 = 1024 * 1024;
-/// How long somebody is kept waiting for output before being told that there is none.
+/// The maximum time to wait for output.
 const WAIT: Duration = Duration::from_secs(25);
 
-/// Which runs to list.
+/// A filter for runs.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -41,7 +41,7 @@ pub(super) struct Which {
     check: Option<String>,
     /// `queued`, `running`, `passed`, `failed`, `skipped`, `cancelled` or `broken`.
     state: Option<String>,
-    /// At most so many; 100 if left out, never more than 10,000.
+    /// The maximum number; 100 by default, at most 10,000.
     limit: Option<usize>,
 }
 
@@ -80,7 +80,7 @@ pub(super) async fn list(
         let filter = RunFilter { project: Some(project.clone()), pull, check, state, alone: false, limit };
         let runs = async { Ok(app.daemon.looks.scm(project)?.runs(&filter).await?) };
         let runs = among(&within, runs.await)?.unwrap_or_default();
-        // What a forge keeps of other projects is not this caller's to see.
+        // The forge may list runs of other projects, which this caller may not see.
         all.extend(runs.into_iter().filter(|run| run.project == *project));
     }
     all.sort_by_key(|run| std::cmp::Reverse(run.queued_at));
@@ -88,7 +88,7 @@ pub(super) async fn list(
     Ok(Json(CheckRuns { runs: all.iter().map(tell::check_run).collect() }))
 }
 
-/// Has checks run: on a pull request merged onto its base, or on a revision as it is. They are followed by their ids.
+/// Runs checks: on a pull request merged onto its base, or on a revision as it is. Follow them by their ids.
 #[utoipa::path(
     post, path = "/api/checks", tag = "checks", request_body = CheckWish,
     responses((status = 202, description = "The runs; those whose result was known already are over", body = CheckRuns)),
@@ -125,7 +125,7 @@ pub(super) async fn run(
     .await
 }
 
-/// One run of a check.
+/// Returns one run of a check.
 #[utoipa::path(
     get, path = "/api/checks/{id}", tag = "checks",
     params(("id" = String, Path, description = "The id of the run"), Within),
@@ -141,22 +141,22 @@ pub(super) async fn show(
     Ok(Json(tell::check_run(&run)))
 }
 
-/// Which piece of a log.
+/// A range of a log.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Piece {
-    /// Only in this project. An agent's own, if left out; otherwise any.
+    /// Only in this project. By default an agent's own; otherwise any.
     project: Option<String>,
-    /// The offset of the first byte; the beginning, if left out.
+    /// The offset of the first byte; by default the beginning.
     from: Option<u64>,
-    /// At most so many bytes; 64 KiB if left out, never more than 1 MiB.
+    /// The maximum number of bytes; 64 KiB by default, at most 1 MiB.
     limit: Option<u32>,
-    /// Wait for output if there is none yet, up to 25 seconds.
+    /// Waits for output if there is none yet, up to 25 seconds.
     wait: Option<bool>,
 }
 
-/// A piece of what a run has put out, as text.
+/// Returns a part of the output of a run, as text.
 #[utoipa::path(
     get, path = "/api/checks/{id}/log", tag = "checks",
     params(("id" = String, Path, description = "The id of the run"), Piece),
@@ -183,7 +183,7 @@ pub(super) async fn log(
     Ok(Json(tell::check_log(scm.check_log(&run.id, from, limit, false).await?)))
 }
 
-/// The checks of a project: those that are configured, and if there are none what its files suggest.
+/// Lists the configured checks of a project; if there are none, those that its files suggest.
 #[utoipa::path(
     get, path = "/api/projects/{id}/checks", tag = "checks",
     params(("id" = String, Path, description = "The name of the project")),
@@ -198,7 +198,7 @@ pub(super) async fn of_project(
     Ok(Json(tell::daemon::checks(app.daemon.config.checks(&project).await?)))
 }
 
-/// The failures of a project's checks that went away when the same commit was checked again, the latest first.
+/// Lists the flaky failures of a project's checks, the latest first.
 #[utoipa::path(
     get, path = "/api/projects/{id}/flakes", tag = "checks",
     params(("id" = String, Path, description = "The name of the project")),
@@ -228,7 +228,7 @@ pub(super) async fn flakes(
     Ok(Json(Flakes { flakes }))
 }
 
-/// A run with the forge that has it.
+/// Finds a run and its forge.
 async fn find_run(
     app: &App,
     caller: &Caller,
@@ -245,7 +245,7 @@ async fn find_run(
             }
         };
         let Some(Some((scm, run))) = among(&within, found.await)? else { continue };
-        // A forge may keep those of other projects, too.
+        // A forge may also have runs of other projects.
         if !caller.may(Deed::Read(&run.project)) {
             return Err(forbidden().into());
         }

@@ -1,4 +1,4 @@
-//! Which branches will not merge with each other.
+//! Branches that conflict with each other.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::forge::project;
 use crate::problem::Failure;
 use crate::tell;
 
-/// Compares all open pull requests and the work of all live sessions of a project, with what is not committed.
+/// Compares all open pull requests and the work of all live sessions of a project, with uncommitted changes.
 #[utoipa::path(
     get, path = "/api/projects/{id}/conflicts", tag = "pulls",
     params(("id" = String, Path, description = "The name of the project")),
@@ -31,7 +31,7 @@ pub(super) async fn list(
     Ok(Json(tell::daemon::conflicts(&project, report)))
 }
 
-/// Which two.
+/// The pair to compare.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -42,7 +42,7 @@ pub(super) struct Which {
     b: String,
 }
 
-/// What two of them do not agree on, with both versions of each place.
+/// Returns the conflicts of two branches, with both versions of all lines.
 #[utoipa::path(
     get, path = "/api/projects/{id}/conflicts/between", tag = "pulls",
     params(("id" = String, Path, description = "The name of the project"), Which),

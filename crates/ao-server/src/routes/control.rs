@@ -1,4 +1,4 @@
-//! What a session is told to do. All of it can be said twice: what is so already is no failure.
+//! Control of sessions. All calls are idempotent: a session that is already in the requested state is no error.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) async fn end(State(app): State<Arc<App>>, caller: Caller, Named(sessi
     finish(&app, &caller, session.id, Stop::default()).await
 }
 
-/// Ends a session, with a reason. Its work is kept; with `cleanup`, its workspace goes if nothing would be lost by that.
+/// Ends a session, with a reason. Its work is kept; with `cleanup`, its workspace is removed if nothing would be lost.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/stop", tag = "sessions", request_body = Stop,
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -45,7 +45,7 @@ pub(super) async fn stop(
     finish(&app, &caller, session.id, stop).await
 }
 
-/// Gives a session no further turn until it is resumed.
+/// Pauses a session: it gets no further turn until it is resumed.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/pause", tag = "sessions",
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -56,7 +56,7 @@ pub(super) async fn pause(State(app): State<Arc<App>>, caller: Caller, Named(ses
     tell(&app, session.id, SessionInput::Pause { by }).await
 }
 
-/// Lets a session go on, with higher limits if a budget is spent: its own, or with `of` one that it shares.
+/// Resumes a session, with higher limits if a budget is spent: its own, or with `of` a shared one.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/resume", tag = "sessions", request_body = Resume,
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -82,7 +82,7 @@ pub(super) async fn resume(
     tell(&app, session.id, SessionInput::Resume { limits }).await
 }
 
-/// Sets another limit for a budget that a session shares with others.
+/// Sets another limit for a shared budget of a session.
 async fn raise(app: &App, session: SessionId, of: &str, limits: Option<Limits>) -> Result<(), Failure> {
     let shared = app
         .handle
@@ -105,7 +105,7 @@ async fn raise(app: &App, session: SessionId, of: &str, limits: Option<Limits>) 
     Ok(())
 }
 
-/// Tries again what failed when the session was set up.
+/// Retries the failed set-up of a session.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/retry", tag = "sessions",
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -115,8 +115,8 @@ pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) ->
     tell(&app, session.id, SessionInput::Retry).await
 }
 
-/// Brings back a session that has ended or exited, with its conversation and its workspace; in the runtime that is configured
-/// now, or in another one.
+/// Restores a session that has ended or exited, with its conversation and its workspace; in the runtime that is
+/// configured now, or in another one.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/restore", tag = "sessions", request_body = Restore,
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -139,7 +139,7 @@ async fn finish(app: &Arc<App>, caller: &Caller, session: SessionId, stop: Stop)
     }
     match app.handle.ask(Input::Session { session, input: SessionInput::Cleanup }).await {
         Ok(_) => {}
-        // Its process is still being ended. What waits for that is not this call.
+        // Its process is still being ended. This call does not wait for that.
         Err(ao_engine::AskError::Refused(refusal)) => {
             tracing::debug!(%session, %refusal, "the workspace stays for now");
             clean_later(app, session);
@@ -149,7 +149,7 @@ async fn finish(app: &Arc<App>, caller: &Caller, session: SessionId, stop: Stop)
     Ok(Json(look(app, session).await?))
 }
 
-/// Asks for the workspace to be removed as soon as the session has ended, if the daemon lives to see it.
+/// Requests the removal of the workspace as soon as the session has ended, if the daemon still runs then.
 fn clean_later(app: &Arc<App>, session: SessionId) {
     let (handle, stop) = (app.handle.clone(), app.stop.clone());
     let mut events = handle.subscribe(app.hub.last());
@@ -160,7 +160,7 @@ fn clean_later(app: &Arc<App>, session: SessionId) {
                 let over =
                     handle.view(move |state| state.sessions.get(&session).is_none_or(|it| !it.is_live()));
                 if over.await? {
-                    // The deletion gate decides, and tells of it in the log.
+                    // The deletion gate decides, and logs its decision.
                     return handle.ask(input).await.map(|_| ());
                 }
                 loop {
@@ -186,7 +186,7 @@ async fn tell(app: &Arc<App>, session: SessionId, input: SessionInput) -> Answer
     Ok(Json(look(app, session).await?))
 }
 
-/// Who is said to have done it.
+/// Returns the name of the caller in the log.
 pub(super) fn name(app: &App, caller: &Caller) -> String {
     match caller {
         Caller::Session(agent) => agent.name.clone(),

@@ -18,14 +18,14 @@ use crate::metrics::{Levels, is_queued};
 use crate::problem::Failure;
 use crate::tell;
 
-/// Whether the daemon is there. Anybody may ask.
+/// Reports that the daemon is there. Needs no authentication.
 #[utoipa::path(get, path = "/healthz", tag = "daemon", security(()), responses((status = 200, body = Health)))]
 pub(super) async fn healthz(State(app): State<Arc<App>>) -> Json<Health> {
     let status = if app.stop.is_cancelled() { "stopping" } else { "ok" };
     Json(Health { status: status.into(), version: app.about().version })
 }
 
-/// Numbers for whoever keeps watch, in the format of OpenMetrics.
+/// Returns metrics in the OpenMetrics format.
 #[utoipa::path(
     get, path = "/metrics", tag = "daemon",
     responses((status = 200, body = String, content_type = "application/openmetrics-text")),
@@ -38,7 +38,7 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Fai
     Ok(([(CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// This description.
+/// Returns this description.
 #[utoipa::path(
     get, path = "/api/openapi.json", tag = "daemon",
     responses((status = 200, body = serde_json::Value, content_type = "application/json")),
@@ -47,7 +47,7 @@ pub(super) async fn document() -> Response {
     ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], super::document()).into_response()
 }
 
-/// Who answers.
+/// Describes the daemon.
 #[utoipa::path(get, path = "/api/daemon", tag = "daemon", responses((status = 200, body = Daemon)))]
 pub(super) async fn about(State(app): State<Arc<App>>) -> Result<Json<Daemon>, Failure> {
     let about = app.about();
@@ -88,7 +88,7 @@ pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, 
     Ok(Json(Stopping { pid, running, queued }))
 }
 
-/// Reads the configuration again. If anything is wrong with it, the one before stays in force.
+/// Reads the configuration again. If it has mistakes, the current one stays in use.
 #[utoipa::path(post, path = "/api/daemon/reload", tag = "daemon", responses((status = 200, body = Reloaded)))]
 pub(super) async fn reload(State(app): State<Arc<App>>) -> Result<Json<Reloaded>, Failure> {
     let reading = app.clone();
@@ -100,13 +100,13 @@ pub(super) async fn reload(State(app): State<Arc<App>>) -> Result<Json<Reloaded>
     .await
 }
 
-/// The configuration in force.
+/// Returns the configuration in use.
 #[utoipa::path(get, path = "/api/config", tag = "daemon", responses((status = 200, body = ConfigShown)))]
 pub(super) async fn config(State(app): State<Arc<App>>) -> Json<ConfigShown> {
     Json(ConfigShown { files: app.daemon.config.files(), yaml: app.daemon.config.shown() })
 }
 
-/// Sends a test notice on each channel, and says what became of it.
+/// Sends a test notice on each channel, and returns the results.
 #[utoipa::path(
     post, path = "/api/notify/test", tag = "daemon", request_body = NotifyTest,
     responses((status = 200, body = Vec<ChannelTest>)),
@@ -129,7 +129,7 @@ pub(super) async fn notify_test(
     Ok(Json(tried.into_iter().map(tell::daemon::channel_test).collect()))
 }
 
-/// The channels by which people are told things, and how they fare.
+/// Lists the channels for notices, with their state.
 #[utoipa::path(get, path = "/api/notify", tag = "daemon", responses((status = 200, body = Vec<NotifyChannel>)))]
 pub(super) async fn notify_list(State(app): State<Arc<App>>) -> Result<Json<Vec<NotifyChannel>>, Failure> {
     let channels = app.daemon.notify_list().await?;

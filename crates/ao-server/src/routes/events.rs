@@ -1,4 +1,4 @@
-//! The stream of events.
+//! The feed of events.
 
 use std::sync::Arc;
 
@@ -23,18 +23,19 @@ use crate::hub::{Next, Watch, Worded};
 use crate::metrics::OneOpen;
 use crate::problem::Failure;
 
-/// Which events.
+/// A filter for events.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Which {
-    /// Those behind this place in the log; `0` is the beginning. Those to come, if left out. A `Last-Event-ID` goes before it.
+    /// Events after this position in the log; `0` is the beginning. By default new ones only. `Last-Event-ID` takes
+    /// precedence.
     after: Option<u64>,
-    /// Only those of this session. An agent hears of its own only, unless it names another that it may look at.
+    /// Only those of this session. An agent gets only its own, unless it names another session that it may read.
     session: Option<String>,
 }
 
-/// Server-sent events. The id of each is its place in the log, and its data an event as JSON on one line.
+/// Streams server-sent events. The id of each is its position in the log, and its data an event as JSON on one line.
 #[utoipa::path(
     get, path = "/api/events", tag = "events",
     params(
@@ -61,7 +62,7 @@ pub(super) async fn events(
         (None, _) => None,
     };
     let mut watch = app.hub.watch(after);
-    // Whoever comes from the past hears at once if that past is no more, and not by a stream that breaks off.
+    // A client that resumes from events that were pruned gets an error at once, not a stream that breaks off.
     let first = match after {
         Some(after) if after < app.hub.last() => Some(watch.next(&app.hub).await.map_err(|err| lost(&err))?),
         _ => None,
@@ -86,10 +87,10 @@ struct Stream {
 }
 
 impl Stream {
-    /// What is sent next; nothing at the end.
+    /// Returns the next bytes to send, or `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if !self.begun {
-            // So that whoever waits for the beginning knows that it was heard.
+            // Lets a client that waits for the start know that it is connected.
             self.begun = true;
             return Some(Bytes::from_static(b": events\n\n"));
         }

@@ -1,4 +1,4 @@
-//! Hooks: which there are, what they said, and a try by hand.
+//! Hooks: their configuration, their logs, and runs by hand.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::extract::{Asked, Part, Perhaps, find};
 use crate::problem::Failure;
 use crate::tell;
 
-/// Lists the hooks that are configured, in the order in which they are run.
+/// Lists the configured hooks, in the order in which they run.
 #[utoipa::path(
     get, path = "/api/hooks", tag = "hooks", params(Within), responses((status = 200, body = Hooks)),
 )]
@@ -37,7 +37,7 @@ pub(super) async fn logs(State(app): State<Arc<App>>) -> Result<Json<HookLogs>, 
     Ok(Json(HookLogs { logs: logs.into_iter().map(|log| tell::daemon::hook_log(log, None)).collect() }))
 }
 
-/// One log, with what is in it.
+/// Returns one log with its content.
 #[utoipa::path(
     get, path = "/api/hooks/logs/{id}", tag = "hooks",
     params(("id" = String, Path, description = "An id, or any part of one that no other has")),
@@ -48,7 +48,7 @@ pub(super) async fn log(State(app): State<Arc<App>>, Part(id): Part) -> Result<J
     Ok(Json(tell::daemon::hook_log(log, Some(text))))
 }
 
-/// Runs the hooks of a point now. They really run; nothing else comes of what they say.
+/// Runs the hooks of a point now. They really run; their result has no further effect.
 #[utoipa::path(
     post, path = "/api/hooks/{id}/test", tag = "hooks", request_body = HookTest,
     params(("id" = String, Path, description = "A point, such as `before-merge`")),

@@ -1,4 +1,4 @@
-//! Issues: which there are, each of them, new ones, and what is changed about them.
+//! Issues: lists, details and changes.
 
 use std::sync::Arc;
 
@@ -23,25 +23,25 @@ use crate::tell;
 const LISTED: usize = 100;
 const LISTED_MOST: usize = 10_000;
 
-/// Which issues to list.
+/// A filter for issues.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Which {
     /// Only those of this project.
     project: Option<String>,
-    /// `open`, if left out, `closed` or `all`.
+    /// `open` (the default), `closed` or `all`.
     state: Option<String>,
     /// Only those with all of these labels, separated by commas.
     label: Option<String>,
     assignee: Option<String>,
-    /// Only those with these words in title or body.
+    /// Only those with this text in title or body.
     text: Option<String>,
-    /// At most so many; 100 if left out, never more than 10,000.
+    /// The maximum number; 100 by default, at most 10,000.
     limit: Option<usize>,
 }
 
-/// Lists issues, those first that changed last.
+/// Lists issues, the most recently changed first.
 #[utoipa::path(get, path = "/api/issues", tag = "issues", params(Which), responses((status = 200, body = Issues)))]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
@@ -76,7 +76,7 @@ pub(super) async fn list(
     Ok(Json(Issues { issues: told.await?, warnings }))
 }
 
-/// Makes an issue.
+/// Creates an issue.
 #[utoipa::path(
     post, path = "/api/issues", tag = "issues", request_body = NewIssue,
     responses((status = 201, description = "The issue; with a `key` that was used before, the one it was used for", body = Issue)),
@@ -114,7 +114,7 @@ pub(super) async fn add(
     .await
 }
 
-/// One issue, with what was said on it.
+/// Returns one issue, with its comments.
 #[utoipa::path(
     get, path = "/api/issues/{id}", tag = "issues",
     params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
@@ -175,7 +175,7 @@ pub(super) async fn edit(
     .await
 }
 
-/// Says something on an issue.
+/// Comments on an issue.
 #[utoipa::path(
     post, path = "/api/issues/{id}/comments", tag = "issues", request_body = NewIssueComment,
     params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
@@ -205,7 +205,7 @@ pub(super) async fn comment(
     .await
 }
 
-/// Brings issues in from a text. The same text brings each of them in once.
+/// Imports issues from a text. Importing the same text again creates none of them twice.
 #[utoipa::path(
     post, path = "/api/issues/import", tag = "issues", request_body = ImportOrder,
     responses((status = 200, body = Imported)),
@@ -246,7 +246,7 @@ pub(super) async fn import(
     .await
 }
 
-/// The label by which a person answers for somebody else's issue is not an agent's to put on.
+/// Checks labels: an agent may not add the label by which a person approves an issue of another author.
 async fn may_label(
     app: &App,
     caller: &Caller,
@@ -258,7 +258,7 @@ async fn may_label(
     }
     let (project, labels) = (project.clone(), labels.iter().cloned().collect());
     let approves = app.handle.view(move |state| {
-        let auto = state.projects.get(&project).and_then(|project| project.auto_assign.as_ref());
+        let auto = state.projects.get(&project).and_then(|project| project.config.auto_assign.as_ref());
         auto.is_some_and(|auto| auto.approves(&labels))
     });
     if approves.await? { allow(caller, Deed::Decide) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! What becomes of a pull request: who answers for it, and that it lands.
+//! The owner of a pull request, and its merge.
 //!
 //! ```text
 //!  look ─► blockers? 409 ─► request in the merge queue ─► its outcome on the feed: landed, or rejected with the reason
@@ -26,7 +26,7 @@ use crate::extract::{Asked, Given, Part, find};
 use crate::forge::{allow, invalid, one_of, owner, pull_meant, see};
 use crate::problem::{Failure, forbidden, stopping};
 
-/// Says which session answers for a pull request, or that none does any more.
+/// Assigns a pull request to a session, or to none.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/claim", tag = "pulls", request_body = Claim,
     params(
@@ -60,7 +60,7 @@ pub(super) async fn claim(
                 Some(PullInput::Claim { session })
             }
             (None, Some(session)) => {
-                // Whoever may decide may relieve others of it.
+                // A caller that may decide may take it from others.
                 let own = matches!(&caller, Caller::Session(agent) if agent.id == session);
                 if !own {
                     allow(&caller, Deed::Decide)?;
@@ -77,7 +77,7 @@ pub(super) async fn claim(
     .await
 }
 
-/// The session that is to answer for a pull request: an agent's own, or whichever the owner names.
+/// Returns the session to assign a pull request to: an agent's own, or the one that the owner names.
 async fn claimer(app: &Arc<App>, caller: &Caller, meant: String, id: &PullId) -> Result<SessionId, Failure> {
     if let Caller::Session(agent) = caller {
         let itself = meant == agent.name || meant == agent.id.to_string();
@@ -90,7 +90,7 @@ async fn claimer(app: &Arc<App>, caller: &Caller, meant: String, id: &PullId) ->
     Ok(session.id)
 }
 
-/// Refuses what another session answers for, and says which one.
+/// Refuses a pull request that belongs to another session, and names that.
 pub(super) async fn owned_by_another(app: &App, id: &PullId, session: SessionId) -> Result<(), Failure> {
     let Some(by) = owner(app, id).await?.filter(|by| *by != session) else { return Ok(()) };
     let mut problem = Problem::new(409, "pull-owned", format!("{by} answers for {id} already"))
@@ -101,7 +101,7 @@ pub(super) async fn owned_by_another(app: &App, id: &PullId, session: SessionId)
 
 // ── merging ──
 
-/// Merges a pull request, if nothing stands in the way. What would land is checked first, and exactly that is merged.
+/// Merges a pull request, if nothing prevents it. The result is checked first, and exactly that is merged.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/merge", tag = "pulls", request_body = MergeWish,
     params(
@@ -134,7 +134,8 @@ pub(super) async fn merge(
     let facts = see(&app, &id).await?;
     let is_meant = wish.head.as_ref().is_none_or(|meant| **meant == *facts.head.as_str());
     let (commit, head_branch) = match &facts.state {
-        // It is asked again because the first answer was lost, or because the branch is to go after all.
+        // The request is repeated because its first response was lost, or because the branch is to be deleted after
+        // all.
         PullState::Merged { commit } if is_meant => match wish.delete_branch {
             Some(true) => (commit.clone(), Some(delete_branch(&*scm, &id, &facts).await?)),
             Some(false) | None => (commit.clone(), None),
@@ -167,7 +168,7 @@ const STRATEGIES: &[(&str, Strategy)] =
 /// A reason not to merge.
 struct Blocker {
     what: String,
-    /// A person may merge all the same.
+    /// A person may override it.
     yields: bool,
 }
 
@@ -184,7 +185,7 @@ async fn blockers(
     facts: &PullFacts,
     over: &BTreeSet<MergeRule>,
 ) -> Result<Vec<Blocker>, Failure> {
-    // One that was over before the engine heard of it is judged by the look alone.
+    // One that was closed before the engine knew it is judged by the look alone.
     let (looked, over, now) = (Pull::at_a_look(id, facts), over.clone(), app.clock.now());
     let against = app.handle.view(move |state| {
         let pull = state.pulls.get(&looked.id).map_or(&looked, |known| &**known);
@@ -209,7 +210,7 @@ async fn land(
         Err(AskError::Refused(Refusal::Invalid { what })) => return merged_meanwhile(app, id, what).await,
         Err(err) => return Err(err.into()),
     };
-    // What left the queue to make room for the request is not its outcome.
+    // An entry that left the queue to make room for the request is not its outcome.
     let entered =
         |event: &Event| matches!(event, Event::Queue(_, QueueEvent::Enqueued { pull, .. }) if pull == id);
     let after = events.iter().rposition(|stamped| entered(&stamped.event)).map_or(0, |place| place + 1);
@@ -248,7 +249,7 @@ async fn land(
     }
 }
 
-/// Answers for one that was refused or taken out: it may have been merged by another hand.
+/// Handles a request that was refused or removed: the pull request may have been merged in another way.
 async fn merged_meanwhile(
     app: &App,
     id: &PullId,
@@ -274,7 +275,7 @@ fn rejected(id: &PullId, facts: &PullFacts, base: &Commit, reason: Rejection) ->
     not_mergeable(id, &[Blocker::firm(what)], None)
 }
 
-/// Deletes the branch of one that is merged. Asked to merge it again, the forge only does what is left to do.
+/// Deletes the branch of a merged pull request. If asked to merge it again, the forge only does the rest.
 async fn delete_branch(scm: &dyn Scm, id: &PullId, facts: &PullFacts) -> Result<HeadBranch, Failure> {
     let order = MergeOrder {
         pull: id.clone(),

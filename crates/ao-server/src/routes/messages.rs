@@ -1,4 +1,4 @@
-//! What is said to agents, and what became of it.
+//! Messages to agents, and their delivery.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::tell;
 
 const WAIT_MOST: u32 = 300;
 
-/// The messages of a session that are not yet history.
+/// Lists the messages of a session that are undelivered or were given up.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/messages", tag = "messages",
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -38,7 +38,7 @@ pub(super) async fn list(
     told.await?.map(Json).ok_or_else(|| gone().into())
 }
 
-/// Tells an agent something. With `waitSeconds`, the answer comes when the agent has taken it, or it was given up.
+/// Sends a message to an agent. With `waitSeconds`, responds once the agent has taken it or it was given up.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/message", tag = "messages", request_body = NewMessage,
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -84,7 +84,7 @@ pub(super) async fn send(
     Ok((status, Json(MessageSent { session_id: id.to_string(), session_name: name, message })))
 }
 
-/// Answers a question that a session has open, and no other one.
+/// Answers an open question of a session, and no other one.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/answer", tag = "messages", request_body = Answer,
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -107,7 +107,7 @@ async fn sent_before(app: &App, session: SessionId, key: String) -> Result<u32, 
     found.await?.ok_or_else(|| gone().into())
 }
 
-/// Waits until a message has come to its end, and returns how far it has come by then.
+/// Waits until the delivery of a message has ended, and returns its state by then.
 async fn settle(
     app: &App,
     session: SessionId,
@@ -119,7 +119,7 @@ async fn settle(
         let mut given_up = None;
         loop {
             let mut message = how_far(app, session, number).await?;
-            // So many were given up at once that this one is no longer among those that are remembered; we saw why.
+            // So many were given up at once that the outbox no longer lists this one; the event had the reason.
             if message.reason.as_deref() == Some(FORGOTTEN) && given_up.is_some() {
                 message.reason = given_up.take();
             }
@@ -155,7 +155,7 @@ async fn settle(
     }
 }
 
-/// Whether a message may have come to its end by this.
+/// Returns `true` if this event may end a delivery.
 fn may_settle(event: &SessionEvent) -> bool {
     matches!(
         event,
@@ -169,7 +169,7 @@ fn may_settle(event: &SessionEvent) -> bool {
     )
 }
 
-/// Said of a message that is in no list any more. Nothing counts as accepted that is not known to be.
+/// The reason for a message that is in no list any more. A message counts as accepted only if that is known.
 const FORGOTTEN: &str = "what became of it is no longer known; the log of events has it";
 
 async fn how_far(app: &App, session: SessionId, number: u32) -> Result<Message, Failure> {

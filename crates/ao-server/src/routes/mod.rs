@@ -1,4 +1,4 @@
-//! The calls. Each turns a request into one input or one look, and what comes of it into words.
+//! The routes. Each turns a request into one input or one look, and the result into wire types.
 
 mod advice;
 mod budgets;
@@ -52,7 +52,7 @@ use crate::problem::Failure;
 )]
 struct Document;
 
-/// All routes with their description.
+/// Returns all routes with their description.
 pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(daemon::healthz))
@@ -129,7 +129,7 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(webhooks::receive))
 }
 
-/// The calls that can be made without a body, because what they ask for without one harms nobody.
+/// Routes whose body is optional, because they are harmless with the defaults.
 const BODY_OPTIONAL: &[&str] = &[
     "/api/sessions/{id}/stop",
     "/api/sessions/{id}/resume",
@@ -140,14 +140,14 @@ const BODY_OPTIONAL: &[&str] = &[
     "/api/tokens",
 ];
 
-/// The description of all routes, the same every time.
+/// Returns the description of all routes, in a stable order.
 pub(crate) fn document() -> String {
     let mut document = all().into_openapi();
     if let Some(components) = &mut document.components {
         let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         components.add_security_scheme("token", bearer);
     }
-    // Said once, because it holds for every call: any of them can be refused.
+    // Added to every route: any of them can be refused.
     let refused = Response::builder()
         .description("A refusal or a failure")
         .content("application/problem+json", Content::new(Some(RefOr::Ref(Ref::from_schema_name("Problem")))))
@@ -172,13 +172,13 @@ pub(crate) fn document() -> String {
     unsigned(&document.to_pretty_json().expect("the description is plain data"))
 }
 
-/// Leaves out how long a number is that begins with nought. It would be told as a signed one, which ends half as far.
+/// Removes the format of unsigned integers. It would be shown as signed, with half the range.
 fn unsigned(document: &str) -> String {
     let lines: Vec<&str> = document.lines().collect();
     let deep = |line: &str| line.len() - line.trim_start().len();
     let mut text = String::with_capacity(document.len());
     for (at, line) in lines.iter().enumerate() {
-        // The rest of the same object: what is as deep or deeper.
+        // The rest of the same object: lines with the same or deeper indentation.
         let mut rest = lines[at + 1..].iter().take_while(|next| deep(next) >= deep(line));
         let is_format = line.trim_start().starts_with("\"format\": \"int");
         if is_format && rest.any(|next| next.trim().trim_end_matches(',') == "\"minimum\": 0") {

@@ -1,4 +1,4 @@
-//! New pull requests, and who answers for them from the beginning.
+//! New pull requests, and the session that they belong to.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::extract::{Given, find};
 use crate::forge::{allow, author, invalid, project, see};
 use crate::problem::{Failure, forbidden};
 
-/// Opens a pull request, or finds the one that is open for the same branches. An agent answers for what it opens.
+/// Opens a pull request, or returns the open one of the same branches. One that an agent opens belongs to its session.
 #[utoipa::path(
     post, path = "/api/pulls", tag = "pulls", request_body = NewPull,
     responses(
@@ -42,7 +42,7 @@ pub(super) async fn open(
     let head = new.head.clone().or_else(|| claims.as_ref().map(|claims| claims.branch.clone()));
     let head = head.filter(|head| !head.is_empty());
     let head = head.ok_or_else(|| invalid("say which branch is to be merged, or which session's"))?;
-    // An orchestrator may open one for a branch of somebody else's. Whose that is, is then told by the branch.
+    // An orchestrator may open one for the branch of another session. The branch then decides whose it is.
     let claims = claims.filter(|claims| !claims.orchestrates || claims.branch == head);
     if let Caller::Session(agent) = &caller {
         let (of, branch, own) = (project.clone(), head.clone(), agent.id);
@@ -70,7 +70,7 @@ pub(super) async fn open(
     let scm = app.daemon.looks.scm(&order.project)?;
     let opening = app.clone();
     app.to_the_end(async move {
-        // Whose it is goes by the branches that sessions are on, and they may have gone elsewhere since anybody looked.
+        // The branches of sessions decide whose it is, and they may have changed since the last look.
         if order.session.is_none() {
             opening.daemon.looks.see_where_sessions_stand(&order.project).await;
         }
@@ -89,7 +89,7 @@ pub(super) async fn open(
     .await
 }
 
-/// Who is to answer for a new pull request.
+/// The session that a new pull request belongs to.
 struct Claimer {
     session: SessionId,
     project: ProjectId,

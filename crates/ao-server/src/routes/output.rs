@@ -1,4 +1,4 @@
-//! What a session's program has put out.
+//! Output of sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,25 +20,25 @@ use crate::tell;
 
 const PIECE: u32 = 64 * 1024;
 const PIECE_MOST: u32 = 1024 * 1024;
-/// How long somebody is kept waiting for output before being told that there is none.
+/// The maximum time to wait for output.
 const WAIT: Duration = Duration::from_secs(25);
 
-/// Which piece of the output.
+/// A range of the output.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Piece {
-    /// The offset of the first byte; the beginning, if left out.
+    /// The offset of the first byte; by default the beginning.
     from: Option<u64>,
-    /// The last so many bytes instead; at most 1 MiB.
+    /// The last bytes instead; at most 1 MiB.
     tail: Option<u32>,
-    /// At most so many bytes; 64 KiB if left out, never more than 1 MiB.
+    /// The maximum number of bytes; 64 KiB by default, at most 1 MiB.
     limit: Option<u32>,
-    /// Wait for output if there is none yet, up to 25 seconds.
+    /// Waits for output if there is none yet, up to 25 seconds.
     wait: Option<bool>,
 }
 
-/// A piece of what a session's program has put out, as text.
+/// Returns a part of the output of a session's program, as text.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/output", tag = "output",
     params(
@@ -61,7 +61,7 @@ pub(super) async fn output(
         (from, None) => (from.unwrap_or(0), limit),
         (None, Some(tail)) => {
             let tail = tail.min(PIECE_MOST);
-            // A program that has put out nothing at all has no end to tell of.
+            // A program without any output has no end offset.
             let end = Some(app.daemon.terminals.output(&session, u64::MAX, 0, false).await?.next);
             let end = end.filter(|end| *end < u64::MAX).unwrap_or(0);
             (end.saturating_sub(tail.into()), tail.max(1))
@@ -81,7 +81,7 @@ pub(super) async fn output(
     Ok(Json(tell::daemon::output(piece)))
 }
 
-/// What the set-up commands of a session have put out.
+/// Returns the output of the set-up commands of a session.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/setup-log", tag = "output",
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),

@@ -1,4 +1,4 @@
-//! What would run when.
+//! The schedule.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::forge::project;
 use crate::problem::Failure;
 use crate::tell;
 
-/// Of which project.
+/// A filter for the schedule.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Which {
-    /// Only what this project has; what all have, if left out.
+    /// Only this project; by default all.
     pub(super) project: Option<String>,
 }
 
-/// What runs, what would next, and why the rest waits.
+/// Returns the schedule: the work that runs, will run, and waits, with reasons.
 #[utoipa::path(get, path = "/api/plan", tag = "daemon", params(Which), responses((status = 200, body = Plan)))]
 pub(super) async fn show(
     State(app): State<Arc<App>>,
@@ -36,7 +36,7 @@ pub(super) async fn show(
     Ok(Json(app.handle.view(move |state| tell::plan(state, now, of.as_ref())).await?))
 }
 
-/// The project that is meant; an agent's own, and all for whoever may see all.
+/// Returns the project of a filter; for an agent its own, and all for callers that may see all.
 pub(super) fn within(
     app: &App,
     caller: &Caller,

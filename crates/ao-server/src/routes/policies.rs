@@ -1,4 +1,4 @@
-//! Policies: what counts in a project, and what it says of a pull request.
+//! Policies of projects, and their verdicts on pull requests.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::extract::{Asked, Part};
 use crate::forge::{allow, project, pull_meant, see};
 use crate::problem::Failure;
 
-/// What the policy of its project says of a pull request: every rule with its evidence, and what to do about it.
+/// Returns the verdict of the project's policy on a pull request: every rule with its evidence, and advice.
 #[utoipa::path(
     get, path = "/api/pulls/{id}/policy", tag = "policies",
     params(
@@ -36,7 +36,7 @@ pub(super) async fn of_pull(
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Read(&id.project))?;
     let facts = see(&app, &id).await?;
-    // One that was over before anybody here heard of it is judged by the look alone.
+    // A pull request that was closed before the engine knew it is judged by the look alone.
     let looked = Pull::at_a_look(&id, &facts);
     let now = app.clock.now();
     let told = app.handle.view(move |state| {
@@ -56,7 +56,7 @@ pub(super) async fn of_pull(
     Ok(Json(told.await?))
 }
 
-/// The policy of a project as it counts, and who has said what of it.
+/// Returns the merged policy of a project, with the layers that set each key.
 #[utoipa::path(
     get, path = "/api/policy", tag = "policies", params(Within), responses((status = 200, body = PolicyShown)),
 )]

@@ -1,4 +1,4 @@
-//! The repositories under our care.
+//! Projects: the repositories that the daemon serves.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::auth::Caller;
 use crate::extract::{Given, Part};
 use crate::problem::Failure;
 
-/// The projects that the configuration names; to an agent only its own.
+/// Lists the configured projects; for an agent only its own.
 #[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Projects)))]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Projects>, Failure> {
     let mut projects = known(&app).await?;
@@ -25,7 +25,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Result<
     Ok(Json(Projects { projects }))
 }
 
-/// Takes the projects of a configuration file into care.
+/// Adds the projects of a configuration file.
 #[utoipa::path(
     post, path = "/api/projects", tag = "projects", request_body = NewProject,
     responses((status = 200, description = "The projects of that file", body = Projects)),
@@ -42,7 +42,7 @@ pub(super) async fn add(
     Ok(Json(Projects { projects }))
 }
 
-/// Forgets a project. Nothing is deleted from disk.
+/// Removes a project. Nothing is deleted from disk.
 #[utoipa::path(
     delete, path = "/api/projects/{id}", tag = "projects",
     params(("id" = String, Path, description = "The name of the project")),
@@ -54,8 +54,8 @@ pub(super) async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Resul
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Stops the work of a project for good: from now on no issue of it is begun without a person's word, also after a restart of
-/// the daemon, until somebody starts again. Sessions that are there are left as they are; end them one by one.
+/// Stops the work of a project: none of its issues is started without a person's request, also after a restart, until
+/// it is started again. Existing sessions are left as they are.
 #[utoipa::path(
     post, path = "/api/projects/{id}/stop", tag = "projects",
     params(("id" = String, Path, description = "The name of the project")),
@@ -70,7 +70,7 @@ pub(super) async fn stop(
     tell(&app, id, input).await
 }
 
-/// Lets issues of a project begin by themselves again, if its configuration says that they do.
+/// Lets issues of a project start automatically again, if its configuration allows it.
 #[utoipa::path(
     post, path = "/api/projects/{id}/start", tag = "projects",
     params(("id" = String, Path, description = "The name of the project")),
@@ -85,7 +85,7 @@ pub(super) async fn start(
     tell(&app, id, input).await
 }
 
-/// The programs that git may run for a project, and the changes of its repository that wait for a person's word.
+/// Lists the programs that git may run for a project, and the changes of its repository that wait for confirmation.
 #[utoipa::path(
     get, path = "/api/projects/{id}/trust", tag = "projects",
     params(("id" = String, Path, description = "The name of the project")),
@@ -102,7 +102,7 @@ pub(super) async fn trusted(
     Ok(Json(RepositoryTrust { project: id, programs, waiting }))
 }
 
-/// Takes the repository of a project as it is: its base branch where it was moved to, and what it is configured with.
+/// Confirms the current state of a project's repository: its base branch and its git configuration.
 #[utoipa::path(
     post, path = "/api/projects/{id}/trust", tag = "projects",
     params(("id" = String, Path, description = "The name of the project")),
@@ -134,7 +134,7 @@ async fn known(app: &App) -> Result<Vec<Project>, Failure> {
             let id = ProjectId::new(&project.id);
             project.live_sessions = u32::try_from(state.live_in(&id).count()).unwrap_or(u32::MAX);
             if let Some(known) = state.projects.get(&id) {
-                project.auto_assign = known.auto_assign.is_some();
+                project.auto_assign = known.config.auto_assign.is_some();
                 project.stopped_by = known.stopped.as_ref().map(|stopped| stopped.by.clone());
             }
         }

@@ -1,6 +1,6 @@
-//! Pull requests: which there are, each of them, new ones, and what is changed about them.
+//! Pull requests: lists, details and changes.
 //!
-//! Open ones are listed from what the engine knows, so a list costs the forge nothing, however many there are.
+//! Open ones are listed from the engine's state, so a list costs the forge nothing, however many there are.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,25 +27,25 @@ const LISTED_MOST: usize = 10_000;
 const DIFF: usize = 1024 * 1024;
 const DIFF_MOST: usize = 16 * 1024 * 1024;
 
-/// Where a name or a number is looked for.
+/// The project in which a name or a number is searched.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Within {
-    /// Only in this project. An agent's own, if left out; otherwise any.
+    /// Only in this project. By default an agent's own; otherwise any.
     pub(super) project: Option<String>,
 }
 
-/// Which pull requests to list.
+/// A filter for pull requests.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Which {
     /// Only those of this project.
     project: Option<String>,
-    /// `open`, if left out, `merged`, `closed` or `all`.
+    /// `open` (the default), `merged`, `closed` or `all`.
     state: Option<String>,
-    /// Only those that this session answers for.
+    /// Only those of this session.
     session: Option<String>,
     /// Only those from this branch.
     head: Option<String>,
@@ -54,7 +54,7 @@ pub(super) struct Which {
     author: Option<String>,
     /// Only those with all of these labels, separated by commas.
     label: Option<String>,
-    /// At most so many; 1,000 if left out, never more than 10,000.
+    /// The maximum number; 1,000 by default, at most 10,000.
     limit: Option<usize>,
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn list(
         base_branch: which.base,
         author: which.author,
         labels: labels(which.label.as_deref()),
-        // What is chosen by its session is chosen here, and not by the forge.
+        // The filter by session is applied here, not by the forge.
         limit: if session.is_some() { LISTED_MOST } else { limit },
     };
     let rows = match state {
@@ -138,13 +138,13 @@ async fn ask_forges(app: &App, within: &[ProjectId], filter: &PullFilter) -> Res
     Ok(all)
 }
 
-/// The session that a filter names. An agent may ask for those of any session of its project, but hears of no others.
+/// Finds the session of a filter. An agent may name any session of its project, but learns of no others.
 async fn session_meant(app: &Arc<App>, caller: &Caller, meant: &str) -> Result<SessionId, Failure> {
     let may = |caller: &Caller, session: &Session| caller.may(Deed::Read(&session.spec.project));
     Ok(find_among(app, caller.clone(), meant.to_owned(), may).await?.id)
 }
 
-/// One pull request, with what was said of it and what stands in its way.
+/// Returns one pull request, with its reviews and the reasons against a merge.
 #[utoipa::path(
     get, path = "/api/pulls/{id}", tag = "pulls",
     params(
@@ -164,7 +164,7 @@ pub(super) async fn show(
     Ok(Json(told(&app, &*scm, &id).await?))
 }
 
-/// Changes a pull request: its words, its base, whether it is a draft, whether it is closed.
+/// Changes a pull request: title, description, base, draft state, open or closed.
 #[utoipa::path(
     patch, path = "/api/pulls/{id}", tag = "pulls", request_body = PullEdit,
     params(
@@ -208,18 +208,18 @@ pub(super) async fn edit(
     .await
 }
 
-/// How much of a diff is wanted.
+/// The part of a diff.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Much {
-    /// Only in this project. An agent's own, if left out; otherwise any.
+    /// Only in this project. By default an agent's own; otherwise any.
     project: Option<String>,
-    /// At most so many bytes; 1 MiB if left out, never more than 16 MiB.
+    /// The maximum number of bytes; 1 MiB by default, at most 16 MiB.
     limit: Option<usize>,
 }
 
-/// What a pull request changes, as git tells it.
+/// Returns the diff of a pull request, in git's format.
 #[utoipa::path(
     get, path = "/api/pulls/{id}/diff", tag = "pulls",
     params(
@@ -236,12 +236,12 @@ pub(super) async fn diff(
 ) -> Result<Json<Diff>, Failure> {
     let id = pull_meant(&app, &caller, &meant, much.project.as_deref()).await?;
     let limit = much.limit.unwrap_or(DIFF).clamp(1, DIFF_MOST);
-    // One more than is wanted tells whether there is more.
+    // One byte more than requested shows whether there is more.
     let diff = app.daemon.looks.scm(&id.project)?.diff(&id, limit + 1).await?;
     Ok(Json(cut(diff, limit)))
 }
 
-/// The beginning of a diff, in whole lines if there is one.
+/// Returns the beginning of a diff, in whole lines if possible.
 fn cut(mut diff: String, limit: usize) -> Diff {
     let cut = diff.len() > limit;
     if cut {
@@ -255,7 +255,7 @@ fn cut(mut diff: String, limit: usize) -> Diff {
     Diff { diff, cut }
 }
 
-/// A pull request as it is now, in the words of the wire.
+/// Returns a pull request as it is now, as a wire type.
 pub(super) async fn told(app: &App, scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Failure> {
     let detail = detail(scm, id).await?;
     let now = app.clock.now();
@@ -267,7 +267,7 @@ pub(super) fn labels(given: Option<&str>) -> BTreeSet<String> {
     labels.filter(|label| !label.is_empty()).map(str::to_owned).collect()
 }
 
-/// A pull request that is over cannot be worked on.
+/// Returns the problem for a pull request that is closed or merged.
 pub(super) fn is_over(id: &PullId) -> Problem {
     Problem::new(409, "pull-over", format!("{id} is merged or closed"))
         .hint(format!("`ao pr show {id}` tells how it ended"))

@@ -1,4 +1,4 @@
-//! Merge queues: what is going to land, and what people have to say about it.
+//! Merge queues.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::forge::{allow, invalid, projects, pull_meant, see};
 use crate::problem::Failure;
 use crate::tell;
 
-/// Lists what is going to land, in its order, one project after the other.
+/// Lists the entries of merge queues in the order of landing, one project after the other.
 #[utoipa::path(get, path = "/api/queue", tag = "queue", params(Within), responses((status = 200, body = MergeQueues)))]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
@@ -30,7 +30,7 @@ pub(super) async fn list(
     Ok(Json(MergeQueues { queues: app.handle.view(look).await? }))
 }
 
-/// Queues a pull request. It lands once it is green on what is ahead of it, if policy holds then.
+/// Queues a pull request. It lands once it is green on top of the entries before it, if its policy holds then.
 #[utoipa::path(
     post, path = "/api/queue", tag = "queue", request_body = QueueWish,
     responses(
@@ -58,7 +58,7 @@ pub(super) async fn add(
     say(&app, &id, QueueInput::Enqueue { pull: id.clone(), head: facts.head, priority: wish.priority }).await
 }
 
-/// Says how urgent something in the queue is.
+/// Sets the priority of a queue entry.
 #[utoipa::path(
     patch, path = "/api/queue/{id}", tag = "queue", request_body = QueuePriority,
     params(("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"), Within),
@@ -76,7 +76,7 @@ pub(super) async fn prioritize(
     say(&app, &id, QueueInput::Prioritize { pull: id.clone(), priority }).await
 }
 
-/// Takes something out of the queue. What was tested with it is tested anew.
+/// Removes an entry from the queue. Entries that were tested with it are tested again.
 #[utoipa::path(
     delete, path = "/api/queue/{id}", tag = "queue",
     params(("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"), Within),
@@ -94,7 +94,7 @@ pub(super) async fn remove(
     say(&app, &id, QueueInput::Remove { pull: id.clone(), why }).await
 }
 
-/// Starts nothing new in a project's queue until it is resumed. What is under way is heard out.
+/// Pauses a project's queue. Tests and merges that are under way are finished.
 #[utoipa::path(
     post, path = "/api/queue/pause", tag = "queue", request_body = QueuePause,
     responses((status = 200, body = MergeQueue)),
@@ -111,7 +111,7 @@ pub(super) async fn pause(
     ask(&app, &project, QueueInput::Pause { why }).await
 }
 
-/// Lets a project's queue go on.
+/// Resumes a project's queue.
 #[utoipa::path(
     post, path = "/api/queue/resume", tag = "queue", request_body = QueuePause,
     responses((status = 200, body = MergeQueue)),
@@ -131,7 +131,7 @@ fn named(app: &App, caller: &Caller, order: &QueuePause) -> Result<ProjectId, Fa
     asked.into_iter().next().ok_or_else(|| invalid("which project is meant is not known"))
 }
 
-/// Says something about a pull request, in words that fit it if it is refused.
+/// Sends an input about a pull request, and names it if the input is refused.
 async fn say(app: &App, id: &PullId, input: QueueInput) -> Result<Json<MergeQueue>, Failure> {
     ask(app, &id.project, input).await.map_err(|Failure(problem)| {
         let problem = match problem.word() {

@@ -1,9 +1,9 @@
-//! What is done when something happens: shown, tried without doing it, and set off by events of the users' own.
+//! Reactions: their configuration, dry runs, and custom events.
 
 use std::sync::Arc;
 
 use ao_api::{EventTaken, NewEvent, Problem, ReactionTest, ReactionTested, Reactions};
-use ao_core::incident::{IncidentKind, Problem as Incident, Subject};
+use ao_core::incident::{IncidentKind, Problem as Incident, ProblemId, Subject};
 use ao_core::outside::{Kind, fenced};
 use ao_core::reaction::{problem_of, rehearse};
 use ao_core::session::AgentChoice;
@@ -22,25 +22,25 @@ use crate::forge::{invalid, project, pull_meant};
 use crate::problem::{Failure, forbidden};
 use crate::tell;
 
-/// How long what is told with an event may be, as JSON.
+/// The maximum size of an event's data, as JSON.
 const DATA_MOST: usize = 16 * 1024;
-/// How long the details of an event may be.
+/// The maximum size of an event's details.
 const DETAIL_MOST: usize = 16 * 1024;
-/// How long the key of an event may be.
+/// The maximum length of an event's key.
 const KEY_MOST: usize = 200;
 
-/// For whom.
+/// The project and the agent of reactions.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct For {
-    /// What holds for this project; without it, what holds where no project says otherwise.
+    /// The reactions of this project; by default those of all projects.
     project: Option<String>,
-    /// What holds for this agent, by its name or that of a specialist.
+    /// The reactions of this agent, by its name or that of a specialist.
     agent: Option<String>,
 }
 
-/// What is done about each kind of thing that happens, and where each word of it was said.
+/// Lists the reactions to all kinds of incidents, with the layer that set each field.
 #[utoipa::path(
     get, path = "/api/reactions", tag = "reactions", params(For), responses((status = 200, body = Reactions)),
 )]
@@ -62,7 +62,7 @@ pub(super) async fn list(
     Ok(Json(app.handle.view(look).await?))
 }
 
-/// What would be done if something happened now, and why. Nothing is done, and nothing is remembered.
+/// Returns the steps that an incident would cause now, and why. Nothing is done or stored.
 #[utoipa::path(
     post, path = "/api/reactions/test", tag = "reactions", request_body = ReactionTest,
     responses((status = 200, body = ReactionTested)),
@@ -85,18 +85,17 @@ pub(super) async fn test(
             let example = real.is_none();
             let problem = real.unwrap_or_else(|| match (&kind, &test.label) {
                 (IncidentKind::Custom(_), _) => {
-                    own(&kind, None, test.data, test.detail.as_deref().unwrap_or_default())
+                    own(&kind, kind.to_string(), test.data, test.detail.as_deref().unwrap_or_default())
                 }
                 (_, label) => {
                     let named = label.clone().unwrap_or_else(|| "example".into());
                     let detail =
                         test.detail.as_deref().unwrap_or("(an example: nothing of the kind is there now)");
-                    Incident {
-                        kind: kind.clone(),
-                        problem: named.clone(),
-                        revision: named,
-                        detail: detail.into(),
-                    }
+                    let id = match kind {
+                        IncidentKind::LabelAdded => ProblemId::Label(named.clone()),
+                        _ => ProblemId::Event(named.clone()),
+                    };
+                    Incident { kind: kind.clone(), id, revision: named, detail: detail.into() }
                 }
             });
             let rehearsal = rehearse(state, now, about, problem);
@@ -105,7 +104,7 @@ pub(super) async fn test(
         .await?
 }
 
-/// Tells of an event of one's own, or that it is over. What is done about it is configured under `reactions`.
+/// Reports a custom event, or that it is over. Reactions to it are configured under `reactions`.
 #[utoipa::path(
     post, path = "/api/events", tag = "reactions", request_body = NewEvent,
     responses((status = 202, body = EventTaken)),
@@ -129,17 +128,14 @@ pub(super) async fn emit(
     let about = subject(&app, &caller, new.session, new.pull, new.project_id).await?;
     let (looked_at, of) = (about.clone(), kind.clone());
     app.handle.view(move |state| configured(state, &of, &looked_at)).await??;
-    let problem = own(&kind, new.key, new.data, &new.detail);
-    let (event, key) = (kind.to_string(), problem.problem.clone());
+    let event = kind.to_string();
+    let key = new.key.filter(|key| !key.is_empty()).unwrap_or_else(|| event.clone());
     let input = match new.clear {
-        true => Input::Clear { subject: about.clone(), kind, problem: problem.problem },
-        false => Input::Raise {
-            subject: about.clone(),
-            kind,
-            problem: problem.problem,
-            revision: problem.revision,
-            detail: problem.detail,
-        },
+        true => Input::Clear { subject: about.clone(), kind, problem: key.clone() },
+        false => {
+            let Incident { revision, detail, .. } = own(&kind, key.clone(), new.data, &new.detail);
+            Input::Raise { subject: about.clone(), kind, problem: key.clone(), revision, detail }
+        }
     };
     let happened = app.handle.ask(input).await?.events;
     let told = move |state: &Known| EventTaken {
@@ -174,7 +170,7 @@ fn bounded(data: &Map<String, Value>, detail: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whom it is about. An agent speaks for its own session, and for nobody else.
+/// Returns the subject of an event. An agent may report about its own session only.
 async fn subject(
     app: &Arc<App>,
     caller: &Caller,
@@ -207,7 +203,7 @@ async fn subject(
     }
 }
 
-/// Nobody waits for an event that nothing is configured for, so that it is most likely misspelt.
+/// Refuses an event that has no reaction, because it is most likely misspelt.
 fn configured(state: &Known, kind: &IncidentKind, about: &Subject) -> Result<(), Failure> {
     let (project, agent) = state.whose(about);
     if !state.reaction_layers(kind, project, agent).is_empty() {
@@ -219,7 +215,7 @@ fn configured(state: &Known, kind: &IncidentKind, about: &Subject) -> Result<(),
         .map(|reaction| reaction.event)
         .collect();
     let mut problem = Problem::new(404, "unknown-event", format!("no reaction is configured for `{kind}`"));
-    // A word that is nearly one of ours is a slip of the pen, and not an event of the user's own.
+    // A name that is nearly a built-in one is a typo, not a custom event.
     let meant = IncidentKind::ours().find(|ours| strsim::levenshtein(ours.word(), kind.word()) <= 2);
     if let Some(meant) = meant {
         problem.candidates = vec![meant.to_string()];
@@ -233,11 +229,11 @@ fn configured(state: &Known, kind: &IncidentKind, about: &Subject) -> Result<(),
     Err(problem.hint(hint).into())
 }
 
-/// How much of each text that an event brings is told.
+/// The maximum size of each text of an event in a message.
 const MOST: usize = 4 * 1024;
 
-/// An event of the user's own as a problem. What it was told with is what makes it news.
-fn own(kind: &IncidentKind, key: Option<String>, data: Map<String, Value>, detail: &str) -> Incident {
+/// Converts a custom event to an incident. Its data decides whether it is an update.
+fn own(kind: &IncidentKind, key: String, data: Map<String, Value>, detail: &str) -> Incident {
     let revision = json!({ "data": data, "detail": detail }).to_string();
     let mut lines = fenced(Kind::Comment, detail, MOST);
     for (name, value) in &data {
@@ -245,6 +241,5 @@ fn own(kind: &IncidentKind, key: Option<String>, data: Map<String, Value>, detai
         let line = format!("{name}: {}", value.replace(['\n', '\r'], " "));
         lines.push_str(&fenced(Kind::Comment, &line, MOST));
     }
-    let key = key.filter(|key| !key.is_empty()).unwrap_or_else(|| kind.to_string());
-    Incident { kind: kind.clone(), problem: key, revision, detail: lines }
+    Incident { kind: kind.clone(), id: ProblemId::Event(key), revision, detail: lines }
 }

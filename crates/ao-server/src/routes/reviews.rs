@@ -1,4 +1,4 @@
-//! What is said about a pull request, and who is set to say it.
+//! Comments and reviews of pull requests, and reviewers.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::extract::{Asked, Given, Part, Perhaps};
 use crate::forge::{allow, answer_place, author, invalid, one_of, owner, pull_meant, see, thread_meant};
 use crate::problem::Failure;
 
-/// Says something on a pull request: in a thread, at a line of a file, at a file, or on the whole.
+/// Comments on a pull request: in a thread, on a line of a file, on a file, or on the whole.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/comments", tag = "pulls", request_body = NewComment,
     params(
@@ -64,7 +64,7 @@ pub(super) async fn comment(
     .await
 }
 
-/// Has a comment, or a review, say something else. Only whoever said it may, and the owner.
+/// Replaces the text of a comment or a review. Only its author and the owner may.
 #[utoipa::path(
     patch, path = "/api/pulls/{id}/comments/{comment}", tag = "pulls", request_body = CommentEdit,
     params(
@@ -97,7 +97,7 @@ pub(super) async fn edit_comment(
     .await
 }
 
-/// Gives a review. Its comments become threads. Only a person approves.
+/// Submits a review. Its comments become threads. Only a person can approve.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/reviews", tag = "pulls", request_body = NewReview,
     params(
@@ -160,7 +160,7 @@ fn side(given: Option<&str>) -> Result<Side, Failure> {
     one_of("side of a diff", given.unwrap_or("new"), &[("new", Side::New), ("old", Side::Old)])
 }
 
-/// Marks a thread as done with, or as open again.
+/// Resolves a review thread, or opens it again.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/threads/{thread}/resolve", tag = "pulls", request_body = Resolve,
     params(
@@ -191,7 +191,7 @@ pub(super) async fn resolve(
     .await
 }
 
-/// Starts a session that reviews a pull request at the head that it has now, or finds the one that does so already.
+/// Starts a session that reviews a pull request at its current head, or returns the one that does so already.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/reviewer", tag = "pulls", request_body = ReviewerWish,
     params(

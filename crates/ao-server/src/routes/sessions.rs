@@ -1,4 +1,4 @@
-//! What sessions there are, each of them, and new ones.
+//! Sessions: lists, details and new ones.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::extract::{Asked, Given, Named};
 use crate::problem::{Failure, forbidden};
 use crate::tell;
 
-/// Which sessions to list.
+/// A filter for sessions.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -30,11 +30,11 @@ pub(super) struct Which {
     project: Option<String>,
     /// Only those in this state, such as `working`; or `waiting` or `error`, which stand for several states each.
     state: Option<String>,
-    /// False leaves out those that have ended. Otherwise they are listed while they are in memory, which is a day.
+    /// `false` leaves out those that have ended. By default they are listed while they are in memory, which is a day.
     all: Option<bool>,
 }
 
-/// Lists sessions, newest first.
+/// Lists sessions, the newest first.
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(Which), responses((status = 200, body = Sessions)))]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
@@ -70,8 +70,8 @@ pub(super) async fn list(
     Ok(Json(listed.await?))
 }
 
-/// Starts a session. An issue that has one already gets no second, and neither does a project that has an orchestrator:
-/// the answer is the one that there is.
+/// Spawns a session. If the issue has a session already, or the project has an orchestrator, that one is returned
+/// instead.
 #[utoipa::path(
     post, path = "/api/sessions", tag = "sessions", request_body = NewSession,
     responses(
@@ -85,7 +85,7 @@ pub(super) async fn spawn(
     Given(mut wish): Given<NewSession>,
 ) -> Result<(StatusCode, Json<Spawned>), Failure> {
     if let Caller::Session(agent) = &caller {
-        // What was written by outsiders is answered for by people; an agent may have been talked into it.
+        // Issues of outsiders are approved by people only; an agent may have been talked into it.
         if wish.trust {
             return Err(Problem::new(403, "forbidden", "an agent cannot answer for what an outsider wrote")
                 .hint("a person can: `ao spawn ISSUE --trust`")
@@ -142,7 +142,7 @@ fn draft(new: NewSession) -> Result<SpawnDraft, Problem> {
     })
 }
 
-/// Starts the session that is ordered, or finds the one that stands in its place.
+/// Starts a session, or returns the existing one in its place.
 pub(super) async fn begin(app: &App, order: SpawnRequest) -> Result<(StatusCode, Json<Spawned>), Failure> {
     let (id, created) = match app.handle.ask(Input::Spawn(Box::new(order))).await {
         Ok(receipt) => {
@@ -160,7 +160,7 @@ pub(super) async fn begin(app: &App, order: SpawnRequest) -> Result<(StatusCode,
     Ok((status, Json(Spawned { session, created })))
 }
 
-/// One session.
+/// Returns one session.
 #[utoipa::path(
     get, path = "/api/sessions/{id}", tag = "sessions",
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -173,17 +173,17 @@ pub(super) async fn show(
     Ok(Json(look(&app, session.id).await?))
 }
 
-/// How a state is told.
+/// The vocabulary of states.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct StateWords {
-    /// `classic` tells `state` as one of the four that clients of the original know: `working`, `waiting`, `idle` or `error`.
-    /// Left out, or `full`, it is one of all states.
+    /// `classic` returns `state` as one of the four that clients of the original know: `working`, `waiting`, `idle` or
+    /// `error`. By default, or with `full`, it is one of all states.
     states: Option<String>,
 }
 
-/// Where a session stands, in few words.
+/// Returns the state of a session in short.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/status", tag = "sessions",
     params(
@@ -215,7 +215,7 @@ pub(super) async fn status(
     Ok(Json(status))
 }
 
-/// Why a session is said to be what it is said to be.
+/// Explains the state of a session.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/explain", tag = "sessions",
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -232,7 +232,7 @@ pub(super) async fn explain(
     told.await?.map(Json).ok_or_else(|| gone().into())
 }
 
-/// A session as it is now.
+/// Returns a session as it is now.
 pub(super) async fn look(app: &App, id: SessionId) -> Result<Session, Failure> {
     let now: Timestamp = app.clock.now();
     let told = app.handle.view(move |state| {

@@ -1,12 +1,12 @@
-//! The terminal of a session over a WebSocket: what is shown goes out no faster than the viewer takes it, and what is not
-//! taken is not kept.
+//! The terminal of a session over a WebSocket. Output is sent no faster than the viewer takes it, and no buffer grows
+//! for a slow viewer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
-use ao_daemon::terminals::{AttachOptions, Frame, View};
+use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use axum::extract::State;
 use axum::extract::ws::{
     CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code, rejection::WebSocketUpgradeRejection,
@@ -21,16 +21,18 @@ use crate::auth::Caller;
 use crate::extract::{Asked, Named};
 use crate::problem::Failure;
 
-/// What a viewer may send at once: more than anybody types, enough for what somebody pastes.
+/// The maximum size of one input message: more than anyone types, enough to paste.
 const TYPED_MOST: usize = 1024 * 1024;
-/// A viewer that does not take what is sent for so long has gone.
+/// The time after which a viewer that takes no output is disconnected.
 const SEND_MOST: Duration = Duration::from_secs(30);
 const PING_EVERY: Duration = Duration::from_secs(20);
-/// Unanswered for so long, it has gone as well.
+/// The time after which a silent viewer is disconnected.
 const SILENCE_MOST: Duration = Duration::from_secs(60);
+/// The refusal of a viewer that may not type.
+const READ_ONLY: &str = "this view is for looking only";
 const HISTORY_MOST: u64 = 16 * 1024 * 1024;
 
-/// How somebody wants to look.
+/// The options of a view.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -38,13 +40,13 @@ pub(super) struct How {
     /// Columns of the viewer's window. Used together with `rows`.
     columns: Option<u16>,
     rows: Option<u16>,
-    /// Say how large the terminal is, and type.
+    /// Takes control: sets the size of the terminal, and may type.
     control: Option<bool>,
-    /// How many bytes of earlier output are wanted.
+    /// The number of bytes of earlier output to send.
     history: Option<u64>,
 }
 
-/// Opens a terminal. The protocol is told in the documentation.
+/// Opens a terminal. The documentation describes the protocol.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/terminal", tag = "output",
     params(
@@ -65,12 +67,12 @@ pub(super) async fn terminal(
             .hint("`ao attach` opens one; `GET …/output` has what was put out")
     })?;
     let may_type = caller == Caller::Owner;
-    let look = AttachOptions {
+    let options = ViewOptions {
         size: how.columns.zip(how.rows).filter(|(columns, rows)| *columns > 0 && *rows > 0),
         control: how.control == Some(true) && may_type,
         history: how.history.unwrap_or(0).min(HISTORY_MOST),
     };
-    let view = app.daemon.terminals.attach(&session, look).await?;
+    let view = app.daemon.terminals.attach(&session, options).await?;
     let open = app.metrics.terminals.one();
     let (id, tasks) = (session.id, app.tasks.clone());
     let upgrade = upgrade.max_message_size(TYPED_MOST).max_frame_size(TYPED_MOST).write_buffer_size(0);
@@ -91,14 +93,14 @@ pub(super) async fn terminal(
 
 struct Terminal {
     socket: WebSocket,
-    view: Box<dyn View>,
+    view: Box<dyn TerminalView>,
     flow: Flow,
     may_type: bool,
-    /// When the viewer last said anything.
+    /// The time of the last message of the viewer.
     heard: Instant,
 }
 
-/// Why a view ended, if not by itself.
+/// The reason a view ended early.
 type Ended = Result<(), &'static str>;
 
 impl Terminal {
@@ -111,13 +113,13 @@ impl Terminal {
                     Some(Ok(said)) => self.hear(said).await?,
                     Some(Err(_)) | None => return Ok(()),
                 },
-                // While the viewer is behind, nothing is fetched for it. The view lets go of what it misses, and begins anew
-                // with the whole terminal when it is asked again.
+                // While the viewer is behind, nothing is fetched for it. The view drops what it misses, and starts
+                // again with the whole terminal on the next request.
                 frame = self.view.next(), if self.flow.is_open() => match frame {
                     Ok(Some(frame)) => self.tell(frame).await?,
                     Ok(None) => return Ok(()),
                     Err(err) => {
-                        self.say(&FromServer::Refused { why: err.to_plain() }).await?;
+                        self.say(&FromServer::Refused { why: err.to_string() }).await?;
                         return Err("the terminal cannot be shown any longer");
                     }
                 },
@@ -151,7 +153,7 @@ impl Terminal {
         self.heard = Instant::now();
         let done = match said {
             Message::Binary(_) if !self.may_type => Err(READ_ONLY.to_owned()),
-            Message::Binary(bytes) => self.view.type_bytes(&bytes).await.map_err(|err| err.to_plain()),
+            Message::Binary(bytes) => self.view.type_bytes(&bytes).await.map_err(text),
             Message::Text(word) => match serde_json::from_str(&word) {
                 Ok(FromViewer::Shown { offset }) => {
                     self.flow.shown(offset);
@@ -159,7 +161,7 @@ impl Terminal {
                 }
                 Ok(FromViewer::Resize { columns, rows }) if columns > 0 && rows > 0 => {
                     if self.may_type {
-                        self.view.resize((columns, rows)).await.map_err(|err| err.to_plain())
+                        self.view.resize((columns, rows)).await.map_err(text)
                     } else {
                         Err(READ_ONLY.to_owned())
                     }
@@ -169,12 +171,12 @@ impl Terminal {
                 }
                 Ok(FromViewer::Control { take }) => {
                     if self.may_type {
-                        self.view.control(take).await.map_err(|err| err.to_plain())
+                        self.view.control(take).await.map_err(text)
                     } else {
                         Err(READ_ONLY.to_owned())
                     }
                 }
-                Err(err) => Err(format!("no word of a viewer: {err}")),
+                Err(err) => Err(format!("not a message of a viewer: {err}")),
             },
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => Ok(()),
         };
@@ -203,12 +205,14 @@ impl Terminal {
             Some(why) => (close_code::AWAY, why),
         };
         let bye = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
-        // Whoever is gone need not be told.
+        // The other end may be gone already.
         let _ = timeout(Duration::from_secs(1), self.socket.send(bye)).await;
     }
 }
 
-const READ_ONLY: &str = "this view is for looking only";
+fn text(err: RuntimeError) -> String {
+    err.to_string()
+}
 
 fn output(from: u64, bytes: &[u8]) -> Message {
     let mut message = Vec::with_capacity(8 + bytes.len());
@@ -217,13 +221,13 @@ fn output(from: u64, bytes: &[u8]) -> Message {
     Message::Binary(message.into())
 }
 
-/// How far what was sent is ahead of what was shown.
+/// The amount of output that was sent but not shown yet.
 #[derive(Debug, Default)]
 struct Flow {
-    /// The offset behind the last byte that was sent.
+    /// The offset after the last byte that was sent.
     sent: u64,
     shown: u64,
-    /// The size of the last keyframe, while the viewer has not said that it has shown it.
+    /// The size of the last keyframe, until the viewer has acknowledged it.
     keyframe: u64,
 }
 
@@ -232,7 +236,7 @@ impl Flow {
         (self.sent - self.shown).saturating_add(self.keyframe) < WINDOW
     }
 
-    /// A keyframe stands for all output up to its place, so what was sent before it no longer matters.
+    /// Records a keyframe. It replaces all output before it, so earlier bytes no longer count.
     fn keyframe(&mut self, from: u64, bytes: usize) {
         self.sent = from;
         self.shown = from;
@@ -245,7 +249,7 @@ impl Flow {
 
     fn shown(&mut self, offset: u64) {
         if offset >= self.shown {
-            // Nobody has shown what was not sent.
+            // A viewer cannot have shown more than was sent.
             self.shown = offset.min(self.sent);
             self.keyframe = 0;
         }

@@ -14,7 +14,8 @@ use crate::auth::{COOKIE_LASTS, Caller};
 use crate::extract::{Given, Perhaps, find};
 use crate::problem::Failure;
 
-/// A token for a session, a code for one sign-in of a browser, or, if neither is asked for, the token of the API itself.
+/// Creates a token for a session or a code for one sign-in of a browser; by default returns the token of the API
+/// itself.
 #[utoipa::path(
     post, path = "/api/tokens", tag = "tokens", request_body = NewToken,
     responses((status = 200, body = Token)),
@@ -45,7 +46,7 @@ pub(super) async fn make(
     Ok(Json(Token { token }))
 }
 
-/// Makes a new token. The old one, and every browser that signed in by it, is out.
+/// Creates a new token. The old one, and every browser that signed in with it, becomes invalid.
 #[utoipa::path(post, path = "/api/tokens/rotate", tag = "tokens", responses((status = 200, body = Token)))]
 pub(super) async fn rotate(State(app): State<Arc<App>>) -> Result<Json<Token>, Failure> {
     let rotating = app.auth.clone();
@@ -59,7 +60,7 @@ pub(super) async fn rotate(State(app): State<Arc<App>>) -> Result<Json<Token>, F
     Ok(Json(Token { token }))
 }
 
-/// Signs a browser in, with a code that the owner asked for a moment ago. Each code is good once.
+/// Signs a browser in, with a code that the owner requested a moment ago. Each code is valid once.
 #[utoipa::path(
     post, path = "/api/sign-in", tag = "tokens", security(()), request_body = SignIn,
     responses((status = 204, description = "Signed in: the cookie says so from now on")),

@@ -1,4 +1,4 @@
-//! What forges tell us by themselves. Their signature is their proof, and whoever reads them checks it.
+//! Webhooks of forges. The adapter that parses one checks its signature.
 
 use ao_api::Problem;
 use axum::http::StatusCode;
@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use crate::extract::{DroppedBody, Part};
 use crate::problem::Failure;
 
-/// Takes what a forge sends.
+/// Receives a webhook of a forge.
 #[utoipa::path(
     post, path = "/api/webhooks/{scm}", tag = "webhooks", security(()),
     params(("scm" = String, Path, description = "The forge, by its name in the configuration")),

@@ -1,4 +1,4 @@
-//! What lies on disk, and what may go.
+//! Workspaces on disk, and their removal.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::extract::{Given, find};
 use crate::problem::Failure;
 use crate::tell;
 
-/// What a clean-up would do now: every tree with its size, what would become of it, and why.
+/// Reports what a clean-up would do now: every workspace with its size, the decision, and its reasons.
 #[utoipa::path(get, path = "/api/workspaces", tag = "workspaces", responses((status = 200, body = Cleanup)))]
 pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<Cleanup>, Failure> {
     let request = CleanupRequest { dry_run: true, ..CleanupRequest::default() };
     Ok(Json(tell::daemon::cleanup(app.daemon.cleanup(&request).await?)))
 }
 
-/// Removes what may go. What would lose work stays, with the reason.
+/// Removes workspaces that may go. Those with unsaved work stay, with the reason.
 #[utoipa::path(
     post, path = "/api/workspaces/cleanup", tag = "workspaces", request_body = CleanupOrder,
     responses((status = 200, body = Cleanup)),

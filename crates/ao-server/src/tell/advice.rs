@@ -1,10 +1,10 @@
-//! Advice in words.
+//! Converts advice to wire types.
 
 use ao_api::AdviceList;
 use ao_core::advise::{self, advise};
 use ao_core::{ProjectId, State, Timestamp};
 
-/// What matters now, the most pressing first.
+/// Converts advice, the most urgent first.
 pub(crate) fn advice(state: &State, now: Timestamp, project: Option<&ProjectId>) -> AdviceList {
     let told = |one: advise::Advice| ao_api::Advice {
         rank: one.rank,

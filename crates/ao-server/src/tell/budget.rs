@@ -1,20 +1,20 @@
-//! Budgets as they are told: what is spent, of how much, and what came of it. What nobody could tell stays absent.
+//! Converts budgets to wire types: usage, limits and consequences. Unknown values stay absent.
 
 use ao_api::{Budgets, LimitedAccount, Limits, Spend};
-use ao_core::budget::{self, Budget, Purse};
+use ao_core::budget::{self, Budget, BudgetUsage};
 use ao_core::session::{HoldKind, Session};
 use ao_core::{State, Timestamp};
 
 use super::session::spend;
 use super::time;
 
-/// Every budget that sessions share and that says something, and every account that is refused.
+/// Converts every shared budget with a limit or usage, and every account that is refused.
 pub(crate) fn budgets(state: &State, now: Timestamp) -> Budgets {
     let of_project = |id: &ao_core::ProjectId| [Budget::ProjectDay(id.clone()), Budget::Project(id.clone())];
     let wide = std::iter::once(Budget::Day).chain(state.projects.keys().flat_map(of_project));
-    // Of the many tasks only those that have a limit.
+    // Tasks are many, so only those with a limit.
     let mut tasks: Vec<&Budget> = state
-        .purses
+        .budget_usage
         .keys()
         .filter(|budget| matches!(budget, Budget::Task(_)) && !state.limits_of(budget).is_empty())
         .collect();
@@ -31,15 +31,15 @@ pub(crate) fn budgets(state: &State, now: Timestamp) -> Budgets {
     }
 }
 
-/// The budgets that bound a session: its own and those that it shares, as far as there is a limit.
+/// Converts the budgets that limit a session: its own and shared ones, as far as there is a limit.
 pub(super) fn of_session(state: &State, session: &Session, now: Timestamp) -> Vec<ao_api::Budget> {
     let own = ao_api::Budget {
         scope: "session".into(),
         of: Some(session.spec.name.clone()),
         spend: spend(session, now),
         partly_unknown: false,
-        limits: limits(session.limits),
-        marked: session.budget_marked,
+        limits: limits(session.usage.limits),
+        marked: session.usage.marked,
         capped: session.holds.get(&HoldKind::Budget).map(|hold| hold.why.clone()),
         until: None,
     };
@@ -48,10 +48,10 @@ pub(super) fn of_session(state: &State, session: &Session, now: Timestamp) -> Ve
 }
 
 fn shared(state: &State, budget: &Budget, now: Timestamp) -> ao_api::Budget {
-    let nothing = Purse::default();
-    let purse = state.purses.get(budget).unwrap_or(&nothing);
-    let spent = purse.spent_at(now);
-    let today = purse.spent == spent;
+    let nothing = BudgetUsage::default();
+    let usage = state.budget_usage.get(budget).unwrap_or(&nothing);
+    let spent = usage.spent_at(now);
+    let today = usage.spent == spent;
     ao_api::Budget {
         scope: budget.word().into(),
         of: match budget {
@@ -64,11 +64,11 @@ fn shared(state: &State, budget: &Budget, now: Timestamp) -> ao_api::Budget {
             turns: spent.turns,
             seconds: spent.seconds,
         },
-        partly_unknown: purse.partly_unknown && today,
-        limits: limits(purse.limits_at(now, state.limits_of(budget))),
-        marked: purse.marked && today,
-        capped: purse.cap.as_ref().map(|cap| cap.why.clone()),
-        until: purse.cap.as_ref().and_then(|cap| cap.until).map(time),
+        partly_unknown: usage.partly_unknown && today,
+        limits: limits(usage.limits_at(now, state.limits_of(budget))),
+        marked: usage.marked && today,
+        capped: usage.cap.as_ref().map(|cap| cap.why.clone()),
+        until: usage.cap.as_ref().and_then(|cap| cap.until).map(time),
     }
 }
 

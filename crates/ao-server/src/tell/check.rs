@@ -1,4 +1,4 @@
-//! Runs of checks in the words of the wire.
+//! Converts runs of checks to wire types.
 
 use ao_ports::{CheckRun, Failure, FailureItem, LogPart};
 
@@ -46,12 +46,12 @@ fn failure(failure: &Failure) -> ao_api::CheckFailure {
     }
 }
 
-/// A part of a log as text. A letter that the part ends within is left for the next one.
+/// Converts a part of a log to text. An incomplete character at its end is left for the next part.
 pub(crate) fn check_log(part: LogPart) -> ao_api::CheckLog {
     let LogPart { mut bytes, mut next, ended } = part;
     if !ended {
         let open = unfinished(&bytes);
-        // A part that is nothing else would never be got past.
+        // A part that consists of nothing else would never be passed.
         if open < bytes.len() {
             bytes.truncate(bytes.len() - open);
             next -= open as u64;
@@ -60,7 +60,7 @@ pub(crate) fn check_log(part: LogPart) -> ao_api::CheckLog {
     ao_api::CheckLog { text: String::from_utf8_lossy(&bytes).into_owned(), next, ended }
 }
 
-/// How many bytes at the end begin a letter that is not all there.
+/// Returns the number of bytes at the end that start an incomplete character.
 fn unfinished(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
     let Some(at) = (tail..bytes.len()).rev().find(|&at| bytes[at] & 0b1100_0000 != 0b1000_0000) else {

@@ -1,8 +1,8 @@
-//! Why a session is said to be what it is said to be: every rule, every signal, and which of them decided.
+//! Explains the state of a session: every rule, every signal, and which of them decided.
 
 use ao_api::{Explanation, Incident, Queue, Rule, Signal};
 use ao_core::evidence::{self, Activity, Confidence, Evidence, Judgement, Reading, judge};
-use ao_core::incident::{Rung, Subject};
+use ao_core::incident::{EscalationLevel, Subject};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::{Phase, Session, StatusWord};
 use ao_core::{State, Timestamp};
@@ -31,7 +31,7 @@ const RULES: [evidence::Rule; 12] = {
 
 pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> Explanation {
     let judgement = judge(&session.evidence, now);
-    // In other phases, and while it is held, the evidence is not what decides.
+    // In other phases, and while it is held, evidence does not decide.
     let decides = matches!(session.phase, Phase::Running { .. }) && session.holds.is_empty();
     Explanation {
         id: session.id.to_string(),
@@ -52,7 +52,7 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
         holds: holds(session),
         incidents: incidents(state, session),
         messages: messages(state, session, now).messages,
-        astray: session.astray.clone(),
+        astray: session.watch.drift.clone(),
         next: next(state, session, now),
     }
 }
@@ -72,7 +72,7 @@ fn phase(phase: &Phase) -> &'static str {
     }
 }
 
-/// What a rule says when it wins.
+/// Returns the state that a rule yields.
 fn says(rule: evidence::Rule) -> Activity {
     use evidence::Rule::*;
     match rule {
@@ -87,7 +87,7 @@ fn says(rule: evidence::Rule) -> Activity {
     }
 }
 
-/// What was seen, newest first.
+/// Returns the signals, the newest first.
 fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> Vec<Signal> {
     let mut signals: Vec<(Timestamp, Signal)> = evidence
         .latest()
@@ -114,7 +114,7 @@ fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> 
             confidence: word(&Confidence::High),
             at: time(typed),
             age_seconds: now.since(typed).as_secs(),
-            // Typing says nothing about what the agent does.
+            // Typing is no evidence of what the agent does.
             decided: false,
         };
         signals.push((typed, told));
@@ -161,7 +161,7 @@ fn queue(state: &State, session: &Session) -> Option<Queue> {
     Some(Queue { before: u32::try_from(before).unwrap_or(u32::MAX), obstacle })
 }
 
-/// What a session in the queue waits for.
+/// Describes what a session in the queue waits for.
 pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::Cap { max } => format!("all {max} agent slots are in use"),
@@ -209,15 +209,15 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
         .flat_map(|subject| {
             let open = state.incidents_of(&subject).map(|incident| Incident {
                 kind: incident.key.kind.to_string(),
-                problem: incident.key.problem.clone(),
+                problem: incident.key.problem.to_string(),
                 detail: incident.detail.clone(),
                 opened_at: time(incident.opened),
                 acted: incident.acted,
-                asked: match incident.rung {
-                    Rung::Agent => "agent",
-                    Rung::Orchestrator => "orchestrator",
-                    Rung::Person => "person",
-                    Rung::Nobody => "nobody",
+                asked: match incident.level {
+                    EscalationLevel::Agent => "agent",
+                    EscalationLevel::Orchestrator => "orchestrator",
+                    EscalationLevel::Person => "person",
+                    EscalationLevel::Nobody => "nobody",
                 }
                 .into(),
                 held: incident.doubt.as_ref().map(|doubt| super::reaction::doubted(doubt).to_owned()),
@@ -227,7 +227,7 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
         .collect()
 }
 
-/// What one can do about it, as commands.
+/// Returns commands that help.
 fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
     let name = &session.spec.name;
     let commands: &[&str] = match session.status(now).word {
@@ -244,6 +244,6 @@ fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
         StatusWord::Merged => &["ao session cleanup NAME"],
         _ => &[],
     };
-    let number = session.questions.to_string();
+    let number = session.dialogs.questions.to_string();
     commands.iter().map(|command| command.replace("NAME", name).replace("NUMBER", &number)).collect()
 }

@@ -1,4 +1,4 @@
-//! Issues in the words of the wire.
+//! Converts issues to wire types.
 
 use ao_core::State;
 use ao_ports::TaskSeen;

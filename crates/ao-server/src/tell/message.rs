@@ -1,4 +1,4 @@
-//! Messages: how far each has come, and why it waits.
+//! Converts messages to wire types: the progress of each, and the reason it waits.
 
 use ao_api::{Message, MessageState, Messages};
 use ao_core::session::{self, Sender, Session, Stage, Wait};
@@ -6,7 +6,7 @@ use ao_core::{State, Timestamp};
 
 use super::time;
 
-/// The messages of a session that are not yet history.
+/// Converts the messages of a session that are undelivered or were given up.
 pub(crate) fn messages(state: &State, session: &Session, now: Timestamp) -> Messages {
     let outbox = &session.outbox;
     let mut all: Vec<Message> = outbox
@@ -26,7 +26,7 @@ pub(crate) fn messages(state: &State, session: &Session, now: Timestamp) -> Mess
     Messages { messages: all, accepted: outbox.accepted }
 }
 
-/// Where one message stands, without its text; nothing if it is history.
+/// Converts one message, without its text; `None` if it is no longer in the outbox.
 pub(crate) fn find_message(state: &State, session: &Session, number: u32, now: Timestamp) -> Option<Message> {
     let all = messages(state, session, now).messages;
     let found = all.into_iter().find(|message| message.number == number)?;

@@ -1,4 +1,4 @@
-//! What the core thinks, in the words of the wire. Looking changes nothing.
+//! Converts the core's state to wire types, without changing it.
 
 mod advice;
 mod budget;
@@ -34,7 +34,7 @@ pub(crate) fn time(at: Timestamp) -> ao_api::Timestamp {
     ao_api::Timestamp::from_millisecond(at.0).unwrap_or(ao_api::Timestamp::UNIX_EPOCH)
 }
 
-/// The word that a plain enum is stored as.
+/// Returns the serialized name of a plain enum.
 pub(crate) fn word(it: &impl Serialize) -> String {
     match serde_json::to_value(it) {
         Ok(serde_json::Value::String(word)) => word,

@@ -1,11 +1,11 @@
-//! The plan in words.
+//! Converts the schedule to wire types.
 
 use ao_core::plan;
 use ao_core::{ProjectId, State, Timestamp};
 
 use super::explain::waits_for;
 
-/// What runs, what would next, and what waits.
+/// Converts work that runs, will run, and waits.
 pub(crate) fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> ao_api::Plan {
     let plan::Plan { running, next, waiting } = plan::plan(state, now, project);
     let told = |list: Vec<plan::Planned>| list.into_iter().map(|one| planned(state, one)).collect();

@@ -1,4 +1,4 @@
-//! Pull requests in the words of the wire. What checks and reviewers say is summed up by the core, here and everywhere.
+//! Converts pull requests to wire types. The core sums up checks and reviews, here and everywhere.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use ao_ports::{PullDetail, PullRow, Side, ThreadDetail};
 
 use super::{check_run, time, word};
 
-/// One that the engine knows.
+/// Converts a pull request of the engine.
 pub(crate) fn pull(state: &State, pull: &Pull) -> ao_api::Pull {
     let facts = &pull.facts;
     ao_api::Pull {
@@ -32,7 +32,8 @@ pub(crate) fn pull(state: &State, pull: &Pull) -> ao_api::Pull {
     }
 }
 
-/// One of a forge's list. If the engine knows it, that is where it stands; otherwise it is over, and stands nowhere.
+/// Converts a row of a forge's list. If the engine knows the pull request, its state comes from there; otherwise it is
+/// closed.
 pub(crate) fn pull_row(state: &State, row: &PullRow) -> ao_api::Pull {
     let known = state.pulls.get(&row.pull);
     if let Some(known) = known.filter(|known| known.is_open() && row.state == PullState::Open) {
@@ -58,11 +59,11 @@ pub(crate) fn pull_row(state: &State, row: &PullRow) -> ao_api::Pull {
     }
 }
 
-/// One with everything that can be read of it.
+/// Converts a pull request with all details.
 pub(crate) fn pull_detail(state: &State, detail: &PullDetail, now: Timestamp) -> ao_api::PullDetail {
     let facts = &detail.facts;
     let mut seen = Pull::at_a_look(&detail.pull, facts);
-    // A look shows neither who made it nor what was found in its added lines.
+    // A look shows neither its author nor the findings in its added lines.
     if let Some(known) = state.pulls.get(&detail.pull) {
         let Pull { facts, failures, runs, conflict, changed_at, .. } = seen;
         seen = Pull { facts, failures, runs, conflict, changed_at, ..(**known).clone() };
@@ -146,7 +147,7 @@ fn thread(facts: &ThreadFacts, detail: Option<&ThreadDetail>) -> ao_api::Thread 
 }
 
 fn session_name(state: &State, owner: Option<SessionId>) -> Option<String> {
-    // One that is no longer in memory has no name any more.
+    // The session is no longer in memory, so its name is unknown.
     owner
         .map(|id| state.sessions.get(&id).map_or_else(|| id.to_string(), |session| session.spec.name.clone()))
 }

@@ -1,4 +1,4 @@
-//! Merge queues as they are told: in the order of landing, each with what it waits for.
+//! Converts merge queues to wire types: entries in the order of landing, each with what it waits for.
 
 use ao_api::{MergeQueue, QueuedPull};
 use ao_core::project::Project;
@@ -8,18 +8,18 @@ use ao_core::{ProjectId, PullId, State};
 
 use super::time;
 
-/// The queue of a project, if there is such a project.
+/// Converts the queue of a project, if there is such a project.
 pub(crate) fn merge_queue(state: &State, id: &ProjectId) -> Option<MergeQueue> {
     let project = state.projects.get(id)?;
-    let (queue, rules) = (&project.queue, project.merge_queue.clone().unwrap_or_default());
+    let (queue, rules) = (&project.queue, project.config.merge_queue.clone().unwrap_or_default());
     let order = state.merge_order(id);
     let entries = order.iter().filter_map(|pull| project.queued(pull));
     Some(MergeQueue {
         project_id: id.to_string(),
-        branch: project.default_branch.clone(),
+        branch: project.config.default_branch.clone(),
         base: queue.base.as_ref().map(ToString::to_string),
         paused: queue.paused.clone(),
-        configured: project.merge_queue.is_some(),
+        configured: project.config.merge_queue.is_some(),
         parallel: rules.parallel,
         batch: rules.batch,
         entries: entries.map(|entry| told(state, project, entry)).collect(),

@@ -1,10 +1,10 @@
-//! Reactions in the words of the wire: what holds, where it was said, and what it comes to.
+//! Converts reactions to wire types: the merged reaction, the origin of each field, and the resulting steps.
 
 use std::collections::BTreeMap;
 
 use ao_api::{ConditionTested, Reaction, ReactionStep, ReactionTested};
 use ao_core::errand::{ErrandEvent, Order};
-use ao_core::incident::{Doubt, IncidentEvent, IncidentKind, Rung, Subject};
+use ao_core::incident::{Doubt, EscalationLevel, IncidentEvent, IncidentKind, Subject};
 use ao_core::notice::NoticeEvent;
 use ao_core::reaction::{self as core, Layer, ReactionPatch, Rehearsal};
 use ao_core::session::{AgentChoice, SessionEvent};
@@ -12,7 +12,7 @@ use ao_core::{Event, ProjectId, Stamped, State};
 
 use super::{time, word};
 
-/// What is done about every kind, for a project and an agent if there is one.
+/// Converts the reactions to all kinds, for a project and an agent if there is one.
 pub(crate) fn reactions(
     state: &State,
     project: Option<&ProjectId>,
@@ -61,7 +61,7 @@ fn reaction(kind: &IncidentKind, whole: &core::Reaction, layers: &[(Layer, React
     }
 }
 
-/// Where each word was said. The layer that lies above counts.
+/// Returns the layer that set each field. The topmost one counts.
 fn origins(layers: &[(Layer, ReactionPatch)]) -> BTreeMap<String, String> {
     let mut from = BTreeMap::new();
     for (layer, patch) in layers {
@@ -84,7 +84,7 @@ fn origins(layers: &[(Layer, ReactionPatch)]) -> BTreeMap<String, String> {
     from
 }
 
-/// Whom something is about, by the name that people use.
+/// Returns the name of a subject for people.
 pub(crate) fn subject(state: &State, subject: &Subject) -> String {
     match subject {
         Subject::Session(id) => match state.sessions.get(id) {
@@ -95,7 +95,7 @@ pub(crate) fn subject(state: &State, subject: &Subject) -> String {
     }
 }
 
-/// Why nobody is told of a failure yet.
+/// Returns the reason no message about a failure was sent yet.
 pub(super) fn doubted(doubt: &Doubt) -> &'static str {
     match doubt {
         Doubt::Chance { .. } => "it may be chance or the base; that is found out before anybody is told",
@@ -105,7 +105,7 @@ pub(super) fn doubted(doubt: &Doubt) -> &'static str {
     }
 }
 
-/// What was done, or would be, in order.
+/// Describes the steps that were taken, or would be, in order.
 pub(crate) fn steps(state: &State, events: &[Stamped]) -> Vec<ReactionStep> {
     let step = |step: &str, to: Option<String>, text: String, at: Option<ao_core::Timestamp>| ReactionStep {
         step: step.into(),
@@ -118,7 +118,7 @@ pub(crate) fn steps(state: &State, events: &[Stamped]) -> Vec<ReactionStep> {
             Some(step("act", Some(subject(state, &key.subject)), word(action), None))
         }
         Event::Incident(_, IncidentEvent::Escalated { to, why, .. }) => {
-            let to = if *to == Rung::Orchestrator { "orchestrator" } else { "person" };
+            let to = if *to == EscalationLevel::Orchestrator { "orchestrator" } else { "person" };
             Some(step("escalate", Some(to.into()), why.clone(), None))
         }
         Event::Incident(_, IncidentEvent::Recorded { .. }) => {
@@ -169,7 +169,7 @@ fn order(order: &Order) -> String {
     }
 }
 
-/// What would be done, and why.
+/// Converts the result of a dry run.
 pub(crate) fn tested(state: &State, rehearsal: &Rehearsal, example: bool) -> ReactionTested {
     let kind = &rehearsal.key.kind;
     let condition = rehearsal.reaction.condition.as_ref().zip(rehearsal.holds.as_ref());
@@ -191,7 +191,7 @@ pub(crate) fn tested(state: &State, rehearsal: &Rehearsal, example: bool) -> Rea
     }
 }
 
-/// What keeps the agent concerned from taking a turn.
+/// Returns the holds of the agent concerned.
 fn held(state: &State, subject: &Subject) -> Vec<String> {
     let session = match subject {
         Subject::Session(id) => Some(*id),
@@ -202,7 +202,7 @@ fn held(state: &State, subject: &Subject) -> Vec<String> {
     session.into_iter().flat_map(|session| session.holds.values()).map(|hold| hold.why.clone()).collect()
 }
 
-/// Who would be asked next, and when.
+/// Returns the escalation that would follow, and its time.
 fn then(state: &State, rehearsal: &Rehearsal) -> Option<ReactionStep> {
     let due = rehearsal.events.iter().find_map(|stamped| match &stamped.event {
         Event::Incident(key, IncidentEvent::Acted { due, .. }) if *key == rehearsal.key => {

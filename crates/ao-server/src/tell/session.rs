@@ -1,4 +1,4 @@
-//! A session as a list shows it.
+//! Converts sessions to wire types.
 
 use ao_api::{Agent, Hold, SessionStatus, Spend, Status, Tree, WorkState};
 use ao_core::evidence::{Rule, judge};
@@ -28,14 +28,14 @@ pub(crate) fn session(view: &WorkView<'_>, session: &Session) -> ao_api::Session
             name: spec.agent.name.clone(),
             model: spec.agent.model.clone(),
             account: spec.agent.account.clone(),
-            conversation: session.conversation.as_ref().map(ToString::to_string),
+            conversation: session.launch.conversation.as_ref().map(ToString::to_string),
         },
         runtime: spec.runtime.clone(),
         branch: session.branch().to_owned(),
         workspace: tree(session),
         created_at: time(session.created),
         attempt: session.attempt.0,
-        ports: session.ports.clone(),
+        ports: session.ports.held.clone(),
         pulls: session.pulls.iter().map(ToString::to_string).collect(),
         messages_waiting: count(session.outbox.waiting.len() + under_way),
         messages_failed: count(session.outbox.failed.len()),
@@ -49,7 +49,7 @@ pub(crate) fn session(view: &WorkView<'_>, session: &Session) -> ao_api::Session
     }
 }
 
-/// The same in few words.
+/// Converts a session to its short form.
 pub(crate) fn status(session: ao_api::Session) -> SessionStatus {
     SessionStatus {
         id: session.id,
@@ -68,7 +68,7 @@ pub(crate) fn status(session: ao_api::Session) -> SessionStatus {
     }
 }
 
-/// Why it stands where it stands; for one that waits, what it waits for.
+/// Returns the reason for its state; for a waiting session, what it waits for.
 fn reason(state: &State, session: &Session, now: Timestamp) -> String {
     match obstacle(state, session) {
         Some(obstacle) if session.holds.is_empty() => super::explain::waits_for(state, &obstacle),
@@ -76,7 +76,7 @@ fn reason(state: &State, session: &Session, now: Timestamp) -> String {
     }
 }
 
-/// Where its work stands; of one that waits in line, what it waits for.
+/// Converts its progress; for a session in the queue, what it waits for.
 fn work_of(view: &WorkView<'_>, session: &Session) -> WorkState {
     let (state, now) = (view.state(), view.now());
     let mut work = super::work::session_work(state, view, session);
@@ -111,7 +111,7 @@ pub(super) fn holds(session: &Session) -> Vec<Hold> {
     session.holds.iter().map(hold).collect()
 }
 
-/// What it works on, in one line.
+/// Returns its task in one line.
 fn title(session: &Session) -> String {
     let line = [&session.spec.title, &session.spec.prompt]
         .into_iter()
@@ -130,7 +130,7 @@ fn tree(session: &Session) -> Option<Tree> {
         WorkspaceState::Kept { reasons } => ("kept", reasons.iter().map(ToString::to_string).collect()),
         WorkspaceState::Removed => ("removed", vec![]),
     };
-    // What was never finished may be anywhere: there is nothing to show.
+    // An unfinished workspace may be anywhere: there is nothing to show.
     let tree = workspace.tree.as_ref()?;
     Some(Tree {
         kind: session.spec.workspace.clone(),
@@ -138,22 +138,22 @@ fn tree(session: &Session) -> Option<Tree> {
         base: tree.base.clone(),
         state: state.into(),
         reasons,
-        // That of a merged session moves into the archive, and cannot be restored.
+        // The rescue ref of a merged session moves to the archive, and cannot be restored.
         rescue: workspace.rescue.clone().filter(|_| !session.is_merged()),
     })
 }
 
-/// Turns and seconds are counted by ourselves, whatever the agent tells.
+/// Converts its usage. Turns and seconds are our own counts, independent of the agent's reports.
 pub(super) fn spend(session: &Session, now: Timestamp) -> Spend {
     let running = match session.phase {
         Phase::Running { since, .. } => now.since(since).as_secs(),
         _ => 0,
     };
     Spend {
-        usd: session.spend.micros.map(|micros| micros as f64 / 1e6),
-        tokens: session.spend.tokens,
-        turns: session.spend.turns.max(session.turns),
-        seconds: session.spend.seconds.max(session.ran.saturating_add(running)),
+        usd: session.usage.spend.micros.map(|micros| micros as f64 / 1e6),
+        tokens: session.usage.spend.tokens,
+        turns: session.usage.spend.turns.max(session.usage.turns),
+        seconds: session.usage.spend.seconds.max(session.usage.ran.saturating_add(running)),
     }
 }
 

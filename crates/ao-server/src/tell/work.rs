@@ -1,4 +1,4 @@
-//! Work in the words of the wire. Whose turn it is is derived by the core alone.
+//! Converts progress of work to wire types. The core alone decides who has to act next.
 
 use ao_api::{PullSummary, WorkState};
 use ao_core::State;
@@ -9,14 +9,14 @@ use ao_core::work::{NextStep, PullWork, WorkView};
 
 use super::{time, word};
 
-/// A session as a piece of work.
+/// Converts a session.
 pub(crate) fn session_work(state: &State, view: &WorkView<'_>, session: &Session) -> WorkState {
     let work = view.session(session);
     let pull = work.pull.as_ref().map(|pull| summary(state, pull));
     told(work.step, work.unblocks, pull)
 }
 
-/// A pull request that no session answers for, as a piece of work.
+/// Converts a pull request without a session.
 pub(crate) fn pull_work(state: &State, view: &WorkView<'_>, pull: &Pull) -> ao_api::PullWork {
     let work = view.pull(pull);
     let pull = summary(state, &work);

@@ -1,7 +1,7 @@
 //! Checks: run, listed, read.
 
 use ao_api::CheckWish;
-use ao_api::client::RunsWanted;
+use ao_api::client::CheckRunQuery;
 use serde_json::json;
 
 use crate::forge::{facts, pull};
@@ -80,9 +80,9 @@ async fn the_client_speaks_of_checks() {
     let wish = CheckWish { pull: Some("7".into()), ..CheckWish::default() };
     let run = client.run_checks(&wish).await.unwrap().runs.remove(0).id;
     assert_eq!(client.check_run(&run).await.unwrap().id, run);
-    let wanted = RunsWanted { pull: Some("my-app!7".into()), ..RunsWanted::default() };
+    let wanted = CheckRunQuery { pull: Some("my-app!7".into()), ..CheckRunQuery::default() };
     assert_eq!(client.check_runs(&wanted).await.unwrap().runs.len(), 1);
-    assert_eq!(client.check_log(&run, 0, Some(10), false).await.unwrap().text, "");
+    assert_eq!(client.check_log(&run, 0, false).await.unwrap().text, "");
     assert!(client.project_checks("docs").await.unwrap().checks.is_empty());
     drop(client);
     house.end().await;

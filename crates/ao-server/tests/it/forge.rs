@@ -245,7 +245,7 @@ impl Scm for Forge {
         }
         let commit = Commit::new("m1");
         inside.pull(&order.pull)?.state = PullState::Merged { commit: commit.clone() };
-        Ok(MergeOutcome::Merged { commit, branch_left: None, with: vec![] })
+        Ok(MergeOutcome::Merged { tip: commit.clone(), commit, branch_left: None, with: vec![] })
     }
 
     async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {

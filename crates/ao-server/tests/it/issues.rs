@@ -1,6 +1,6 @@
 //! Issues: made, listed, changed and discussed.
 
-use ao_api::client::IssuesWanted;
+use ao_api::client::IssueQuery;
 use ao_api::{ImportOrder, IssueEdit, NewIssue, NewIssueComment};
 use ao_core::Input;
 use ao_core::input::SpawnRequest;
@@ -102,7 +102,7 @@ async fn the_client_speaks_of_issues() {
     client.comment_on_issue("docs#1", &comment).await.unwrap();
     client.comment_on_issue("docs#1", &comment).await.unwrap();
     assert_eq!(client.issue("#1").await.unwrap().comments.len(), 2, "without a mark each counts");
-    let wanted = IssuesWanted { text: Some("a & b".into()), ..IssuesWanted::default() };
+    let wanted = IssueQuery { text: Some("a & b".into()), ..IssueQuery::default() };
     assert_eq!(client.issues(&wanted).await.unwrap().issues.len(), 1);
     let text = "- [ ] task\n".repeat(5_000) + &"\n".repeat(2_000_000);
     let order =

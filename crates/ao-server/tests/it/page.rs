@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_daemon::terminals::Frame;
+use ao_ports::Frame;
 use ao_server::{App, Parts, Peer, app};
 use axum::http::Method;
 use futures::StreamExt;

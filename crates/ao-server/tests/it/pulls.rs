@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ao_api::Pulls;
 use ao_core::pull::{Author, CheckState, PullFacts, PullState, ReviewFacts, ReviewVerdict, Standing};
-use ao_core::session::{Role, SessionInput, Stand};
+use ao_core::session::{CheckedOut, Role, SessionInput};
 use ao_core::{Commit, Input, PullId};
 use ao_ports::TrackerError;
 use serde_json::{Value, json};
@@ -154,8 +154,8 @@ async fn an_agent_that_has_renamed_its_branch_opens_one_for_the_new_name() {
     let app = house.app().await;
     let one = house.agent("one", "my-app", Role::Worker).await;
     house.agent("two", "my-app", Role::Worker).await;
-    let stand = Stand { branch: Some("better/name".into()), head: None };
-    house.tell(one, SessionInput::Stands { stand }).await;
+    let stand = CheckedOut { branch: Some("better/name".into()), head: None };
+    house.tell(one, SessionInput::CheckedOut { checked_out: stand }).await;
     let opened = post("/api/pulls", json!({})).token("one").to(&app).await;
     assert_eq!((opened.told().as_str(), &opened.json["headBranch"]), ("201", &json!("better/name")));
     assert_eq!(opened.json["session"], "my-app-one");
@@ -319,7 +319,7 @@ async fn a_reviewer_is_started_as_the_configuration_says() {
 /// The typed client asks for what the routes give.
 #[tokio::test]
 async fn the_client_speaks_of_pull_requests() {
-    use ao_api::client::{Meant, PullsWanted};
+    use ao_api::client::{ItemName, PullQuery};
     use ao_api::{MergeWish, NewComment, NewPull, NewReview, PullEdit, ReviewerWish};
 
     let house = House::new().await;
@@ -330,7 +330,7 @@ async fn the_client_speaks_of_pull_requests() {
     let new = NewPull { session: Some("my-app-one".into()), ..NewPull::default() };
     let opened = client.open_pull(&new).await.unwrap();
     assert_eq!(opened.pull.id, "my-app!1");
-    let meant = Meant { id: "agent/my-app-one", project: Some("my-app") };
+    let meant = ItemName { name: "agent/my-app-one", project: Some("my-app") };
     assert_eq!(client.pull(meant).await.unwrap().pull.number, 1);
     let edit = PullEdit { title: Some("New".into()), ..PullEdit::default() };
     assert_eq!(client.edit_pull("1", &edit).await.unwrap().pull.title, "New");
@@ -345,7 +345,7 @@ async fn the_client_speaks_of_pull_requests() {
     client.review_pull("1", &review).await.unwrap();
     assert_eq!(client.claim_pull("1", None).await.unwrap().pull.session, None);
     assert!(client.start_reviewer("1", &ReviewerWish::default()).await.unwrap().created);
-    let wanted = PullsWanted { state: Some("all".into()), limit: Some(5), ..PullsWanted::default() };
+    let wanted = PullQuery { state: Some("all".into()), limit: Some(5), ..PullQuery::default() };
     let listed = client.pulls(&wanted).await.unwrap();
     assert_eq!(listed.pulls[0].review, "commented", "nobody approves what they have opened themselves");
     assert_eq!(client.merge_pull("1", &MergeWish::default()).await.unwrap().commit, "m1");

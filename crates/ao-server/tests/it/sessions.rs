@@ -229,7 +229,7 @@ async fn a_session_is_held_resumed_and_answered() {
     assert_eq!(shown.json["status"]["questionNumber"], 1);
     let answered = answer(json!({"answer": "yes", "question": 1})).to(&app).await;
     assert_eq!(answered.told(), "200");
-    assert_eq!(house.session(id, |session| session.answer.clone().unwrap().text).await, "yes");
+    assert_eq!(house.session(id, |session| session.dialogs.answer.clone().unwrap().text).await, "yes");
     house.end().await;
 }
 

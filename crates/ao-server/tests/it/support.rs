@@ -5,27 +5,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use ao_config::{Env, Places};
 use ao_core::budget::Limits as Budget;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::input::{Counted, Life, SpawnRequest};
+use ao_core::input::{Life, SpawnRequest};
 use ao_core::pull::{PullFacts, PullInput};
 use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, Session, SessionInput};
 use ao_core::setup::Origin;
-use ao_core::{
-    Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State, Timestamp,
-};
+use ao_core::{Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State};
+use ao_daemon::Daemon;
 use ao_daemon::config::InForce;
-use ao_daemon::terminals::{AttachOptions, Frame, TerminalSource, View};
-use ao_daemon::{Daemon, DaemonError, ErrorKind};
 use ao_engine::{Core, Handle, Rules};
 use ao_ports::{
-    Clock, Descent, EndOrder, EventStore, Lineage, NewRecord, Output, Record, Runtime, RuntimeAbilities,
-    RuntimeError, Screen, Seq, Snapshot, StartSpec, StoreError, WriteOrder, WriteOutcome,
+    CensusEntry, Clock, Descent, EndOrder, EventStore, Frame, Lineage, NewRecord, Output, Record, Runtime,
+    RuntimeAbilities, RuntimeError, Screen, Seq, Snapshot, StartSpec, StoreError, TerminalView, ViewOptions,
+    WriteOrder, WriteOutcome,
 };
 use ao_server::{App, Auth, Bind, Limits, Listener, Options, Parts, Peer, Running, app, serve};
+use ao_testkit::WallClock;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -100,23 +99,7 @@ impl Lineage for Unrelated {
     }
 }
 
-/// Real time, and numbers in a row.
-#[derive(Default)]
-pub(crate) struct TestClock(AtomicU64);
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        Timestamp(i64::try_from(since.as_millis()).unwrap())
-    }
-
-    fn fresh(&self) -> u64 {
-        // Well apart, so that no id is the beginning of another.
-        0x1000_0000 + self.0.fetch_add(0x0100_0001, Ordering::Relaxed)
-    }
-}
-
-/// The time that a test gives a terminal or an output, in the runtime `stage`.
+/// A runtime whose terminal and output are set by a test.
 #[derive(Default)]
 pub(crate) struct Stage {
     pub(crate) output: Mutex<String>,
@@ -124,17 +107,7 @@ pub(crate) struct Stage {
 }
 
 /// A view that a test has made ready.
-pub(crate) type Scene = Box<dyn FnOnce(AttachOptions) -> Box<dyn View> + Send>;
-
-#[async_trait]
-impl TerminalSource for Stage {
-    async fn attach(&self, _: &ProcessRef, look: AttachOptions) -> Result<Box<dyn View>, DaemonError> {
-        match self.scene.lock().unwrap().take() {
-            Some(scene) => Ok(scene(look)),
-            None => Err(DaemonError::new(ErrorKind::NotRunning, "there is no terminal to look at")),
-        }
-    }
-}
+pub(crate) type Scene = Box<dyn FnOnce(ViewOptions) -> Box<dyn TerminalView> + Send>;
 
 fn unable<T>() -> Result<T, RuntimeError> {
     Err(RuntimeError::Unable { runtime: "stage".into(), wish: "do that".into() })
@@ -142,12 +115,20 @@ fn unable<T>() -> Result<T, RuntimeError> {
 
 #[async_trait]
 impl Runtime for Stage {
+    fn name(&self) -> &str {
+        "stage"
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
         RuntimeAbilities::default()
     }
 
     async fn start(&self, _: &StartSpec) -> Result<ProcessRef, RuntimeError> {
         unable()
+    }
+
+    async fn reference(&self, _: SessionId, _: Attempt) -> Result<Option<ProcessRef>, RuntimeError> {
+        Ok(None)
     }
 
     async fn write(&self, _: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
@@ -180,6 +161,17 @@ impl Runtime for Stage {
         unable()
     }
 
+    async fn attach(
+        &self,
+        _: &ProcessRef,
+        options: ViewOptions,
+    ) -> Result<Box<dyn TerminalView>, RuntimeError> {
+        match self.scene.lock().unwrap().take() {
+            Some(scene) => Ok(scene(options)),
+            None => unable(),
+        }
+    }
+
     async fn look(&self, _: &ProcessRef) -> Life {
         Life::Unknown
     }
@@ -188,7 +180,7 @@ impl Runtime for Stage {
         None
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
         unable()
     }
 
@@ -215,7 +207,7 @@ pub(crate) struct House {
     pub(crate) handle: Handle,
     pub(crate) store: ao_store::Store,
     pub(crate) shaky: Arc<Shaky>,
-    pub(crate) clock: Arc<TestClock>,
+    pub(crate) clock: Arc<WallClock>,
     pub(crate) forge: Arc<Forge>,
     pub(crate) stage: Arc<Stage>,
     pub(crate) auth: Arc<Auth>,
@@ -241,8 +233,7 @@ impl House {
             options.trackers.insert(ProjectId::new(project), forge.clone());
         }
         options.configs = Some(configs);
-        options.runtimes.insert("stage".into(), stage.clone());
-        options.terminals.insert("stage".into(), stage.clone());
+        options.runtimes.push(stage.clone());
         options.rules = rules.clone();
         options.background = false;
         let (given, take) = std::sync::mpsc::channel();
@@ -252,7 +243,7 @@ impl House {
             given.send(shaky.clone()).unwrap();
             shaky
         }));
-        let clock = Arc::new(TestClock::default());
+        let clock = Arc::new(WallClock::default());
         let daemon = Arc::new(Daemon::start(options, clock.clone()).await.unwrap());
         let auth = Arc::new(Auth::open(folder.path()).unwrap());
         House {
@@ -358,7 +349,7 @@ impl House {
         let path = format!("/trees/{session}");
         self.tell(session, SessionInput::WorkspaceReady { attempt, path, base: "b0".into(), as_found: true })
             .await;
-        let process = ProcessRef("stage:p".into());
+        let process = ProcessRef::new("stage", "p");
         self.tell(session, SessionInput::Launched { attempt, process, conversation: None }).await;
         self.agent_shows(session, Reading::Idle).await;
         self.tell(session, SessionInput::Written { attempt, delivery: 1, tries: 1 }).await;
@@ -487,23 +478,23 @@ pub(crate) fn order(title: &str, project: &str) -> SpawnRequest {
 pub(crate) struct Frames<F>(pub(crate) F);
 
 #[async_trait]
-impl<F: FnMut() -> Option<Frame> + Send> View for Frames<F> {
-    async fn next(&mut self) -> Result<Option<Frame>, DaemonError> {
+impl<F: FnMut() -> Option<Frame> + Send> TerminalView for Frames<F> {
+    async fn next(&mut self) -> Result<Option<Frame>, RuntimeError> {
         match (self.0)() {
             Some(frame) => Ok(Some(frame)),
             None => std::future::pending().await,
         }
     }
 
-    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), DaemonError> {
+    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), RuntimeError> {
         Ok(())
     }
 
-    async fn resize(&mut self, _: (u16, u16)) -> Result<(), DaemonError> {
+    async fn resize(&mut self, _: (u16, u16)) -> Result<(), RuntimeError> {
         Ok(())
     }
 
-    async fn control(&mut self, _: bool) -> Result<(), DaemonError> {
+    async fn control(&mut self, _: bool) -> Result<(), RuntimeError> {
         Ok(())
     }
 }

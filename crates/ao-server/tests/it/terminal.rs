@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError, Said, Terminal};
+use ao_api::client::{Client, ClientError, TerminalFrame, TerminalSocket};
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
-use ao_daemon::terminals::{AttachOptions, Frame, View};
-use ao_daemon::{DaemonError, ErrorKind};
+use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use async_trait::async_trait;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -24,7 +23,7 @@ const MUCH: u64 = 100 * 1024 * 1024;
 fn torrent(house: &House) -> Arc<AtomicU64> {
     let fetched = Arc::new(AtomicU64::new(0));
     let counting = fetched.clone();
-    let scene = move |_| -> Box<dyn View> {
+    let scene = move |_| -> Box<dyn TerminalView> {
         let mut begun = false;
         Box::new(Frames(move || {
             if !begun {
@@ -42,7 +41,7 @@ fn torrent(house: &House) -> Arc<AtomicU64> {
     fetched
 }
 
-async fn next(terminal: &mut Terminal) -> Said {
+async fn next(terminal: &mut TerminalSocket) -> TerminalFrame {
     timeout(Duration::from_secs(20), terminal.next()).await.unwrap().unwrap().expect("the view goes on")
 }
 
@@ -55,11 +54,18 @@ async fn a_viewer_that_shows_nothing_is_sent_a_window_and_no_more() {
     let fetched = torrent(&house);
     let before = memory();
     let mut terminal = house.client().terminal(&id.to_string(), "columns=80&rows=24").await.unwrap();
-    assert_eq!(next(&mut terminal).await, Said::Word(FromServer::Keyframe { columns: 80, rows: 24 }));
-    assert!(matches!(next(&mut terminal).await, Said::Output { from: 0, bytes } if bytes == b"\x1b[2J"));
+    assert_eq!(
+        next(&mut terminal).await,
+        TerminalFrame::Control(FromServer::Keyframe { columns: 80, rows: 24 })
+    );
+    assert!(
+        matches!(next(&mut terminal).await, TerminalFrame::Output { from: 0, bytes } if bytes == b"\x1b[2J")
+    );
     let mut got = 0;
     while got < WINDOW {
-        let Said::Output { from, bytes } = next(&mut terminal).await else { panic!("only output is left") };
+        let TerminalFrame::Output { from, bytes } = next(&mut terminal).await else {
+            panic!("only output is left")
+        };
         assert_eq!(from, got);
         got += bytes.len() as u64;
     }
@@ -70,12 +76,14 @@ async fn a_viewer_that_shows_nothing_is_sent_a_window_and_no_more() {
     assert!(grown < 16_000, "{grown} KB for a viewer that is behind");
 
     // From here on it shows what it gets, and so gets all of it.
-    terminal.say(&FromViewer::Shown { offset: got }).await.unwrap();
+    terminal.send(&FromViewer::Shown { offset: got }).await.unwrap();
     while got < MUCH {
-        let Said::Output { from, bytes } = next(&mut terminal).await else { panic!("only output is left") };
+        let TerminalFrame::Output { from, bytes } = next(&mut terminal).await else {
+            panic!("only output is left")
+        };
         assert_eq!(from, got, "without gaps");
         got += bytes.len() as u64;
-        terminal.say(&FromViewer::Shown { offset: got }).await.unwrap();
+        terminal.send(&FromViewer::Shown { offset: got }).await.unwrap();
     }
     terminal.close().await;
     house.end().await;
@@ -96,7 +104,7 @@ async fn a_viewer_that_claims_to_show_and_does_not_read_holds_only_itself_up() {
         for _ in 0..20 {
             // It may say what it likes: what it does not read fills the connection, and then nothing more is sent.
             let said =
-                timeout(Duration::from_millis(5), terminal.say(&FromViewer::Shown { offset: u64::MAX }));
+                timeout(Duration::from_millis(5), terminal.send(&FromViewer::Shown { offset: u64::MAX }));
             let _ = said.await;
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -119,34 +127,30 @@ struct Told {
 }
 
 #[async_trait]
-impl View for Told {
-    async fn next(&mut self) -> Result<Option<Frame>, DaemonError> {
+impl TerminalView for Told {
+    async fn next(&mut self) -> Result<Option<Frame>, RuntimeError> {
         Ok(self.frames.recv().await)
     }
 
-    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), DaemonError> {
+    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), RuntimeError> {
         self.told.send(format!("type {}", String::from_utf8_lossy(bytes))).unwrap();
         Ok(())
     }
 
-    async fn resize(&mut self, size: (u16, u16)) -> Result<(), DaemonError> {
+    async fn resize(&mut self, size: (u16, u16)) -> Result<(), RuntimeError> {
         self.told.send(format!("resize {size:?}")).unwrap();
         Ok(())
     }
 
-    async fn control(&mut self, take: bool) -> Result<(), DaemonError> {
+    async fn control(&mut self, take: bool) -> Result<(), RuntimeError> {
         self.told.send(format!("control {take}")).unwrap();
-        if take {
-            Ok(())
-        } else {
-            Err(DaemonError::new(ErrorKind::NoControl, "you have no control to hand back"))
-        }
+        if take { Ok(()) } else { Err(RuntimeError::Failed("you have no control to hand back".into())) }
     }
 }
 
 fn scene(house: &House) -> (mpsc::UnboundedSender<Frame>, mpsc::UnboundedReceiver<String>) {
     let ((send, frames), (told, hear)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
-    let scene = move |look: AttachOptions| -> Box<dyn View> {
+    let scene = move |look: ViewOptions| -> Box<dyn TerminalView> {
         told.send(format!("{:?} control {} history {}", look.size, look.control, look.history)).unwrap();
         Box::new(Told { frames, told })
     };
@@ -166,18 +170,18 @@ async fn the_owner_looks_types_and_takes_control() {
     assert_eq!(told.recv().await.unwrap(), "Some((80, 24)) control true history 1000");
     terminal.type_bytes(b"ls\r".to_vec()).await.unwrap();
     assert_eq!(told.recv().await.unwrap(), "type ls\r");
-    terminal.say(&FromViewer::Resize { columns: 100, rows: 30 }).await.unwrap();
+    terminal.send(&FromViewer::Resize { columns: 100, rows: 30 }).await.unwrap();
     assert_eq!(told.recv().await.unwrap(), "resize (100, 30)");
-    terminal.say(&FromViewer::Control { take: false }).await.unwrap();
+    terminal.send(&FromViewer::Control { take: false }).await.unwrap();
     assert_eq!(told.recv().await.unwrap(), "control false");
     let why = "you have no control to hand back".to_owned();
-    assert_eq!(next(&mut terminal).await, Said::Word(FromServer::Refused { why }));
-    terminal.say(&FromViewer::Resize { columns: 0, rows: 30 }).await.unwrap();
-    assert!(matches!(next(&mut terminal).await, Said::Word(FromServer::Refused { .. })));
+    assert_eq!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Refused { why }));
+    terminal.send(&FromViewer::Resize { columns: 0, rows: 30 }).await.unwrap();
+    assert!(matches!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Refused { .. })));
     frames.send(Frame::Control { yours: true }).unwrap();
-    assert_eq!(next(&mut terminal).await, Said::Word(FromServer::Control { yours: true }));
+    assert_eq!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Control { yours: true }));
     frames.send(Frame::Ended { code: Some(3) }).unwrap();
-    assert_eq!(next(&mut terminal).await, Said::Word(FromServer::Ended { code: Some(3) }));
+    assert_eq!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Ended { code: Some(3) }));
     drop(frames);
     assert!(terminal.next().await.unwrap().is_none(), "the end of the view is the end of the connection");
     house.end().await;
@@ -199,9 +203,9 @@ async fn an_agent_may_look_at_its_own_terminal_and_not_touch_it() {
     let mut terminal = client.terminal(&own.to_string(), "control=true").await.unwrap();
     assert_eq!(told.recv().await.unwrap(), "None control false history 0");
     terminal.type_bytes(b"rm -rf /\r".to_vec()).await.unwrap();
-    assert!(matches!(next(&mut terminal).await, Said::Word(FromServer::Refused { .. })));
-    terminal.say(&FromViewer::Control { take: true }).await.unwrap();
-    assert!(matches!(next(&mut terminal).await, Said::Word(FromServer::Refused { .. })));
+    assert!(matches!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Refused { .. })));
+    terminal.send(&FromViewer::Control { take: true }).await.unwrap();
+    assert!(matches!(next(&mut terminal).await, TerminalFrame::Control(FromServer::Refused { .. })));
     assert!(told.try_recv().is_err(), "nothing has reached the terminal");
     house.end().await;
     running.finished().await;

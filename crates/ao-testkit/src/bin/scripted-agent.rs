@@ -1,4 +1,4 @@
-//! The scripted terminal agent as a program; `ao_testkit::scripted` tells what it does.
+//! The scripted terminal agent as a program; see `ao_testkit::scripted`.
 
 use std::process::ExitCode;
 

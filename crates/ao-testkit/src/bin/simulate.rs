@@ -1,4 +1,4 @@
-//! Runs many worlds, or one again: `cargo xtask simulate`.
+//! Runs many simulated worlds, or replays one: `cargo xtask simulate`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,46 +8,46 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use ao_testkit::{Config, Fault, Outcome, run};
+use ao_testkit::{Fault, SimConfig, SimOutcome, run};
 
 /// Prints a line to stdout, without the panic of `println!` when its reader has gone.
-macro_rules! say {
-    ($($words:tt)*) => { line(format_args!($($words)*)) };
+macro_rules! out {
+    ($($text:tt)*) => { line(format_args!($($text)*)) };
 }
 
-/// Seeds that once found something. They come first in every run.
+/// Seeds that once found a bug. Every run begins with them.
 const KNOWN: &str = include_str!("../../seeds.txt");
 
 const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--seed X] [--steps N] [--events]
 
   --seeds N   how many worlds to run [default: 1000]
   --from S    the first seed [default: 0]
-  --seed X    run this one world and show what happened in it
+  --seed X    run this one world and print its trace
   --steps N   how many inputs the engine takes before the faults stop
-  --events    count what happened, by kind";
+  --events    count the events by kind";
 
-/// How a trace is read.
+/// Explanation of a trace.
 const LEGEND: &str = "\
-# seconds.millis since the world began, then: input (what the engine took), fault (what was made to go wrong), world (the rest)
-# below an input: ─► an event that came of it, as the log has it (whom it concerns, its kind, its body); ─x why it was refused
-# a census that changed nothing is left out; what is too long for a line ends with …
+# seconds.millis since the world began, then: input (taken by the engine), fault (injected), world (everything else)
+# below an input: ─► an event that followed, as in the log (subject, kind, body); ─x the reason of a refusal
+# a census that changed nothing is left out; a long line ends with …
 ";
 
-/// How a shell tells that a program was ended by the signal that a missing reader sends.
+/// Exit code by which a shell reports a program that SIGPIPE ended.
 const NO_READER: i32 = 141;
 
-fn line(words: fmt::Arguments<'_>) {
-    if writeln!(io::stdout().lock(), "{words}").is_err() {
+fn line(text: fmt::Arguments<'_>) {
+    if writeln!(io::stdout().lock(), "{text}").is_err() {
         std::process::exit(NO_READER);
     }
 }
 
-/// What was asked for on the command line.
+/// The arguments of the command line.
 struct Args {
     seeds: u64,
     from: u64,
     seed: Option<u64>,
-    config: Config,
+    config: SimConfig,
 }
 
 fn main() -> ExitCode {
@@ -61,14 +61,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// By hand: four numbers are no reason to build an argument parser for every simulation.
+/// Parses by hand: four numbers do not justify an argument parser in every simulation.
 fn args() -> Result<Args, String> {
-    let mut args = Args { seeds: 1000, from: 0, seed: None, config: Config::default() };
+    let mut args = Args { seeds: 1000, from: 0, seed: None, config: SimConfig::default() };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut number = || -> Result<u64, String> {
-            let value = words.next().ok_or_else(|| format!("`{word}` wants a number"))?;
-            value.parse().map_err(|_| format!("`{value}` is no number"))
+            let value = words.next().ok_or_else(|| format!("`{word}` needs a number"))?;
+            value.parse().map_err(|_| format!("`{value}` is not a number"))
         };
         match word.as_str() {
             "--seeds" => args.seeds = number()?,
@@ -76,36 +76,36 @@ fn args() -> Result<Args, String> {
             "--seed" => args.seed = Some(number()?),
             "--steps" => args.config.steps = number()?,
             "--events" => args.config.count_events = true,
-            other => return Err(format!("what is `{other}`?")),
+            other => return Err(format!("unknown argument `{other}`")),
         }
     }
     Ok(args)
 }
 
-/// One world again, with everything that happened in it.
-fn replay(seed: u64, config: &Config) -> ExitCode {
-    let outcome = run(seed, &Config { trace: 100_000, ..config.clone() });
-    say!("{LEGEND}\n{}", outcome.trace.last(usize::MAX));
+/// Replays one world, with its whole trace.
+fn replay(seed: u64, config: &SimConfig) -> ExitCode {
+    let outcome = run(seed, &SimConfig { trace: 100_000, ..config.clone() });
+    out!("{LEGEND}\n{}", outcome.trace.last(usize::MAX));
     match outcome.violation {
         Some(violation) => {
-            say!("seed {seed}: {violation}");
+            out!("seed {seed}: {violation}");
             ExitCode::FAILURE
         }
         None => {
-            say!("seed {seed}: everything held for {} steps", outcome.steps);
+            out!("seed {seed}: everything held for {} steps", outcome.steps);
             ExitCode::SUCCESS
         }
     }
 }
 
-/// Many worlds, on all cores, a thread each.
+/// Runs many worlds, on all cores, one thread each.
 fn many(args: &Args) -> ExitCode {
     let known = KNOWN.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok());
     let seeds: Vec<u64> = known.chain(args.from..args.from + args.seeds).collect();
     let kept = seeds.len() as u64 - args.seeds;
     let began = Instant::now();
     let next = AtomicU64::new(0);
-    let sum = Mutex::new(Sum::default());
+    let sum = Mutex::new(RunSummary::default());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -123,60 +123,60 @@ fn many(args: &Args) -> ExitCode {
     let sum = sum.into_inner().expect("no thread panics while it adds");
     let seconds = began.elapsed().as_secs_f64();
     let speed = sum.steps as f64 / seconds;
-    // Told apart while all of them were run, which a failure prevents.
+    // Counted separately only if all of them ran, which a failure prevents.
     let seeds = match sum.seeds.checked_sub(kept) {
         Some(asked) if asked == args.seeds => format!("{asked} seeds and {kept} kept ones"),
         _ => format!("{} seeds", sum.seeds),
     };
-    say!("{seeds}, {} steps, {speed:.0} steps/s on {threads} threads", sum.steps);
+    out!("{seeds}, {} steps, {speed:.0} steps/s on {threads} threads", sum.steps);
     if !sum.faults.is_empty() {
-        say!("faults injected:");
+        out!("faults injected:");
     }
     for (fault, times) in &sum.faults {
-        say!("{times:>10}  {fault}");
+        out!("{times:>10}  {fault}");
     }
     if !sum.events.is_empty() {
-        say!("events:");
+        out!("events:");
     }
     for (kind, times) in &sum.events {
-        say!("{times:>10}  {kind}");
+        out!("{times:>10}  {kind}");
     }
     match sum.broken {
-        Some(Outcome { seed, .. }) => failed(seed, &args.config),
+        Some(SimOutcome { seed, .. }) => failed(seed, &args.config),
         None => {
-            say!("everything held");
+            out!("everything held");
             ExitCode::SUCCESS
         }
     }
 }
 
-/// Runs the failing seed once more, because only now is it worth keeping a trace.
-fn failed(seed: u64, config: &Config) -> ExitCode {
-    let outcome = run(seed, &Config { trace: 60, ..config.clone() });
-    say!("\n{LEGEND}\n{}", outcome.trace.last(60));
+/// Replays the failing seed with a trace, which is too slow for all seeds.
+fn failed(seed: u64, config: &SimConfig) -> ExitCode {
+    let outcome = run(seed, &SimConfig { trace: 60, ..config.clone() });
+    out!("\n{LEGEND}\n{}", outcome.trace.last(60));
     match outcome.violation {
-        Some(violation) => say!("seed {seed}: {violation}"),
+        Some(violation) => out!("seed {seed}: {violation}"),
         None => {
-            say!("seed {seed} failed, but holds when it is run again: the world is not deterministic");
+            out!("seed {seed} failed, but holds when it is run again: the world is not deterministic");
         }
     }
-    say!("replay: cargo xtask simulate --seed {seed}");
+    out!("replay: cargo xtask simulate --seed {seed}");
     ExitCode::FAILURE
 }
 
 #[derive(Default)]
-struct Sum {
+struct RunSummary {
     seeds: u64,
     steps: u64,
     faults: BTreeMap<Fault, u64>,
     events: BTreeMap<String, u64>,
-    /// The failure with the lowest seed, so that two runs name the same one.
-    broken: Option<Outcome>,
+    /// The failure with the lowest seed, so that two runs report the same one.
+    broken: Option<SimOutcome>,
 }
 
-impl Sum {
-    /// Counts an outcome in, and says whether it is a failure.
-    fn add(&mut self, outcome: Outcome) -> bool {
+impl RunSummary {
+    /// Adds an outcome, and returns true if it is a failure.
+    fn add(&mut self, outcome: SimOutcome) -> bool {
         self.seeds += 1;
         self.steps += outcome.steps;
         for (fault, times) in &outcome.faults {

@@ -1,6 +1,6 @@
-//! What every adapter of a slot must do, as stories that are told once and run against each of them.
+//! Contracts of the ports: stories that are written once and run against each adapter.
 //!
-//! A story knows only the port. What it needs of the adapter comes from a bench, which each adapter's tests bring along.
+//! A story knows only the port. Each adapter's tests provide a bench with everything else.
 
 pub mod records;
 pub mod runtime;

@@ -1,6 +1,6 @@
 //! The contract of [`Records`]: one story for each of its promises.
 //!
-//! An adapter brings something that implements it and is empty, and names it once:
+//! An adapter provides an empty implementation, and names it once:
 //!
 //! ```ignore
 //! ao_testkit::records_contract!(MemoryRecords::default());
@@ -8,7 +8,7 @@
 
 use ao_ports::{Change, Records};
 
-/// Expands to one test for each story, all on documents of their own.
+/// Expands to one test for each story, each on documents of its own.
 #[macro_export]
 macro_rules! records_contract {
     ($records:expr) => {
@@ -32,7 +32,7 @@ macro_rules! records_contract {
     };
 }
 
-/// A document is there as it was put last, to the letter, until it is taken away; to take away what is not there is fine.
+/// A document is stored exactly as it was put last, until it is removed; removing a missing one succeeds.
 pub async fn what_was_put_is_there_until_it_is_taken_away(records: &dyn Records) {
     assert_eq!(records.get("s", "k").await.unwrap(), None);
     records.change(vec![Change::put("s", "k", r#"{"a": "Grüße\n"}"#)]).await.unwrap();
@@ -46,7 +46,7 @@ pub async fn what_was_put_is_there_until_it_is_taken_away(records: &dyn Records)
     records.change(vec![]).await.unwrap();
 }
 
-/// Keys are ordered by their bytes, whatever their letters mean to people.
+/// Keys are ordered by their bytes.
 pub async fn a_list_is_in_the_order_of_bytes(records: &dyn Records) {
     put(records, "s", &["b", "a", "B", "é", "e\u{301}", "", "10", "9", "a/", "a0", "\u{10ffff}", "\u{e000}"])
         .await;
@@ -54,7 +54,7 @@ pub async fn a_list_is_in_the_order_of_bytes(records: &dyn Records) {
     assert_eq!(keys(records, "s", "", None, usize::MAX).await, expected);
 }
 
-/// No letter of a prefix is a pattern, and no key in front of it or behind it is taken for one that begins with it.
+/// No character of a prefix is a pattern, and only keys that begin with the prefix match.
 pub async fn a_prefix_means_its_own_letters(records: &dyn Records) {
     let all = ["a%b", "a%c", "a_b", "axb", "A%b", "a", "b", "ä1", "ä2", "a*b", "a'b", "\u{10ffff}\u{10ffff}"];
     put(records, "s", &all).await;
@@ -72,7 +72,7 @@ pub async fn a_prefix_means_its_own_letters(records: &dyn Records) {
     }
 }
 
-/// Going on behind the last key of a page gives every document once; what was taken away meanwhile is no trouble.
+/// Continuing after the last key of a page returns every document once, even if some were removed meanwhile.
 pub async fn a_list_is_read_page_by_page(records: &dyn Records) {
     let all: Vec<String> = (0..25).map(|n| format!("p/{n:03}")).collect();
     put(records, "s", &all.iter().map(String::as_str).collect::<Vec<_>>()).await;
@@ -91,7 +91,7 @@ pub async fn a_list_is_read_page_by_page(records: &dyn Records) {
     assert_eq!(keys(records, "s", "p/", Some("z"), 1).await, [""; 0], "behind the prefix");
 }
 
-/// Of several changes to one document the last one holds.
+/// Of several changes to one document the last one counts.
 pub async fn changes_are_made_in_their_order(records: &dyn Records) {
     let changes = vec![
         Change::put("s", "kept", "1"),

@@ -1,6 +1,6 @@
-//! The contract of [`Tracker`], for trackers through which tasks are made and edited: one story for each promise.
+//! The contract of [`Tracker`], for trackers that create and edit tasks: one story for each promise.
 //!
-//! An adapter brings a [`TrackerBench`] and names it once:
+//! An adapter provides a [`TrackerBench`] and names it once:
 //!
 //! ```ignore
 //! mod in_files {
@@ -17,22 +17,22 @@ use ao_core::{ProjectId, TaskId, Timestamp};
 use ao_ports::{Hint, Hints, NewTask, TaskEdit, TaskFilter, TaskSeen, Tracker, TrackerError};
 use async_trait::async_trait;
 
-/// How long anything may take that is waited for.
+/// Time limit of every wait.
 const BOUND: Duration = Duration::from_secs(20);
 
-/// A tracker without any tasks in it, and what a story has to do to its world.
+/// A tracker without any tasks, and control over its environment.
 #[async_trait]
 pub trait TrackerBench: Send + Sync {
     fn project(&self) -> ProjectId;
 
-    /// The tracker as a daemon holds it that has just started.
+    /// Returns the tracker as a daemon that has just started holds it.
     fn tracker(&self) -> Arc<dyn Tracker>;
 
-    /// Lets time go on, so that what changes from now on changed later than all before.
+    /// Lets time pass, so that later changes have later times.
     async fn later(&self);
 }
 
-/// Expands to one test for each story, all on benches of their own.
+/// Expands to one test for each story, each on a bench of its own.
 #[macro_export]
 macro_rules! tracker_contract {
     ($bench:expr) => {
@@ -68,7 +68,7 @@ macro_rules! tracker_contract {
     };
 }
 
-/// All that was said of a new task comes back.
+/// All fields of a new task are returned.
 pub async fn a_task_is_as_it_was_made(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let first = make(bench, &*tracker, "First").await;
@@ -94,7 +94,7 @@ pub async fn a_task_is_as_it_was_made(bench: &dyn TrackerBench) {
     assert!(tracker.task(&done).await.unwrap().facts.closed);
 }
 
-/// Nothing in a title or a body is taken for anything but text.
+/// Title and body are treated as plain text.
 pub async fn hostile_words_stay_words(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     for text in HOSTILE {
@@ -123,7 +123,7 @@ pub async fn hostile_words_stay_words(bench: &dyn TrackerBench) {
     }
 }
 
-/// The caller hears what is wrong, and nothing is made.
+/// The caller gets the reason, and nothing is created.
 pub async fn what_makes_no_sense_is_refused(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let many: BTreeSet<String> = (0..101).map(|n| format!("label-{n}")).collect();
@@ -155,7 +155,7 @@ pub async fn what_makes_no_sense_is_refused(bench: &dyn TrackerBench) {
     assert_eq!(titles(bench, &*tracker, TaskFilter { limit: 10, ..TaskFilter::default() }).await, ["Fine"]);
 }
 
-/// A second task with the same mark is the first one; by its mark it is found.
+/// A second task with the same key is the first one; it is found by its key.
 pub async fn a_mark_is_used_once(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let marked = |key: &str| NewTask { key: Some(key.into()), ..new(bench, "Marked") };
@@ -168,7 +168,7 @@ pub async fn a_mark_is_used_once(bench: &dyn TrackerBench) {
     assert_eq!(bench.tracker().create(&marked("a/b:c #1")).await.unwrap(), first);
 }
 
-/// What an edit does not name stays as it is; one that changes nothing is no error.
+/// Fields that an edit does not name stay; an edit that changes nothing is no error.
 pub async fn an_edit_changes_what_it_names_and_nothing_else(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let full = NewTask {
@@ -217,7 +217,7 @@ const EDITS: [(fn() -> TaskEdit, Apply); 7] = [
     (|| TaskEdit { body: Some(String::new()), ..TaskEdit::default() }, |it| it.body = String::new()),
 ];
 
-/// Several labels and blockers are added and taken away in one edit.
+/// One edit adds and removes several labels and blockers.
 pub async fn labels_and_blockers_come_and_go(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let (a, b) = (make(bench, &*tracker, "A").await, make(bench, &*tracker, "B").await);
@@ -241,7 +241,7 @@ pub async fn labels_and_blockers_come_and_go(bench: &dyn TrackerBench) {
     assert_eq!((seen.facts.labels, seen.facts.blocked_by), (BTreeSet::new(), [b].into()));
 }
 
-/// A blocker that is closed blocks no more, and blocks again when it is opened again.
+/// A closed blocker blocks no more, and blocks again when it is reopened.
 pub async fn only_open_blockers_block(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let first = make(bench, &*tracker, "First").await;
@@ -259,7 +259,7 @@ pub async fn only_open_blockers_block(bench: &dyn TrackerBench) {
     }
 }
 
-/// A circle, a wait for oneself, for what is not there and for another project's task is refused, and says why.
+/// A cycle, a task that blocks itself, a missing blocker and a task of another project are refused, with the reason.
 pub async fn nobody_waits_for_himself_or_for_nobody(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let (a, b) = (make(bench, &*tracker, "A").await, make(bench, &*tracker, "B").await);
@@ -286,7 +286,7 @@ pub async fn nobody_waits_for_himself_or_for_nobody(bench: &dyn TrackerBench) {
     assert!(tracker.edit(&a, &wait(&c)).await.is_err(), "it could be opened again");
 }
 
-/// Oldest first, with their authors; the same mark leaves one; lists do without them.
+/// Oldest first, with their authors; the same key adds one comment; lists omit them.
 pub async fn comments_are_kept_in_order_and_once_each(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let id = make(bench, &*tracker, "Talk").await;
@@ -312,7 +312,7 @@ pub async fn comments_are_kept_in_order_and_once_each(bench: &dyn TrackerBench) 
     assert_eq!(tracker.task(&other).await.unwrap().comments.len(), 1);
 }
 
-/// To close what is closed is a success; it can be opened again.
+/// Closing a closed task succeeds; it can be reopened.
 pub async fn closed_is_closed_until_it_is_opened(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let id = make(bench, &*tracker, "Close me").await;
@@ -325,7 +325,7 @@ pub async fn closed_is_closed_until_it_is_opened(bench: &dyn TrackerBench) {
     tracker.comment(&id, &ann(), "k", "still here").await.unwrap();
 }
 
-/// State, all labels, assignee and words select; the limit keeps those that changed last.
+/// State, all labels, assignee and text filter; the limit keeps the ones that changed last.
 pub async fn a_list_is_filtered_and_begins_with_the_last_change(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let mut ids = Vec::new();
@@ -371,7 +371,7 @@ pub async fn a_list_is_filtered_and_begins_with_the_last_change(bench: &dyn Trac
     }
 }
 
-/// Oldest change first; a task that changes between two pages is told again and none is left out.
+/// Oldest change first; a task that changes between two pages is returned again, and none is missed.
 pub async fn changes_are_told_page_by_page_and_none_is_missed(bench: &dyn TrackerBench) {
     const TASKS: usize = 230;
     let tracker = bench.tracker();
@@ -405,7 +405,7 @@ pub async fn changes_are_told_page_by_page_and_none_is_missed(bench: &dyn Tracke
     assert_eq!((none.tasks, none.next), (vec![], None));
 }
 
-/// When a blocker is closed, those that wait for it are among the changes, because their facts are others now.
+/// Closing a blocker changes the tasks that it blocks too, because their facts differ now.
 pub async fn who_waits_is_told_when_the_wait_is_over(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let first = make(bench, &*tracker, "First").await;
@@ -424,7 +424,7 @@ pub async fn who_waits_is_told_when_the_wait_is_over(bench: &dyn TrackerBench) {
     }
 }
 
-/// A daemon that starts finds everything, and goes on counting where the last one stopped.
+/// A new daemon finds everything, and continues the numbers of the last one.
 pub async fn tasks_outlive_the_daemon(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let first = make(bench, &*tracker, "First").await;
@@ -441,7 +441,7 @@ pub async fn tasks_outlive_the_daemon(bench: &dyn TrackerBench) {
     assert_eq!(second.key, "2", "numbers are given away one after another");
 }
 
-/// Whoever comes at the same moment gets another number.
+/// Concurrent creations get different numbers.
 pub async fn many_at_once_get_numbers_of_their_own(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let made = futures::future::join_all((0..20).map(|n| {
@@ -452,7 +452,7 @@ pub async fn many_at_once_get_numbers_of_their_own(bench: &dyn TrackerBench) {
     assert_eq!(ids.len(), 20);
 }
 
-/// Of edits that meet none is lost.
+/// No concurrent edit is lost.
 pub async fn edits_at_once_are_all_made(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let id = make(bench, &*tracker, "Busy").await;
@@ -470,7 +470,7 @@ pub async fn edits_at_once_are_all_made(bench: &dyn TrackerBench) {
     assert_eq!((seen.facts.labels.len(), seen.comments.len()), (20, 5));
 }
 
-/// A hint for each change, and for who waits for what was closed; and none for an edit that changes nothing.
+/// A hint for each change, also for tasks that a closed one blocked; none for an edit that changes nothing.
 pub async fn whoever_watches_hears_of_each_change(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let first = make(bench, &*tracker, "First").await;
@@ -478,9 +478,9 @@ pub async fn whoever_watches_hears_of_each_change(bench: &dyn TrackerBench) {
         .create(&NewTask { blocked_by: [first.clone()].into(), ..new(bench, "Second") })
         .await
         .unwrap();
-    let heard = Heard::default();
+    let heard = HintLog::default();
     let story = async {
-        // A watch begins some time after it is asked for; until then a change may be missed.
+        // A watch begins some time after the call; until then a change may be missed.
         let mut priority = 0;
         until("the watch has begun", async || {
             priority += 1;
@@ -508,7 +508,7 @@ pub async fn whoever_watches_hears_of_each_change(bench: &dyn TrackerBench) {
     }
 }
 
-/// Tasks that are not there, and projects that are not its own, are not found.
+/// Missing tasks and foreign projects are not found.
 pub async fn what_is_not_there_is_not_found(bench: &dyn TrackerBench) {
     let tracker = bench.tracker();
     let real = make(bench, &*tracker, "Real").await;
@@ -546,18 +546,18 @@ const HOSTILE: [&str; 12] = [
     "*alias &anchor !tag | > @ ` %",
 ];
 
-/// What was hinted at.
+/// The hints so far.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<Hint>>>);
+struct HintLog(Arc<Mutex<Vec<Hint>>>);
 
-impl Hints for Heard {
+impl Hints for HintLog {
     fn hint(&self, hint: Hint) {
         self.0.lock().expect("no panic while held").push(hint);
     }
 }
 
-impl Heard {
-    /// Whether a hint for this task comes within a moment.
+impl HintLog {
+    /// Returns true if a hint for this task comes within a moment.
     async fn soon(&self, task: &TaskId) -> bool {
         for _ in 0..50 {
             if self.0.lock().expect("no panic while held").contains(&Hint::Task(task.clone())) {

@@ -1,4 +1,4 @@
-//! An agent at its terminal: swallows keys, loses hooks, opens dialogs, and never forgets a turn.
+//! A fake agent at its terminal: swallows keys, loses hooks, opens dialogs, and never forgets a turn.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use ao_ports::{
 };
 use async_trait::async_trait;
 
-use super::Fake;
-use crate::faults::Call;
-use crate::outside::{self, Mind};
-use crate::universe::{Careless, Inner};
+use super::FakePort;
+use crate::faults::PortCall;
+use crate::outside::{self, AgentState};
+use crate::universe::{FakeBug, UniverseState};
 use crate::watch::Invariant;
 
 #[async_trait]
-impl Agent for Fake {
+impl Agent for FakePort {
     fn abilities(&self) -> AgentAbilities {
         AgentAbilities::default()
     }
@@ -30,14 +30,14 @@ impl Agent for Fake {
         attempt: Attempt,
         plan: &LaunchPlan,
     ) -> Result<Prepared, AgentError> {
-        let passed = self.universe.before(self.life, Call::Prepare).await.map_err(AgentError::Failed)?;
+        let passed = self.universe.before(self.life, PortCall::Prepare).await.map_err(AgentError::Failed)?;
         let prepared = prepare(&mut self.universe.lock(), session, attempt, plan);
         self.universe.after(passed).await.map_err(AgentError::Failed)?;
         Ok(prepared)
     }
 
     async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
-        let passed = self.universe.before(self.life, Call::Deliver).await.map_err(AgentError::Failed)?;
+        let passed = self.universe.before(self.life, PortCall::Deliver).await.map_err(AgentError::Failed)?;
         let mut delivered = deliver(&mut self.universe.lock(), order)?;
         if passed.times() > 1 {
             delivered = deliver(&mut self.universe.lock(), order)?;
@@ -49,7 +49,7 @@ impl Agent for Fake {
     async fn follow(&self, _: &FollowOrder, _: Arc<dyn Reporter>) {}
 
     async fn answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
-        let passed = self.universe.before(self.life, Call::Answer).await.map_err(AgentError::Failed)?;
+        let passed = self.universe.before(self.life, PortCall::Answer).await.map_err(AgentError::Failed)?;
         let mut answered = answer(&mut self.universe.lock(), order);
         if passed.times() > 1 {
             answered = answer(&mut self.universe.lock(), order);
@@ -59,18 +59,18 @@ impl Agent for Fake {
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
-        let passed = self.universe.before(self.life, Call::Look).await.map_err(AgentError::Failed)?;
+        let passed = self.universe.before(self.life, PortCall::Look).await.map_err(AgentError::Failed)?;
         let signals = look(&self.universe.lock(), order);
         self.universe.after(passed).await.map_err(AgentError::Failed)?;
         Ok(signals)
     }
 }
 
-fn prepare(inner: &mut Inner, session: SessionId, attempt: Attempt, plan: &LaunchPlan) -> Prepared {
+fn prepare(inner: &mut UniverseState, session: SessionId, attempt: Attempt, plan: &LaunchPlan) -> Prepared {
     if plan.resume && !inner.outside.conversations.contains_key(&plan.conversation) {
         return Prepared::NothingToResume;
     }
-    // The launch carries a delivery. If an earlier launch got it through, it is told again and not said again.
+    // The launch carries a delivery. If an earlier launch delivered it, it is reported again and not taken again.
     let delivery = inner.log.shadow.sessions.get(&session).and_then(|session| {
         session.outbox.current.as_ref().filter(|current| current.with_launch == Some(attempt)).map(|d| d.no)
     });
@@ -85,19 +85,20 @@ fn prepare(inner: &mut Inner, session: SessionId, attempt: Attempt, plan: &Launc
             env: Default::default(),
             pass: vec![],
             secrets: vec![],
+            files: vec![],
             io: Io::Terminal,
         },
         conversation: None,
     }
 }
 
-fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+fn deliver(inner: &mut UniverseState, order: &DeliverOrder) -> Result<Delivered, AgentError> {
     let begun = inner.log.ledger.was_begun(order.session, order.delivery);
     inner.must(begun, Invariant::CommitFirst, || {
         format!("delivery {} to {} is typed before it was in the log", order.delivery, order.session)
     });
     let key = (order.session, order.attempt);
-    let careless = inner.careless == Careless::Agent;
+    let fake_bug = inner.fake_bug == FakeBug::Agent;
     let Some(process) = inner.outside.processes.get_mut(&key) else {
         inner.broken(
             Invariant::CommitFirst,
@@ -105,10 +106,10 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
         );
         return Err(AgentError::Failed("there is no such process".into()));
     };
-    match process.mind {
-        Mind::Dead { .. } => return Err(AgentError::Failed("the process is gone".into())),
+    match process.state {
+        AgentState::Dead { .. } => return Err(AgentError::Failed("the process is gone".into())),
         _ if !process.held => return Err(AgentError::Failed("the process has lost its holder".into())),
-        Mind::Asking => {
+        AgentState::Asking => {
             let order = LookOrder {
                 session: order.session,
                 attempt: order.attempt,
@@ -130,16 +131,16 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
         return Ok(Delivered::Held { why: "a person's draft is in the way".into(), signals: vec![typed] });
     }
     let conversation = process.conversation.clone();
-    let taken = |inner: &Inner| {
+    let taken = |inner: &UniverseState| {
         let turns = inner.outside.conversations.get(&conversation)?;
         let place = turns.iter().position(|turn| turn.delivery == Some(order.delivery))?;
         let turn = outside::turn_name(&conversation, place);
         Some(Delivered::Taken { turn, text: order.text.clone() })
     };
-    if let Some(taken) = taken(inner).filter(|_| !careless) {
+    if let Some(taken) = taken(inner).filter(|_| !fake_bug) {
         return Ok(taken);
     }
-    // Either the draft of an earlier try is there, or it is typed now; then Enter.
+    // The draft of an earlier attempt is still there, or is typed now; then Enter.
     let process = inner.outside.processes.get_mut(&key).expect("looked up above");
     process.draft = Some(order.delivery);
     if process.swallows > 0 {
@@ -152,16 +153,20 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
     Ok(taken(inner).filter(|_| sure).unwrap_or(Delivered::Written))
 }
 
-fn answer(inner: &mut Inner, order: &AnswerOrder) -> Answered {
+fn answer(inner: &mut UniverseState, order: &AnswerOrder) -> Answered {
     let key = (order.session, order.attempt);
-    let asked =
-        inner.log.shadow.sessions.get(&order.session).is_some_and(|known| known.answers >= order.number);
+    let asked = inner
+        .log
+        .shadow
+        .sessions
+        .get(&order.session)
+        .is_some_and(|known| known.dialogs.answers >= order.number);
     inner.must(asked, Invariant::CommitFirst, || {
         format!("answer {} to {} is typed before it was in the log", order.number, order.session)
     });
     match inner.outside.processes.get_mut(&key) {
         Some(process) if process.answered >= order.number => Answered::Given,
-        Some(process) if process.mind == Mind::Asking && process.held => {
+        Some(process) if process.state == AgentState::Asking && process.held => {
             process.answered = order.number;
             outside::answer(inner, key);
             Answered::Given
@@ -170,7 +175,7 @@ fn answer(inner: &mut Inner, order: &AnswerOrder) -> Answered {
     }
 }
 
-fn look(inner: &Inner, order: &LookOrder) -> Vec<Signal> {
+fn look(inner: &UniverseState, order: &LookOrder) -> Vec<Signal> {
     let Some(process) = inner.outside.processes.get(&(order.session, order.attempt)) else {
         return vec![];
     };
@@ -183,20 +188,20 @@ fn look(inner: &Inner, order: &LookOrder) -> Vec<Signal> {
     };
     let screen = |reading| signal(Source::Terminal, Confidence::Low, reading);
     let alive = |busy| signal(Source::Process, Confidence::High, Reading::Alive { busy });
-    match &process.mind {
-        Mind::Dead { code } => {
+    match &process.state {
+        AgentState::Dead { code } => {
             vec![signal(Source::Process, Confidence::High, Reading::Exited { code: *code })]
         }
         _ if !process.held => vec![signal(Source::Process, Confidence::High, Reading::Unheld)],
-        Mind::Booting => vec![alive(true)],
-        // A long silent tool call: the screen shows nothing that we know.
-        Mind::Working { silent: true } => vec![alive(true)],
-        Mind::Working { silent: false } => {
+        AgentState::Booting => vec![alive(true)],
+        // A long silent tool call: the screen shows no known pattern.
+        AgentState::Working { silent: true } => vec![alive(true)],
+        AgentState::Working { silent: false } => {
             vec![alive(true), screen(Reading::Working { doing: "cargo test".into() })]
         }
-        Mind::Idle => vec![alive(false), screen(Reading::Idle)],
-        Mind::Asking => vec![alive(false), screen(Reading::Asking { question: "Allow `rm`?".into() })],
-        Mind::Blocked => vec![alive(false), screen(Reading::Blocked { on: "a missing key".into() })],
-        Mind::Limited { until } => vec![alive(false), screen(Reading::Limited { until: Some(*until) })],
+        AgentState::Idle => vec![alive(false), screen(Reading::Idle)],
+        AgentState::Asking => vec![alive(false), screen(Reading::Asking { question: "Allow `rm`?".into() })],
+        AgentState::Blocked => vec![alive(false), screen(Reading::Blocked { on: "a missing key".into() })],
+        AgentState::Limited { until } => vec![alive(false), screen(Reading::Limited { until: Some(*until) })],
     }
 }

@@ -1,20 +1,20 @@
-//! Somebody who runs errands: checks once more, asks the base, answers threads.
+//! A fake that runs jobs: reruns checks, checks the base, replies in threads.
 
 use ao_core::errand::{Errand, ErrandOutcome, Order};
 use ao_core::pull::PullState;
 use ao_ports::{ErrandError, Errands};
 use async_trait::async_trait;
 
-use super::Fake;
-use crate::faults::Call;
-use crate::outside::{Happening, Rerun};
-use crate::universe::Inner;
+use super::FakePort;
+use crate::faults::PortCall;
+use crate::outside::{CheckRerun, WorldEvent};
+use crate::universe::UniverseState;
 use crate::watch::Invariant;
 
 #[async_trait]
-impl Errands for Fake {
+impl Errands for FakePort {
     async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
-        let passed = self.universe.before(self.life, Call::Errand).await.map_err(ErrandError::Later)?;
+        let passed = self.universe.before(self.life, PortCall::Errand).await.map_err(ErrandError::Later)?;
         let mut outcome = run(&mut self.universe.lock(), errand);
         if passed.times() > 1 {
             outcome = run(&mut self.universe.lock(), errand);
@@ -24,7 +24,7 @@ impl Errands for Fake {
     }
 }
 
-fn run(inner: &mut Inner, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
+fn run(inner: &mut UniverseState, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
     let wanted = inner.log.ledger.was_ordered(errand.id);
     inner.must(wanted, Invariant::CommitFirst, || {
         format!("{} is run before it was in the log: {:?}", errand.id, errand.order)
@@ -40,12 +40,16 @@ fn run(inner: &mut Inner, errand: &Errand) -> Result<ErrandOutcome, ErrandError>
             if chance && inner.rng.u8(..8) == 0 {
                 return Err(ErrandError::Never("this forge cannot run it again".into()));
             }
-            let rerun =
-                Rerun { pull: pull.clone(), check: check.clone(), commit: commit.clone(), number: *number };
-            // The number makes a second time harmless.
+            let rerun = CheckRerun {
+                pull: pull.clone(),
+                check: check.clone(),
+                commit: commit.clone(),
+                number: *number,
+            };
+            // The number makes a second call harmless.
             if inner.outside.reruns.insert(rerun.clone()) {
                 let at = inner.elapsed() + inner.rng.u64(1_000..60_000);
-                inner.outside.plan(at, Happening::Ran(rerun));
+                inner.outside.plan(at, WorldEvent::Ran(rerun));
             }
             done()
         }
@@ -54,7 +58,7 @@ fn run(inner: &mut Inner, errand: &Errand) -> Result<ErrandOutcome, ErrandError>
                 _ if chance && inner.rng.u8(..8) == 0 => {
                     Err(ErrandError::Never("no base can be checked here".into()))
                 }
-                // Now and then for a reason of its own.
+                // Now and then for a different reason.
                 true if chance && inner.rng.u8(..8) == 0 => {
                     Ok(ErrandOutcome::BaseRed { signature: "E9".into(), excerpt: "error: E9".into() })
                 }

@@ -1,43 +1,44 @@
-//! Stand-ins for every port, stricter than the real ones: they notice when the engine breaks a contract.
+//! Fakes for every port, stricter than the real adapters: they detect when the engine breaks a contract.
 
 mod agent;
 mod clock;
 mod errands;
 mod notifier;
 mod records;
+mod reports;
 mod runtime;
 mod scm;
 mod store;
 mod workspace;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
 use ao_engine::Slots;
+use ao_ports::{Runtime, Runtimes};
 
-pub use clock::ManualClock;
 pub(crate) use clock::SimClock;
-pub use records::MemoryRecords;
+pub use clock::{ManualClock, WallClock};
+pub use records::{MemoryRecords, ProbedRecords};
+pub use reports::ReportLog;
 pub(crate) use store::MemoryStore;
 
-use crate::universe::Universe;
+use crate::universe::SimUniverse;
 
-/// A fake port in one of the daemon's lives.
+/// A fake port, in one life of the daemon.
 #[derive(Debug, Clone)]
-pub(crate) struct Fake {
-    pub(crate) universe: Arc<Universe>,
-    /// A call that outlives its daemon comes to nothing.
+pub(crate) struct FakePort {
+    pub(crate) universe: Arc<SimUniverse>,
+    /// A call that outlives its daemon has no effect.
     pub(crate) life: u32,
 }
 
-/// All slots of a daemon, filled with fakes.
-pub(crate) fn slots(fake: &Fake, projects: &[ProjectId]) -> Slots {
+/// Returns all slots of a daemon, filled with fakes.
+pub(crate) fn slots(fake: &FakePort, projects: &[ProjectId]) -> Slots {
     let one = || Arc::new(fake.clone());
     Slots {
-        landings: BTreeMap::new(),
         errands: Some(one() as _),
-        runtimes: [("process".to_owned(), one() as _)].into(),
+        runtimes: Runtimes::from_iter([one() as Arc<dyn Runtime>]),
         agents: [("fake".to_owned(), one() as _)].into(),
         workspaces: [("worktree".to_owned(), one() as _)].into(),
         notifiers: [("desktop".to_owned(), one() as _)].into(),

@@ -1,35 +1,49 @@
-//! Processes that outlive the daemon. Only what [`Runtime`] promises is promised.
+//! Fake processes that outlive the daemon. They promise no more than [`Runtime`] does.
 
 use std::time::Duration;
 
 use ao_core::Attempt;
 use ao_core::SessionId;
-use ao_core::input::{Counted, Life};
+use ao_core::input::Life;
 use ao_core::session::ProcessRef;
 use ao_ports::{
-    EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
+    CensusEntry, EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder,
+    WriteOutcome,
 };
 use async_trait::async_trait;
 
-use super::Fake;
-use crate::faults::Call;
-use crate::outside::{self, Mind};
-use crate::universe::{Careless, Inner};
+use super::FakePort;
+use crate::faults::PortCall;
+use crate::outside::{self, AgentState};
+use crate::universe::{FakeBug, UniverseState};
 use crate::watch::Invariant;
 
 #[async_trait]
-impl Runtime for Fake {
+impl Runtime for FakePort {
+    fn name(&self) -> &str {
+        "process"
+    }
+
     fn abilities(&self) -> RuntimeAbilities {
-        RuntimeAbilities { outlives_daemon: true, terminal: true, shares_files: true, ..Default::default() }
+        RuntimeAbilities { terminal: true, shares_files: true, ..Default::default() }
+    }
+
+    async fn reference(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+    ) -> Result<Option<ProcessRef>, RuntimeError> {
+        let inner = self.universe.lock();
+        Ok(inner.outside.processes.get(&(session, attempt)).map(|process| process.name.clone()))
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
-        let passed = self.universe.before(self.life, Call::Start).await.map_err(RuntimeError::Failed)?;
-        let squatted = {
+        let passed = self.universe.before(self.life, PortCall::Start).await.map_err(RuntimeError::Failed)?;
+        let foreign_ports = {
             let inner = self.universe.lock();
-            spec.ports.iter().copied().find(|port| inner.outside.squatted.contains(port))
+            spec.ports.iter().copied().find(|port| inner.outside.foreign_ports.contains(port))
         };
-        if let Some(port) = squatted {
+        if let Some(port) = foreign_ports {
             return Err(RuntimeError::PortTaken { port });
         }
         for _ in 0..passed.times() {
@@ -60,20 +74,22 @@ impl Runtime for Fake {
         None
     }
 
-    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
-        let passed = self.universe.before(self.life, Call::Census).await.map_err(RuntimeError::Failed)?;
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
+        let passed = self.universe.before(self.life, PortCall::Census).await.map_err(RuntimeError::Failed)?;
         let seen = {
             let inner = self.universe.lock();
             if inner.elapsed() < inner.outside.blind_until {
                 // The socket is gone, or the pod list came back empty.
                 vec![]
             } else {
-                let counted = |(key, process): (&(SessionId, Attempt), &outside::Process)| Counted {
+                let counted = |(key, process): (&(SessionId, Attempt), &outside::SimProcess)| CensusEntry {
+                    process: process.name.clone(),
                     session: key.0,
                     attempt: key.1,
                     life: life(process),
+                    folder: Some(process.path.clone()),
                 };
-                // What was ended is forgotten; what died by itself waits for somebody to notice.
+                // Ended processes are forgotten; those that died on their own stay listed.
                 let known =
                     inner.outside.processes.iter().filter(|(key, _)| !inner.outside.ended.contains(*key));
                 known.map(counted).collect()
@@ -84,19 +100,19 @@ impl Runtime for Fake {
     }
 
     async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError> {
-        let passed = self.universe.before(self.life, Call::End).await.map_err(RuntimeError::Failed)?;
+        let passed = self.universe.before(self.life, PortCall::End).await.map_err(RuntimeError::Failed)?;
         end(&mut self.universe.lock(), order);
         self.universe.after(passed).await.map_err(RuntimeError::Failed)
     }
 }
 
-fn start(inner: &mut Inner, spec: &StartSpec) {
+fn start(inner: &mut UniverseState, spec: &StartSpec) {
     let key = (spec.session, spec.attempt);
     let decided = inner.log.ledger.was_launching(spec.session, spec.attempt);
     inner.must(decided, Invariant::CommitFirst, || {
         format!("attempt {} of {} is started before it was in the log", spec.attempt, spec.session)
     });
-    // A late start of an attempt that was ended starts nothing; a second one finds the first.
+    // A late start of an attempt that was ended starts nothing; a second start returns the first process.
     if inner.outside.processes.contains_key(&key) || inner.outside.ended.contains(&key) {
         return;
     }
@@ -134,13 +150,13 @@ fn start(inner: &mut Inner, spec: &StartSpec) {
     });
 }
 
-fn end(inner: &mut Inner, order: &EndOrder) {
+fn end(inner: &mut UniverseState, order: &EndOrder) {
     let wanted = inner.log.ledger.end_wanted(order.session, order.attempt);
     inner.must(wanted, Invariant::CommitFirst, || {
-        format!("attempt {} of {} is ended, and no wish for that is in the log", order.attempt, order.session)
+        format!("attempt {} of {} is ended without a request in the log", order.attempt, order.session)
     });
     let key = (order.session, order.attempt);
-    if inner.careless == Careless::Runtime {
+    if inner.fake_bug == FakeBug::Runtime {
         return;
     }
     inner.outside.ended.insert(key);
@@ -149,17 +165,17 @@ fn end(inner: &mut Inner, order: &EndOrder) {
     }
 }
 
-fn life(process: &outside::Process) -> Life {
-    match process.mind {
-        Mind::Dead { code } => Life::Gone { code },
+fn life(process: &outside::SimProcess) -> Life {
+    match process.state {
+        AgentState::Dead { code } => Life::Gone { code },
         _ if !process.held => Life::Unheld,
-        Mind::Working { .. } => Life::Alive { busy: true },
+        AgentState::Working { .. } => Life::Alive { busy: true },
         _ => Life::Alive { busy: false },
     }
 }
 
 fn name_of(session: SessionId, attempt: Attempt) -> ProcessRef {
-    ProcessRef(format!("{session}.{attempt}"))
+    ProcessRef::new("process", format!("{session}.{attempt}"))
 }
 
 fn unable(wish: &str) -> RuntimeError {

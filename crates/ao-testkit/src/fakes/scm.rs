@@ -1,4 +1,4 @@
-//! A forge where changes are tested and merged.
+//! A fake forge that tests and merges changes.
 
 use ao_core::pull::{PullFacts, PullState};
 use ao_core::queue::Part;
@@ -9,13 +9,13 @@ use ao_ports::{
 };
 use async_trait::async_trait;
 
-use super::Fake;
-use crate::faults::Call;
-use crate::universe::Inner;
+use super::FakePort;
+use crate::faults::PortCall;
+use crate::universe::UniverseState;
 use crate::watch::Invariant;
 
 #[async_trait]
-impl Scm for Fake {
+impl Scm for FakePort {
     fn abilities(&self) -> ScmAbilities {
         ScmAbilities { pinned_merge: true, ..ScmAbilities::default() }
     }
@@ -36,14 +36,14 @@ impl Scm for Fake {
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
-        let passed = self.universe.before(self.life, Call::Test).await.map_err(ScmError::Failed)?;
+        let passed = self.universe.before(self.life, PortCall::Test).await.map_err(ScmError::Failed)?;
         let outcome = test(&mut self.universe.lock(), order);
         self.universe.after(passed).await.map_err(ScmError::Failed)?;
         Ok(outcome)
     }
 
     async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        let passed = self.universe.before(self.life, Call::Merge).await.map_err(ScmError::Failed)?;
+        let passed = self.universe.before(self.life, PortCall::Merge).await.map_err(ScmError::Failed)?;
         let mut outcome = merge(&mut self.universe.lock(), order);
         if passed.times() > 1 {
             outcome = merge(&mut self.universe.lock(), order);
@@ -69,9 +69,9 @@ impl Scm for Fake {
     }
 }
 
-/// Tests what would land. Changes that do not work together are red each time, unless a person wants them merged without their
-/// checks; besides that, some tests fail by chance, where there is any.
-fn test(inner: &mut Inner, order: &TestOrder) -> TestOutcome {
+/// Tests a merge result. Changes that do not work together are red each time, unless a person wants them merged
+/// without checks; besides that, some tests fail by chance.
+fn test(inner: &mut UniverseState, order: &TestOrder) -> TestOutcome {
     let own = Part { pull: order.pull.clone(), head: order.head.clone() };
     let tree = inner.outside.tree(&order.base, order.ahead.iter().chain([&own]));
     if !order.checks {
@@ -91,8 +91,8 @@ fn test(inner: &mut Inner, order: &TestOrder) -> TestOutcome {
     TestOutcome::Green { tree }
 }
 
-/// Merges what was tested, or finds the merge that an earlier call made.
-fn merge(inner: &mut Inner, order: &MergeOrder) -> MergeOutcome {
+/// Merges what was tested, or returns the merge of an earlier call.
+fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
     let decided = inner.log.ledger.was_landing(&order.pull);
     inner.must(decided, Invariant::CommitFirst, || {
         format!("{} is merged before that was in the log", order.pull)
@@ -114,13 +114,13 @@ fn merge(inner: &mut Inner, order: &MergeOrder) -> MergeOutcome {
     let tip = inner.outside.base(&order.pull.project);
     let refused =
         |why: &str| MergeOutcome::Refused { tip: Some(tip.clone()), why: why.into(), in_the_way: false };
-    let landed = |inner: &Inner, part: &Part| match &inner.outside.pulls.get(&part.pull)?.state {
+    let landed = |inner: &UniverseState, part: &Part| match &inner.outside.pulls.get(&part.pull)?.state {
         PullState::Merged { commit } => Some((part.clone(), commit.clone())),
         _ => None,
     };
     if let Some((_, commit)) = landed(inner, &last) {
         let with = order.with.iter().filter_map(|part| landed(inner, part)).collect();
-        return MergeOutcome::Merged { commit, branch_left: None, with };
+        return MergeOutcome::Merged { commit, tip, branch_left: None, with };
     }
     for part in &parts {
         match inner.outside.pulls.get(&part.pull) {
@@ -149,5 +149,5 @@ fn merge(inner: &mut Inner, order: &MergeOrder) -> MergeOutcome {
     }
     inner.outside.tips.insert(order.pull.project.clone(), at.clone());
     with.pop();
-    MergeOutcome::Merged { commit: at, branch_left: None, with }
+    MergeOutcome::Merged { tip: at.clone(), commit: at, branch_left: None, with }
 }

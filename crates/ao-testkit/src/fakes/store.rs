@@ -1,24 +1,24 @@
-//! The event log in memory: fails, fills up, forgets who asked; keeps what it said it keeps.
+//! The event log in memory: fails, fills up, loses answers; keeps every record that it confirmed.
 
 use ao_core::{Stamped, codec};
 use ao_ports::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 use async_trait::async_trait;
 
-use super::Fake;
-use crate::faults::Call;
-use crate::universe::Inner;
+use super::FakePort;
+use crate::faults::PortCall;
+use crate::universe::UniverseState;
 use crate::watch::{self, Invariant};
 
 #[derive(Debug, Clone)]
-pub(crate) struct MemoryStore(pub(crate) Fake);
+pub(crate) struct MemoryStore(pub(crate) FakePort);
 
 const PATH: &str = "/sim/ao.db";
 
 #[async_trait]
 impl EventStore for MemoryStore {
     async fn append(&self, records: Vec<NewRecord>, after: Option<Seq>) -> Result<Seq, StoreError> {
-        let Fake { universe, life } = &self.0;
-        let passed = universe.before(*life, Call::Append).await.map_err(failed)?;
+        let FakePort { universe, life } = &self.0;
+        let passed = universe.before(*life, PortCall::Append).await.map_err(failed)?;
         let last = {
             let mut inner = universe.lock();
             if inner.elapsed() < inner.disk_full_until {
@@ -39,8 +39,8 @@ impl EventStore for MemoryStore {
     }
 
     async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, StoreError> {
-        let Fake { universe, life } = &self.0;
-        let passed = universe.before(*life, Call::Read).await.map_err(failed)?;
+        let FakePort { universe, life } = &self.0;
+        let passed = universe.before(*life, PortCall::Read).await.map_err(failed)?;
         let page = universe.lock().log.records.iter().skip(after as usize).take(limit).cloned().collect();
         universe.after(passed).await.map_err(failed)?;
         Ok(page)
@@ -55,8 +55,8 @@ impl EventStore for MemoryStore {
     }
 
     async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
-        let Fake { universe, life } = &self.0;
-        let passed = universe.before(*life, Call::Snapshot).await.map_err(failed)?;
+        let FakePort { universe, life } = &self.0;
+        let passed = universe.before(*life, PortCall::Snapshot).await.map_err(failed)?;
         {
             let mut inner = universe.lock();
             let written = inner.log.last();
@@ -75,8 +75,8 @@ impl EventStore for MemoryStore {
     }
 }
 
-/// Keeps a record, and folds what it reads as, not what was written, into the shadow.
-fn write(inner: &mut Inner, record: NewRecord) {
+/// Stores a record, and applies it to the shadow as it is read back, not as it was written.
+fn write(inner: &mut UniverseState, record: NewRecord) {
     let NewRecord { at, kind, version, scope, body } = record;
     match codec::decode(&kind, version, &scope, &body) {
         Ok(event) => {

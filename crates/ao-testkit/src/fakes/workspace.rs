@@ -1,33 +1,37 @@
-//! Worktrees that exist or do not, and are dirty or not.
+//! Fake worktrees, which exist or not, and are dirty or not.
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
+use ao_ports::{
+    Cleaned, Made, Removal, RemoveOrder, Surveyed, TreeRef, Whereabouts, Workspace, WorkspaceError,
+};
 use async_trait::async_trait;
 
-use super::Fake;
-use crate::faults::Call;
-use crate::outside::Tree;
-use crate::universe::{Careless, Inner};
+use super::FakePort;
+use crate::faults::PortCall;
+use crate::outside::SimTree;
+use crate::universe::{FakeBug, UniverseState};
 use crate::watch::Invariant;
 
 #[async_trait]
-impl Workspace for Fake {
+impl Workspace for FakePort {
     async fn create(
         &self,
         session: SessionId,
         attempt: Attempt,
         plan: &WorkspacePlan,
     ) -> Result<Made, WorkspaceError> {
-        let passed = self.universe.before(self.life, Call::Create).await.map_err(WorkspaceError::Failed)?;
+        let passed =
+            self.universe.before(self.life, PortCall::Create).await.map_err(WorkspaceError::Failed)?;
         let made = create(&mut self.universe.lock(), session, attempt, plan)?;
         self.universe.after(passed).await.map_err(WorkspaceError::Failed)?;
         Ok(made)
     }
 
     async fn set_up(&self, session: SessionId, _: Attempt, plan: &SetUpPlan) -> Result<(), WorkspaceError> {
-        let passed = self.universe.before(self.life, Call::SetUp).await.map_err(WorkspaceError::Failed)?;
+        let passed =
+            self.universe.before(self.life, PortCall::SetUp).await.map_err(WorkspaceError::Failed)?;
         set_up(&mut self.universe.lock(), session, plan)?;
         self.universe.after(passed).await.map_err(WorkspaceError::Failed)
     }
@@ -36,15 +40,15 @@ impl Workspace for Fake {
         Ok(())
     }
 
-    async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
+    async fn whereabouts(&self, _: &TreeRef) -> Whereabouts {
         Whereabouts::default()
     }
 
-    async fn survey(&self, _: &str, _: &[RemoveOrder]) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn survey(&self, _: &str, _: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
         Ok(vec![])
     }
 
-    async fn clean(&self, _: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
+    async fn clean(&self, _: &TreeRef) -> Result<Cleaned, WorkspaceError> {
         Ok(Cleaned { bytes: 0, paths: 0 })
     }
 
@@ -52,13 +56,14 @@ impl Workspace for Fake {
         Ok(0)
     }
 
-    async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
+    async fn inspect(&self, tree: &TreeRef) -> TreeFacts {
         let inner = self.universe.lock();
-        place(&inner, order).map(|path| inner.outside.tree_facts(&path)).unwrap_or_default()
+        place(&inner, tree).map(|path| inner.outside.tree_facts(&path)).unwrap_or_default()
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
-        let passed = self.universe.before(self.life, Call::Remove).await.map_err(WorkspaceError::Failed)?;
+        let passed =
+            self.universe.before(self.life, PortCall::Remove).await.map_err(WorkspaceError::Failed)?;
         let mut removal = remove(&mut self.universe.lock(), order);
         if passed.times() > 1 {
             removal = remove(&mut self.universe.lock(), order);
@@ -69,7 +74,7 @@ impl Workspace for Fake {
 }
 
 fn create(
-    inner: &mut Inner,
+    inner: &mut UniverseState,
     session: SessionId,
     attempt: Attempt,
     plan: &WorkspacePlan,
@@ -83,11 +88,12 @@ fn create(
     inner.outside.meet(session, one_turn);
     let path = format!("/trees/{}/{}", plan.project, plan.name);
     let base = inner.outside.base(&plan.project).to_string();
-    let taken =
-        |tree: &Tree| tree.session != session && tree.project == plan.project && tree.branch == plan.branch;
+    let taken = |tree: &SimTree| {
+        tree.session != session && tree.project == plan.project && tree.branch == plan.branch
+    };
     match inner.outside.trees.get(&path) {
-        // What the core does not know of can still be there: a creation whose result was lost, of a session that was
-        // stopped before it was tried again.
+        // A tree that the core does not know can still exist: a creation whose result was lost, of a session that was
+        // stopped before the retry.
         Some(tree) if tree.session != session => {
             let other = path.clone();
             return Err(WorkspaceError::BranchInUse { branch: plan.branch.clone(), other });
@@ -98,16 +104,17 @@ fn create(
                 let (branch, other) = (plan.branch.clone(), other.clone());
                 return Err(WorkspaceError::BranchInUse { branch, other });
             }
-            let tree = Tree::clean(session, plan.project.clone(), plan.branch.clone());
+            let tree = SimTree::clean(session, plan.project.clone(), plan.branch.clone());
             inner.outside.trees.insert(path.clone(), tree);
         }
     }
     Ok(Made { path, base, as_found: false })
 }
 
-fn set_up(inner: &mut Inner, session: SessionId, plan: &SetUpPlan) -> Result<(), WorkspaceError> {
-    if inner.outside.temper(session).setup_fails {
-        let (why, log, tail) = ("`make deps` failed".into(), "/logs/setup.log".into(), "no rule".into());
+fn set_up(inner: &mut UniverseState, session: SessionId, plan: &SetUpPlan) -> Result<(), WorkspaceError> {
+    if inner.outside.behaviour(session).setup_fails {
+        let (why, log, tail) =
+            ("`make deps` failed".into(), Some("/logs/setup.log".into()), "no rule".into());
         return Err(WorkspaceError::SetupFailed { why, log, tail });
     }
     let tree = inner.outside.trees.get_mut(&plan.path).filter(|tree| tree.session == session);
@@ -120,29 +127,30 @@ fn set_up(inner: &mut Inner, session: SessionId, plan: &SetUpPlan) -> Result<(),
     Ok(())
 }
 
-fn remove(inner: &mut Inner, order: &RemoveOrder) -> Removal {
-    let wanted = inner.log.ledger.removal_wanted(order.session);
+fn remove(inner: &mut UniverseState, order: &RemoveOrder) -> Removal {
+    let session = order.tree.session;
+    let wanted = inner.log.ledger.removal_wanted(session);
     inner.must(wanted, Invariant::CommitFirst, || {
-        format!("the tree of {} is removed, and no wish for that is in the log", order.session)
+        format!("the tree of {session} is removed without a request in the log")
     });
-    let gone = Removal::Removed { rescue: Some(format!("refs/rescue/{}", order.session)) };
-    let Some(path) = place(inner, order) else { return gone };
+    let gone = Removal::Removed { rescue: Some(format!("refs/rescue/{session}")) };
+    let Some(path) = place(inner, &order.tree) else { return gone };
     let reasons = order.reasons(&inner.outside.tree_facts(&path));
-    if !reasons.is_empty() && inner.careless != Careless::Workspace {
+    if !reasons.is_empty() && inner.fake_bug != FakeBug::Workspace {
         return Removal::Kept { reasons };
     }
     inner.must(reasons.is_empty(), Invariant::NothingDeleted, || {
-        format!("`{path}` was removed, though the gate says: {reasons:?}")
+        format!("`{path}` was removed, though the gate forbids it: {reasons:?}")
     });
     inner.outside.trees.remove(&path);
     gone
 }
 
-/// Where the tree is, if there is one: where the daemon says, or, if it does not know, what bears the session's mark.
-fn place(inner: &Inner, order: &RemoveOrder) -> Option<String> {
+/// Returns the path of the tree, if it exists: the recorded one, or else the one of the session.
+fn place(inner: &UniverseState, tree: &TreeRef) -> Option<String> {
     let trees = &inner.outside.trees;
-    match &order.tree {
-        Some(tree) => trees.contains_key(&tree.path).then(|| tree.path.clone()),
-        None => trees.iter().find(|(_, tree)| tree.session == order.session).map(|(path, _)| path.clone()),
+    match &tree.recorded {
+        Some(recorded) => trees.contains_key(&recorded.path).then(|| recorded.path.clone()),
+        None => trees.iter().find(|(_, known)| known.session == tree.session).map(|(path, _)| path.clone()),
     }
 }

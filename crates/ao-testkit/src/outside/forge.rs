@@ -1,4 +1,4 @@
-//! Pull requests as a forge shows them, and how they change under our eyes.
+//! Pull requests of the fake forge, and how they change.
 
 use ao_core::pull::{
     Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullState, ReviewFacts,
@@ -7,10 +7,10 @@ use ao_core::pull::{
 use ao_core::{Commit, Timestamp};
 use fastrand::Rng;
 
-use super::Rerun;
-use crate::universe::Inner;
+use super::CheckRerun;
+use crate::universe::UniverseState;
 
-/// A pull request that was just opened.
+/// Returns a pull request that was just opened.
 pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts {
     PullFacts {
         head_title: None,
@@ -37,7 +37,7 @@ pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts
     }
 }
 
-/// A member approves its present head.
+/// A member approves its current head.
 pub(crate) fn approve(facts: &mut PullFacts) {
     let author = Author { login: "bob".into(), standing: Standing::Member };
     let (id, commit) = (format!("r{}", facts.reviews.len()), facts.head.clone());
@@ -45,8 +45,8 @@ pub(crate) fn approve(facts: &mut PullFacts) {
     facts.reviews.push(ReviewFacts { id, author, verdict: ReviewVerdict::Approved, commit, body, revision });
 }
 
-/// Something changes about a pull request: a check, a review, a push, a conflict, its end.
-pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
+/// Changes something about a pull request: a check, a review, a push, a conflict, its end.
+pub(crate) fn change_randomly(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
     facts.observed_at = facts.observed_at.max(at);
     match rng.u8(..12) {
         0..=2 => check(facts, CheckState::Pending),
@@ -91,9 +91,9 @@ pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
     }
 }
 
-/// A check that was run again has ended: it passes by chance, unless the base fails it or somebody said otherwise.
-/// Returns what the forge shows now, if that is still the head.
-pub(crate) fn ran(inner: &mut Inner, rerun: &Rerun) -> Option<PullFacts> {
+/// Ends the rerun of a check: it passes by chance, unless the base fails it or the test decides otherwise. Returns
+/// the new facts, if it is still the head.
+pub(crate) fn ran(inner: &mut UniverseState, rerun: &CheckRerun) -> Option<PullFacts> {
     let red = {
         let tip = inner.outside.base(&rerun.pull.project);
         inner.outside.red.contains(&(rerun.pull.project.clone(), tip))
@@ -114,12 +114,10 @@ pub(crate) fn ran(inner: &mut Inner, rerun: &Rerun) -> Option<PullFacts> {
     Some(facts.clone())
 }
 
+/// Name of the one check of every simulated pull request. It has a blank, because the names of real checks do.
+const CHECK: &str = "unit tests";
+
 pub(crate) fn check(facts: &mut PullFacts, state: CheckState) {
-    facts.checks = vec![CheckFacts {
-        run: None,
-        name: "build".into(),
-        commit: facts.head.clone(),
-        state,
-        required: true,
-    }];
+    facts.checks =
+        vec![CheckFacts { run: None, name: CHECK.into(), commit: facts.head.clone(), state, required: true }];
 }

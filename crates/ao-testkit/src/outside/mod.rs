@@ -1,5 +1,5 @@
-//! Everything that survives a daemon: processes and what their agents think, workspaces, the forge, and what people
-//! were told.
+//! Everything that survives a daemon: processes and the state of their agents, workspaces, the forge, and the notices
+//! that people got.
 
 mod agents;
 mod forge;
@@ -16,82 +16,82 @@ use ao_ports::Report;
 use tokio::sync::Notify;
 
 pub(crate) use agents::{
-    answer, grow_deaf, human_types, kill, lose_holder, perform, start, take_turn, turn_name,
+    answer, human_types, kill, lose_holder, perform, start, stop_accepting, take_turn, turn_name,
 };
-pub(crate) use forge::{approve, check, fresh_pull, ran, shake};
+pub(crate) use forge::{approve, change_randomly, check, fresh_pull, ran};
 
-/// A process, by whose it is.
-pub(crate) type Key = (SessionId, Attempt);
+/// A process, by session and attempt.
+pub(crate) type ProcessKey = (SessionId, Attempt);
 
 /// The world outside of the daemon.
 #[derive(Debug, Default)]
-pub(crate) struct Outside {
-    pub(crate) processes: BTreeMap<Key, Process>,
+pub(crate) struct OutsideWorld {
+    pub(crate) processes: BTreeMap<ProcessKey, SimProcess>,
     /// Attempts that were ended: a late start of one starts nothing.
-    pub(crate) ended: BTreeSet<Key>,
-    /// What each launch was prepared with: conversation, prompt, and the delivery that the prompt is.
-    pub(crate) plans: BTreeMap<Key, (ConversationId, Option<String>, Option<u32>)>,
-    pub(crate) conversations: BTreeMap<ConversationId, Vec<Turn>>,
-    pub(crate) trees: BTreeMap<String, Tree>,
+    pub(crate) ended: BTreeSet<ProcessKey>,
+    /// The plan of each launch: conversation, prompt, and the delivery that the prompt carries.
+    pub(crate) plans: BTreeMap<ProcessKey, (ConversationId, Option<String>, Option<u32>)>,
+    pub(crate) conversations: BTreeMap<ConversationId, Vec<UserTurn>>,
+    pub(crate) trees: BTreeMap<String, SimTree>,
     pub(crate) pulls: BTreeMap<PullId, PullFacts>,
     /// The tip of each project's base branch.
     pub(crate) tips: BTreeMap<ProjectId, Commit>,
-    /// What each commit that has landed consists of: where it began, and the heads since, in order.
+    /// The content of each landed commit: its start, and the heads since, in order.
     pub(crate) trees_of: BTreeMap<Commit, String>,
-    /// What was tested, and works.
+    /// Trees that were tested and are green.
     pub(crate) green: BTreeSet<String>,
     /// Trees that a person has merged without their checks.
     pub(crate) unchecked: BTreeSet<String>,
     /// Heads that do not work together.
     pub(crate) breaks: Vec<BTreeSet<Commit>>,
-    /// Whether, besides those, every so many pairs of heads do not.
-    pub(crate) quarrelsome: bool,
+    /// If true, some further pairs of heads do not work together either.
+    pub(crate) has_conflicting_pairs: bool,
     /// Tips at which a project's base fails its own checks.
     pub(crate) red: BTreeSet<(ProjectId, Commit)>,
-    /// The re-runs that were begun.
-    pub(crate) reruns: BTreeSet<Rerun>,
-    /// Whether a check passes when it is run again; by chance if nobody says.
+    /// The reruns that were started.
+    pub(crate) reruns: BTreeSet<CheckRerun>,
+    /// Result of reruns; random if absent.
     pub(crate) passes_again: Option<bool>,
-    /// The answers that were given in threads, by their marks.
+    /// The keys of replies in threads.
     pub(crate) answered: BTreeSet<String>,
-    /// How often each notice reached a person, by its key.
-    pub(crate) told: BTreeMap<String, u32>,
+    /// Number of times that each notice reached a person, by its key.
+    pub(crate) notified: BTreeMap<String, u32>,
     /// A census shows nothing before this time.
     pub(crate) blind_until: u64,
-    /// Ports on which somebody listens who is none of ours.
-    pub(crate) squatted: BTreeSet<u16>,
-    tempers: BTreeMap<SessionId, Temper>,
-    /// How those behave that were given no temper of their own.
-    pub(crate) usual: Temper,
-    /// What happens next, by time and by order.
-    agenda: BTreeMap<(u64, u64), Happening>,
+    /// Ports that a foreign program listens on.
+    pub(crate) foreign_ports: BTreeSet<u16>,
+    behaviours: BTreeMap<SessionId, AgentBehaviour>,
+    /// Behaviour of agents without one of their own.
+    pub(crate) default_behaviour: AgentBehaviour,
+    /// Planned events, by time and by order.
+    agenda: BTreeMap<(u64, u64), WorldEvent>,
     happenings: u64,
-    /// Wakes whoever waits for the next thing, when an earlier one is planned.
+    /// Notified when an event is planned before the next one.
     pub(crate) sooner: Arc<Notify>,
-    /// How many reports of a thousand are lost, doubled or late.
-    pub(crate) bad_line: u16,
+    /// Number of reports per thousand that are lost, doubled or late.
+    pub(crate) lossy_reports: u16,
 }
 
-/// Something that is going to happen in the world.
+/// A planned event of the world.
 #[derive(Debug, Clone)]
-pub(crate) enum Happening {
+pub(crate) enum WorldEvent {
     /// A process comes up.
-    Boot(Key),
-    /// What the agent was doing comes to its end. Of an earlier thing, if the epoch is another.
-    Over { key: Key, epoch: u32 },
+    Boot(ProcessKey),
+    /// The current activity of the agent ends. Stale if the epoch differs.
+    Over { key: ProcessKey, epoch: u32 },
     /// A person leaves the keyboard.
-    HandsOff(Key),
+    HandsOff(ProcessKey),
     /// A report reaches the daemon, if there is one.
     Report(Report),
-    /// A check that was run again has ended.
-    Ran(Rerun),
-    /// The next thing in the random script.
+    /// The rerun of a check has ended.
+    Ran(CheckRerun),
+    /// The next step of the random script.
     Act,
 }
 
 /// One more run of a check.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rerun {
+pub(crate) struct CheckRerun {
     pub(crate) pull: PullId,
     pub(crate) check: String,
     pub(crate) commit: Commit,
@@ -100,35 +100,35 @@ pub(crate) struct Rerun {
 
 /// One user's turn in a conversation.
 #[derive(Debug, Clone)]
-pub(crate) struct Turn {
-    /// Which of our deliveries it is.
+pub(crate) struct UserTurn {
+    /// The delivery that it was, if it was one of ours.
     pub(crate) delivery: Option<u32>,
     pub(crate) text: String,
 }
 
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct SimProcess {
     pub(crate) name: ProcessRef,
     pub(crate) path: String,
     pub(crate) conversation: ConversationId,
-    pub(crate) mind: Mind,
+    pub(crate) state: AgentState,
     epoch: u32,
     /// Our text on the screen, not yet submitted.
     pub(crate) draft: Option<u32>,
     pub(crate) person_at_keyboard: bool,
-    /// How many more Enters come to nothing.
+    /// Number of further Enters that have no effect.
     pub(crate) swallows: u8,
     pub(crate) ports: Vec<u16>,
     /// The last answer that was typed into a dialog.
     pub(crate) answered: u32,
     pub(crate) turns: u64,
-    /// What holds its terminal lives. Without it the agent goes on, and nobody can look at it or type at it.
+    /// True while the holder of its terminal lives. Without it the agent goes on, but cannot be seen or typed at.
     pub(crate) held: bool,
 }
 
-/// What an agent is really doing.
+/// The real state of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Mind {
+pub(crate) enum AgentState {
     Booting,
     Idle,
     Working { silent: bool },
@@ -138,36 +138,36 @@ pub(crate) enum Mind {
     Dead { code: Option<i32> },
 }
 
-/// How an agent behaves. Rates are of a thousand turns.
+/// The behaviour of an agent. Rates are per thousand turns.
 #[derive(Debug, Clone, Default)]
-pub struct Temper {
-    /// How long a turn takes at most; 0 is the usual 10 s.
+pub struct AgentBehaviour {
+    /// Longest duration of a turn; 0 is the default of 10 s.
     pub turn_ms: u64,
     pub asks: u16,
     pub blocks: u16,
     pub limited: u16,
     pub crashes: u16,
     pub leaves: u16,
-    /// How many hooks of a thousand never fire.
+    /// Number of hooks per thousand that never fire.
     pub loses_hooks: u16,
     pub silent: u16,
     pub swallows: u8,
-    /// Ends as soon as it has come up, with this code.
+    /// Exits as soon as it has come up, with this code.
     pub hopeless: Option<i32>,
-    /// Millionths of a dollar a turn; nobody knows if absent.
+    /// Millionths of a dollar per turn; unknown if absent.
     pub cost: Option<u64>,
     pub one_turn: bool,
-    /// The commands that set its workspace up fail.
+    /// The set-up commands of its workspace fail.
     pub setup_fails: bool,
-    /// Nobody answers its dialogs.
+    /// Its dialogs are never answered.
     pub unanswered: bool,
-    /// How many turns of a thousand leave uncommitted work behind.
+    /// Number of turns per thousand that leave uncommitted work behind.
     pub messy: u16,
 }
 
 /// A worktree.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct SimTree {
     pub(crate) session: SessionId,
     pub(crate) project: ProjectId,
     pub(crate) branch: String,
@@ -176,55 +176,58 @@ pub(crate) struct Tree {
     pub(crate) set_up: bool,
 }
 
-impl Tree {
-    pub(crate) fn clean(session: SessionId, project: ProjectId, branch: String) -> Tree {
-        Tree { session, project, branch, uncommitted: false, unpushed: false, set_up: false }
+impl SimTree {
+    pub(crate) fn clean(session: SessionId, project: ProjectId, branch: String) -> SimTree {
+        SimTree { session, project, branch, uncommitted: false, unpushed: false, set_up: false }
     }
 }
 
-impl Process {
+impl SimProcess {
     pub(crate) fn die(&mut self, code: Option<i32>) {
-        if !matches!(self.mind, Mind::Dead { .. }) {
-            self.mind = Mind::Dead { code };
+        if !matches!(self.state, AgentState::Dead { .. }) {
+            self.state = AgentState::Dead { code };
             self.epoch += 1;
         }
     }
 
     pub(crate) fn lives(&self) -> bool {
-        !matches!(self.mind, Mind::Dead { .. })
+        !matches!(self.state, AgentState::Dead { .. })
     }
 }
 
-impl Outside {
-    pub(crate) fn living(&self) -> impl Iterator<Item = (&Key, &Process)> {
+impl OutsideWorld {
+    pub(crate) fn living(&self) -> impl Iterator<Item = (&ProcessKey, &SimProcess)> {
         self.processes.iter().filter(|(_, process)| process.lives())
     }
 
-    pub(crate) fn temper(&self, session: SessionId) -> &Temper {
-        self.tempers.get(&session).unwrap_or(&self.usual)
+    pub(crate) fn behaviour(&self, session: SessionId) -> &AgentBehaviour {
+        self.behaviours.get(&session).unwrap_or(&self.default_behaviour)
     }
 
-    /// Gives a session that is seen for the first time the usual temper.
+    /// Gives a new session the default behaviour.
     pub(crate) fn meet(&mut self, session: SessionId, one_turn: bool) {
-        let usual = &self.usual;
-        self.tempers.entry(session).or_insert_with(|| Temper { one_turn, ..usual.clone() });
+        let usual = &self.default_behaviour;
+        self.behaviours.entry(session).or_insert_with(|| AgentBehaviour { one_turn, ..usual.clone() });
     }
 
-    pub(crate) fn set_temper(&mut self, session: SessionId, temper: Temper) {
-        self.tempers.insert(session, temper);
+    pub(crate) fn set_behaviour(&mut self, session: SessionId, behaviour: AgentBehaviour) {
+        self.behaviours.insert(session, behaviour);
     }
 
-    /// From now on all agents behave.
+    /// Makes all agents behave from now on.
     pub(crate) fn calm_down(&mut self) {
-        let calm =
-            |temper: &Temper| Temper { one_turn: temper.one_turn, cost: temper.cost, ..Temper::default() };
-        self.tempers.values_mut().for_each(|temper| *temper = calm(temper));
-        self.usual = calm(&self.usual);
+        let calm = |behaviour: &AgentBehaviour| AgentBehaviour {
+            one_turn: behaviour.one_turn,
+            cost: behaviour.cost,
+            ..AgentBehaviour::default()
+        };
+        self.behaviours.values_mut().for_each(|behaviour| *behaviour = calm(behaviour));
+        self.default_behaviour = calm(&self.default_behaviour);
         for process in self.processes.values_mut() {
             process.swallows = 0;
         }
-        self.squatted.clear();
-        self.bad_line = 0;
+        self.foreign_ports.clear();
+        self.lossy_reports = 0;
         self.blind_until = 0;
     }
 
@@ -232,22 +235,28 @@ impl Outside {
         self.tips.get(project).cloned().unwrap_or_else(|| Commit::new("b0"))
     }
 
-    /// What a commit comes to with these heads merged into it, in order.
+    /// Returns the content of a commit with these heads merged into it, in order.
     pub(crate) fn tree<'a>(&self, base: &Commit, parts: impl IntoIterator<Item = &'a Part>) -> String {
         let begun = self.trees_of.get(base).cloned().unwrap_or_else(|| base.to_string());
-        parts.into_iter().fold(begun, |tree, part| format!("{tree}+{}", part.head))
+        // As in git, merging a head that is there already changes nothing.
+        let has = |tree: &str, head: &str| tree.split('+').any(|part| part == head);
+        parts.into_iter().fold(begun, |tree, part| match has(&tree, part.head.as_str()) {
+            true => tree,
+            false => format!("{tree}+{}", part.head),
+        })
     }
 
     pub(crate) fn is_broken(&self, tree: &str) -> bool {
         let heads: BTreeSet<&str> = tree.split('+').skip(1).collect();
         let together = |set: &BTreeSet<Commit>| set.iter().all(|head| heads.contains(head.as_str()));
-        // The same two always quarrel, whoever came first.
+        // The result does not depend on the order of the two.
         let sum = |head: &str| head.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
         let quarrel = |one: &str| heads.iter().any(|other| one < *other && (sum(one) ^ sum(other)) % 4 == 0);
-        self.breaks.iter().any(together) || (self.quarrelsome && heads.iter().any(|one| quarrel(one)))
+        self.breaks.iter().any(together)
+            || (self.has_conflicting_pairs && heads.iter().any(|one| quarrel(one)))
     }
 
-    /// What is true of a workspace, all of it known.
+    /// Returns the facts of a workspace, all of them known.
     pub(crate) fn tree_facts(&self, path: &str) -> TreeFacts {
         let Some(tree) = self.trees.get(path) else { return TreeFacts::default() };
         let inside = self.living().any(|(_, process)| process.path == path);
@@ -264,7 +273,7 @@ impl Outside {
         }
     }
 
-    pub(crate) fn plan(&mut self, at: u64, happening: Happening) {
+    pub(crate) fn plan(&mut self, at: u64, happening: WorldEvent) {
         self.happenings += 1;
         if self.next().is_none_or(|next| at < next) {
             self.sooner.notify_one();
@@ -272,17 +281,17 @@ impl Outside {
         self.agenda.insert((at, self.happenings), happening);
     }
 
-    /// Nobody does anything new.
+    /// Stops the random script.
     pub(crate) fn stop_script(&mut self) {
-        self.agenda.retain(|_, happening| !matches!(happening, Happening::Act));
+        self.agenda.retain(|_, happening| !matches!(happening, WorldEvent::Act));
     }
 
-    /// When the next thing happens.
+    /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Option<u64> {
         self.agenda.first_key_value().map(|((at, _), _)| *at)
     }
 
-    pub(crate) fn pop_due(&mut self, now: u64) -> Option<Happening> {
+    pub(crate) fn pop_due(&mut self, now: u64) -> Option<WorldEvent> {
         let first = self.agenda.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
     }

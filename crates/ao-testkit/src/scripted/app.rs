@@ -1,4 +1,4 @@
-//! The agent as a whole: one loop that takes what happens and draws what is.
+//! The agent as a whole: one loop that handles events and draws the screen.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::dialog::Dialog;
+use super::dialog::OpenDialog;
 use super::draw;
-use super::home::Home;
-use super::hooks::Hooks;
-use super::keys::{Key, Keys};
-use super::settings::Settings;
-use super::terminal::{self, Terminal};
-use super::turn::{Turn, serve, serve_apart};
+use super::home::AgentHome;
+use super::hooks::HookRunner;
+use super::keys::{KeyParser, PressedKey};
+use super::settings::ScriptedSettings;
+use super::terminal::{self, RawTerminal};
+use super::turn::{RunningTurn, serve, serve_apart};
 
-/// How often the spinner turns.
+/// Period of the spinner.
 pub(super) const SPIN: Duration = Duration::from_millis(120);
-/// How long an escape waits for what may follow it.
+/// Time for which an escape waits for a sequence.
 const ESCAPE: Duration = Duration::from_millis(30);
-/// How many lines of what was said stay on the screen.
+/// The most lines of the conversation on the screen.
 const LOG_LINES: usize = 500;
 
-/// What the loop waits for.
+/// An event of the main loop.
 #[derive(Debug)]
-pub(super) enum Happened {
+pub(super) enum AppEvent {
     Typed(Vec<u8>),
     /// The terminal is gone.
     HungUp,
@@ -35,42 +35,42 @@ pub(super) enum Happened {
     },
 }
 
-/// What the lower part of the screen is.
+/// The lower part of the screen.
 #[derive(Debug)]
-pub(super) enum Mode {
+pub(super) enum ScreenMode {
     Prompt,
-    Dialog(Dialog),
+    Dialog(OpenDialog),
     Unknown,
 }
 
 /// The text in the input box.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
-    /// Each with what is shown in its place, if that is something else.
+pub(super) struct InputDraft {
+    /// Pieces of text, each with the label that replaces it on the screen, if any.
     pieces: Vec<(String, Option<String>)>,
     pasted: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct App {
-    pub(super) settings: Settings,
+pub(super) struct ScriptedApp {
+    pub(super) settings: ScriptedSettings,
     pub(super) conversation: String,
-    pub(super) home: Home,
-    hooks: Hooks,
-    terminal: Terminal,
+    pub(super) home: AgentHome,
+    hooks: HookRunner,
+    terminal: RawTerminal,
     pub(super) log: VecDeque<String>,
-    pub(super) draft: Draft,
-    pub(super) mode: Mode,
-    pub(super) turn: Option<Turn>,
+    pub(super) draft: InputDraft,
+    pub(super) mode: ScreenMode,
+    pub(super) turn: Option<RunningTurn>,
     /// Submitted while a turn was running.
     pub(super) queued: VecDeque<String>,
     pub(super) turns: u32,
-    /// How many tool calls were not allowed.
+    /// Number of denied tool calls.
     pub(super) denied: u32,
     pub(super) frame: usize,
     pub(super) idle_since: Option<Instant>,
     pub(super) exit: Option<u8>,
-    pub(super) happened: Sender<Happened>,
+    pub(super) happened: Sender<AppEvent>,
 }
 
 /// Runs until the end, and returns the exit code.
@@ -89,12 +89,12 @@ pub(super) fn run(mut args: impl Iterator<Item = String>) -> Result<u8, String> 
         }
     }
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let home = Home::new(set("SCRIPTED_HOME").ok_or("SCRIPTED_HOME is not set")?);
+    let home = AgentHome::new(set("SCRIPTED_HOME").ok_or("SCRIPTED_HOME is not set")?);
     std::fs::create_dir_all(home.folder()).map_err(|err| format!("SCRIPTED_HOME: {err}"))?;
-    let settings = Settings::read(&set("SCRIPTED_SCRIPT").unwrap_or_default())?;
+    let settings = ScriptedSettings::read(&set("SCRIPTED_SCRIPT").unwrap_or_default())?;
     let starts = home.count_start().map_err(|err| format!("SCRIPTED_HOME: {err}"))?;
     if starts < u64::from(settings.die_at_start) {
-        return Err("it was told to die at its start".into());
+        return Err("die-at-start: it exits at its start".into());
     }
     let conversation = conversation.unwrap_or_else(|| format!("c{}", std::process::id()));
     if resume && !home.transcript(&conversation).exists() {
@@ -102,17 +102,17 @@ pub(super) fn run(mut args: impl Iterator<Item = String>) -> Result<u8, String> 
     }
     std::thread::sleep(settings.slow_start);
 
-    let terminal = Terminal::take(settings.bracketed_paste, settings.alternate_screen)?;
+    let terminal = RawTerminal::take(settings.bracketed_paste, settings.alternate_screen)?;
     let (happened, events) = channel();
     terminal::read(happened.clone());
-    let mut app = App {
-        hooks: Hooks::new(set("SCRIPTED_HOOK")),
+    let mut app = ScriptedApp {
+        hooks: HookRunner::new(set("SCRIPTED_HOOK")),
         conversation,
         home,
         terminal,
         log: VecDeque::new(),
-        draft: Draft::default(),
-        mode: Mode::Prompt,
+        draft: InputDraft::default(),
+        mode: ScreenMode::Prompt,
         turn: None,
         queued: prompt.into_iter().collect(),
         turns: 0,
@@ -127,7 +127,7 @@ pub(super) fn run(mut args: impl Iterator<Item = String>) -> Result<u8, String> 
     Ok(app.live(&events))
 }
 
-impl App {
+impl ScriptedApp {
     fn begin(&mut self, resume: bool) {
         if resume {
             for text in self.home.turns(&self.conversation) {
@@ -141,8 +141,8 @@ impl App {
         self.open_first_dialog();
     }
 
-    fn live(&mut self, events: &Receiver<Happened>) -> u8 {
-        let mut keys = Keys::new(self.settings.bracketed_paste);
+    fn live(&mut self, events: &Receiver<AppEvent>) -> u8 {
+        let mut keys = KeyParser::new(self.settings.bracketed_paste);
         loop {
             self.go_on();
             self.remind();
@@ -154,14 +154,14 @@ impl App {
             self.draw();
             let wait = if keys.waits() { ESCAPE } else { self.wait() };
             match events.recv_timeout(wait) {
-                Ok(Happened::Typed(bytes)) => {
+                Ok(AppEvent::Typed(bytes)) => {
                     for key in keys.push(&bytes) {
                         self.press(key);
                     }
                 }
-                Ok(Happened::ToolEnded { turn, code }) => self.tool_ended(turn, code),
-                Ok(Happened::HungUp) if self.settings.outlive_terminal => {}
-                Ok(Happened::HungUp) | Err(RecvTimeoutError::Disconnected) => self.exit = Some(0),
+                Ok(AppEvent::ToolEnded { turn, code }) => self.tool_ended(turn, code),
+                Ok(AppEvent::HungUp) if self.settings.outlive_terminal => {}
+                Ok(AppEvent::HungUp) | Err(RecvTimeoutError::Disconnected) => self.exit = Some(0),
                 Err(RecvTimeoutError::Timeout) => {
                     for key in keys.settle() {
                         self.press(key);
@@ -172,38 +172,38 @@ impl App {
         }
     }
 
-    fn press(&mut self, key: Key) {
+    fn press(&mut self, key: PressedKey) {
         match &mut self.mode {
-            Mode::Unknown => self.mode = Mode::Prompt,
-            Mode::Dialog(dialog) => {
+            ScreenMode::Unknown => self.mode = ScreenMode::Prompt,
+            ScreenMode::Dialog(dialog) => {
                 if let Some(choice) = dialog.press(&key) {
                     self.chosen(choice);
                 }
             }
-            Mode::Prompt => self.edit(key),
+            ScreenMode::Prompt => self.edit(key),
         }
     }
 
-    fn edit(&mut self, key: Key) {
+    fn edit(&mut self, key: PressedKey) {
         match key {
-            Key::Enter if self.draft.is_empty() => {}
-            Key::Enter => {
+            PressedKey::Enter if self.draft.is_empty() => {}
+            PressedKey::Enter => {
                 let swallowed = self.settings.never_submit || self.settings.swallow_enters > 0;
                 self.settings.swallow_enters = self.settings.swallow_enters.saturating_sub(1);
                 self.note(&json!({ "type": "enter", "swallowed": swallowed }));
                 if !swallowed {
                     self.queued.push_back(self.draft.text());
-                    self.draft = Draft::default();
+                    self.draft = InputDraft::default();
                 }
             }
-            Key::Escape => self.interrupt(),
-            Key::Char(c) => self.draft.add(&c.to_string()),
-            Key::Paste(text) => self.draft.paste(text, self.settings.collapse_paste),
-            Key::Backspace => self.draft.backspace(),
-            Key::Control('u') => self.draft = Draft::default(),
-            Key::Control('c') if !self.draft.is_empty() => self.draft = Draft::default(),
-            Key::Control('c' | 'd') => self.exit = Some(0),
-            Key::Up | Key::Down | Key::Control(_) => {}
+            PressedKey::Escape => self.interrupt(),
+            PressedKey::Char(c) => self.draft.add(&c.to_string()),
+            PressedKey::Paste(text) => self.draft.paste(text, self.settings.collapse_paste),
+            PressedKey::Backspace => self.draft.backspace(),
+            PressedKey::Control('u') => self.draft = InputDraft::default(),
+            PressedKey::Control('c') if !self.draft.is_empty() => self.draft = InputDraft::default(),
+            PressedKey::Control('c' | 'd') => self.exit = Some(0),
+            PressedKey::Up | PressedKey::Down | PressedKey::Control(_) => {}
         }
         let _ = self.home.keep_draft(&self.conversation, &self.draft.text());
     }
@@ -215,7 +215,7 @@ impl App {
         self.terminal.draw(&lines, cursor);
     }
 
-    /// Puts lines into the part of the screen that shows what was said.
+    /// Adds lines to the conversation on the screen.
     pub(super) fn show(&mut self, text: &str) {
         self.log.extend(text.split('\n').map(str::to_owned));
         while self.log.len() > LOG_LINES {
@@ -249,7 +249,7 @@ impl App {
     }
 }
 
-impl Draft {
+impl InputDraft {
     fn add(&mut self, text: &str) {
         match self.pieces.last_mut() {
             Some((piece, None)) => piece.push_str(text),

@@ -2,21 +2,21 @@
 
 use std::time::Instant;
 
-use super::keys::Key;
+use super::keys::PressedKey;
 
-/// What an open dialog is about.
+/// The kind of a dialog.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum About {
-    /// In a turn: may it go on?
+pub(super) enum DialogKind {
+    /// Asks for permission in a turn.
     Permission,
     /// Before the first prompt, by name.
     FirstLaunch(String),
 }
 
-/// A dialog that is open.
+/// An open dialog.
 #[derive(Debug, Clone)]
-pub(super) struct Dialog {
-    pub(super) about: About,
+pub(super) struct OpenDialog {
+    pub(super) about: DialogKind,
     pub(super) question: String,
     choices: Vec<&'static str>,
     marked: usize,
@@ -24,68 +24,68 @@ pub(super) struct Dialog {
     pub(super) reminded: bool,
 }
 
-/// What was chosen.
+/// The choice in a dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum DialogChoice {
     /// Counted from 1.
     Number(usize),
     Escape,
 }
 
-impl Dialog {
-    pub(super) fn permission(question: &str) -> Dialog {
-        Dialog::new(About::Permission, question, &["Yes", "No", "Exit"], 0)
+impl OpenDialog {
+    pub(super) fn permission(question: &str) -> OpenDialog {
+        OpenDialog::new(DialogKind::Permission, question, &["Yes", "No", "Exit"], 0)
     }
 
-    /// As first launches have them: what is marked is to leave.
-    pub(super) fn first_launch(name: &str) -> Dialog {
-        let about = About::FirstLaunch(name.into());
+    /// Like a real first launch: the marked choice is to exit.
+    pub(super) fn first_launch(name: &str) -> OpenDialog {
+        let about = DialogKind::FirstLaunch(name.into());
         match name {
-            "trust" => Dialog::new(
+            "trust" => OpenDialog::new(
                 about,
                 "Do you trust the files in this folder?",
                 &["Yes, I trust this folder", "No, exit"],
                 1,
             ),
             "onboarding" => {
-                Dialog::new(about, "Choose the text style", &["Dark mode", "Light mode", "Exit"], 2)
+                OpenDialog::new(about, "Choose the text style", &["Dark mode", "Light mode", "Exit"], 2)
             }
-            _ => Dialog::new(about, "Shall the flux be inverted?", &["Exit", "Invert it"], 0),
+            _ => OpenDialog::new(about, "Shall the flux be inverted?", &["Exit", "Invert it"], 0),
         }
     }
 
-    fn new(about: About, question: &str, choices: &[&'static str], marked: usize) -> Dialog {
+    fn new(about: DialogKind, question: &str, choices: &[&'static str], marked: usize) -> OpenDialog {
         let question = question.to_owned();
         let choices = choices.to_vec();
-        Dialog { about, question, choices, marked, opened: Instant::now(), reminded: false }
+        OpenDialog { about, question, choices, marked, opened: Instant::now(), reminded: false }
     }
 
-    /// What a key does. Text and pastes do nothing, digits choose at once.
-    pub(super) fn press(&mut self, key: &Key) -> Option<Choice> {
+    /// Handles a key. Text and pastes do nothing, digits choose at once.
+    pub(super) fn press(&mut self, key: &PressedKey) -> Option<DialogChoice> {
         match key {
-            Key::Enter => Some(Choice::Number(self.marked + 1)),
-            Key::Escape => Some(Choice::Escape),
-            Key::Up => {
+            PressedKey::Enter => Some(DialogChoice::Number(self.marked + 1)),
+            PressedKey::Escape => Some(DialogChoice::Escape),
+            PressedKey::Up => {
                 self.marked = self.marked.saturating_sub(1);
                 None
             }
-            Key::Down => {
+            PressedKey::Down => {
                 self.marked = (self.marked + 1).min(self.choices.len() - 1);
                 None
             }
-            Key::Char(digit) => {
+            PressedKey::Char(digit) => {
                 let number = digit.to_digit(10)? as usize;
-                (1..=self.choices.len()).contains(&number).then_some(Choice::Number(number))
+                (1..=self.choices.len()).contains(&number).then_some(DialogChoice::Number(number))
             }
             _ => None,
         }
     }
 
-    /// Whether a choice is the one to leave.
-    pub(super) fn exits(&self, choice: Choice) -> bool {
+    /// Returns true if a choice exits.
+    pub(super) fn exits(&self, choice: DialogChoice) -> bool {
         match choice {
-            Choice::Number(number) => self.choices[number - 1].to_lowercase().contains("exit"),
-            Choice::Escape => self.about != About::Permission,
+            DialogChoice::Number(number) => self.choices[number - 1].to_lowercase().contains("exit"),
+            DialogChoice::Escape => self.about != DialogKind::Permission,
         }
     }
 
@@ -99,11 +99,11 @@ impl Dialog {
     }
 }
 
-impl Choice {
+impl DialogChoice {
     pub(super) fn number(self) -> usize {
         match self {
-            Choice::Number(number) => number,
-            Choice::Escape => 0,
+            DialogChoice::Number(number) => number,
+            DialogChoice::Escape => 0,
         }
     }
 }

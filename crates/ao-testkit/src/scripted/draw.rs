@@ -1,9 +1,9 @@
-//! What is on the screen.
+//! Draws the screen.
 //!
 //! ```text
 //!  scripted agent · CONVERSATION
-//!  » what the user said
-//!  ● what the agent said
+//!  » the user's text
+//!  ● the agent's text
 //!  ✻ working… (3s · esc to interrupt)        only while a turn runs
 //!  ╭──────────
 //!  │ > the draft                             or a dialog
@@ -11,16 +11,16 @@
 //!    status
 //! ```
 
-use super::app::{App, Mode};
+use super::app::{ScreenMode, ScriptedApp};
 
 const SPINNER: [char; 4] = ['✻', '✽', '✶', '✢'];
-/// How many lines of a draft are shown; of a longer one, the last.
+/// The most lines of a draft that are shown, the last ones.
 const DRAFT_LINES: usize = 8;
 const TAB: &str = "    ";
 
-/// The lines of a frame, and where the cursor stands.
-pub(super) fn frame(app: &App, columns: usize, rows: usize) -> (Vec<String>, (usize, usize)) {
-    if let Mode::Unknown = app.mode {
+/// Returns the lines of a frame, and the position of the cursor.
+pub(super) fn frame(app: &ScriptedApp, columns: usize, rows: usize) -> (Vec<String>, (usize, usize)) {
+    if let ScreenMode::Unknown = app.mode {
         let line = "░▒▓ ".repeat(columns / 4);
         return (vec![line; rows - 1], (0, 0));
     }
@@ -33,7 +33,7 @@ pub(super) fn frame(app: &App, columns: usize, rows: usize) -> (Vec<String>, (us
     below.push(format!("╭{rule}"));
     let mut column = 4;
     match &app.mode {
-        Mode::Dialog(dialog) => below.extend(dialog.lines()),
+        ScreenMode::Dialog(dialog) => below.extend(dialog.lines()),
         _ => {
             let lines = wrap(&app.draft.shown(), columns - 5);
             let first = lines.len().saturating_sub(DRAFT_LINES);
@@ -47,21 +47,21 @@ pub(super) fn frame(app: &App, columns: usize, rows: usize) -> (Vec<String>, (us
     let cursor_up = below.len();
     below.push(format!("╰{rule}"));
     below.push(match &app.mode {
-        Mode::Dialog(_) => "  Enter to confirm · Esc to cancel".to_owned(),
+        ScreenMode::Dialog(_) => "  Enter to confirm · Esc to cancel".to_owned(),
         _ => format!("  {} turns", app.turns),
     });
 
     let mut lines = vec![format!("scripted agent · {}", app.conversation)];
     let room = rows.saturating_sub(below.len() + 1);
-    let said: Vec<String> = app.log.iter().flat_map(|line| wrap(line, columns - 1)).collect();
-    lines.extend_from_slice(&said[said.len().saturating_sub(room)..]);
+    let shown: Vec<String> = app.log.iter().flat_map(|line| wrap(line, columns - 1)).collect();
+    lines.extend_from_slice(&shown[shown.len().saturating_sub(room)..]);
     lines.resize(1 + room, String::new());
     lines.append(&mut below);
     lines.truncate(rows);
     ((lines), ((1 + room + cursor_up - 1).min(rows - 1), column.min(columns - 1)))
 }
 
-/// Cuts a text into lines that fit.
+/// Wraps a text into lines that fit.
 fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.replace('\t', TAB).split('\n') {
@@ -84,7 +84,7 @@ fn width(line: &str) -> usize {
     line.chars().map(wide).sum()
 }
 
-/// How many columns a character takes, guessed on the high side: a line that is too short does no harm.
+/// Returns the width of a character, rounded up: a line that is too short does no harm.
 fn wide(c: char) -> usize {
     if c < '\u{1100}' { 1 } else { 2 }
 }

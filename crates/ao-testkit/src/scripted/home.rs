@@ -1,10 +1,10 @@
-//! What the agent keeps on disk, for itself and for tests that want to know what it got.
+//! Files of the agent, for itself and for tests that check its input.
 //!
 //! ```text
 //!  HOME/<conversation>.jsonl   one entry a line: user, assistant, tool, choice, enter, interrupted
-//!  HOME/<conversation>.draft   what stands in the input box now
-//!  HOME/complaints             what the tools of all of them have said on their standard error
-//!  HOME/starts                 how often it was started
+//!  HOME/<conversation>.draft   the current content of the input box
+//!  HOME/complaints             standard error of all tools
+//!  HOME/starts                 one byte per start
 //! ```
 
 use std::fs::{self, OpenOptions};
@@ -16,13 +16,13 @@ use serde_json::Value;
 
 /// A folder with conversations of scripted agents.
 #[derive(Debug, Clone)]
-pub struct Home {
+pub struct AgentHome {
     folder: PathBuf,
 }
 
-impl Home {
-    pub fn new(folder: impl Into<PathBuf>) -> Home {
-        Home { folder: folder.into() }
+impl AgentHome {
+    pub fn new(folder: impl Into<PathBuf>) -> AgentHome {
+        AgentHome { folder: folder.into() }
     }
 
     pub fn folder(&self) -> &Path {
@@ -33,29 +33,29 @@ impl Home {
         self.folder.join(format!("{conversation}.jsonl"))
     }
 
-    /// What the tools of all agents have complained of.
+    /// Returns the standard error of all tools.
     pub fn complaints(&self) -> String {
         fs::read_to_string(self.folder.join("complaints")).unwrap_or_default()
     }
 
-    /// Where a tool's standard error goes: to the end of the others'.
-    pub(super) fn complaint_book(&self) -> Stdio {
-        let book = OpenOptions::new().create(true).append(true).open(self.folder.join("complaints"));
-        book.map_or_else(|_| Stdio::null(), Stdio::from)
+    /// Returns the file for a tool's standard error, in append mode.
+    pub(super) fn error_log(&self) -> Stdio {
+        let file = OpenOptions::new().create(true).append(true).open(self.folder.join("complaints"));
+        file.map_or_else(|_| Stdio::null(), Stdio::from)
     }
 
-    /// The entries of a conversation; none if there is no such conversation.
+    /// Returns the entries of a conversation; none if there is no such conversation.
     pub fn entries(&self, conversation: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.transcript(conversation)).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// The texts that the agent took as turns of the user's, exactly as it got them.
+    /// Returns the texts that the agent took as user's turns, exactly as received.
     pub fn turns(&self, conversation: &str) -> Vec<String> {
         self.texts(conversation, "user", "text")
     }
 
-    /// What was chosen in dialogs, as `question: choice`; choice 0 is Esc.
+    /// Returns the choices in dialogs, as `question: choice`; choice 0 is Esc.
     pub fn choices(&self, conversation: &str) -> Vec<String> {
         let of = |entry: &Value| {
             let question = entry["question"].as_str()?;
@@ -65,12 +65,12 @@ impl Home {
         entries.iter().filter(|entry| entry["type"] == "choice").filter_map(of).collect()
     }
 
-    /// What stands in the input box.
+    /// Returns the content of the input box.
     pub fn draft(&self, conversation: &str) -> String {
         fs::read_to_string(self.draft_file(conversation)).unwrap_or_default()
     }
 
-    /// How often Enter was pressed on a draft, and whether each press was swallowed.
+    /// Returns one value for each press of Enter on a draft: true if it was swallowed.
     pub fn enters(&self, conversation: &str) -> Vec<bool> {
         let entries = self.entries(conversation);
         let presses = entries.iter().filter(|entry| entry["type"] == "enter");
@@ -92,14 +92,14 @@ impl Home {
         file.write_all(format!("{entry}\n").as_bytes())
     }
 
-    /// Replaces the draft in one step, so that a reader never sees half of one.
+    /// Replaces the draft atomically, so that a reader never sees half of one.
     pub(super) fn keep_draft(&self, conversation: &str, draft: &str) -> io::Result<()> {
         let new = self.folder.join(format!("{conversation}.draft.{}", std::process::id()));
         fs::write(&new, draft)?;
         fs::rename(new, self.draft_file(conversation))
     }
 
-    /// Counts this start, and returns how many there were before it.
+    /// Counts this start, and returns the number of earlier ones.
     pub(super) fn count_start(&self) -> io::Result<u64> {
         let mut file = OpenOptions::new().create(true).append(true).open(self.folder.join("starts"))?;
         let before = file.metadata()?.len();

@@ -1,4 +1,4 @@
-//! Running hooks as agents do: in order, with the event as JSON on stdin, and without waiting for them to draw.
+//! Runs hooks as agents do: in order, with the event as JSON on stdin, without blocking the screen.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -8,38 +8,38 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long an exit waits for hooks that are still to be run.
+/// Time that an exit waits for pending hooks.
 const LAST_HOOKS: Duration = Duration::from_secs(5);
 
 /// The hooks of one agent.
 #[derive(Debug)]
-pub(super) struct Hooks {
+pub(super) struct HookRunner {
     command: Option<String>,
-    queue: Sender<Job>,
+    queue: Sender<HookJob>,
 }
 
-enum Job {
+enum HookJob {
     Run(Value),
-    /// Everything before this has been run.
+    /// Acknowledges that all earlier hooks have run.
     Flush(Sender<()>),
 }
 
-impl Hooks {
-    pub(super) fn new(command: Option<String>) -> Hooks {
+impl HookRunner {
+    pub(super) fn new(command: Option<String>) -> HookRunner {
         let (queue, jobs) = channel();
         if let Some(command) = command.clone() {
             thread::spawn(move || work(&command, &jobs));
         }
-        Hooks { command, queue }
+        HookRunner { command, queue }
     }
 
     pub(super) fn run(&self, payload: Value, delay: Option<Duration>) {
         let Some(command) = self.command.clone() else { return };
         match delay {
             None => {
-                let _ = self.queue.send(Job::Run(payload));
+                let _ = self.queue.send(HookJob::Run(payload));
             }
-            // Others overtake it, which is the point of a late one.
+            // Others overtake it, which is the purpose of a delay.
             Some(delay) => {
                 thread::spawn(move || {
                     thread::sleep(delay);
@@ -49,28 +49,28 @@ impl Hooks {
         }
     }
 
-    /// Waits until all that were not delayed have been run, so that a crash does not lose them by chance.
+    /// Waits until all hooks without a delay have run, so that a crash does not lose them by chance.
     pub(super) fn flush(&self) {
         if self.command.is_some() {
             let (done, wait) = channel();
-            let _ = self.queue.send(Job::Flush(done));
+            let _ = self.queue.send(HookJob::Flush(done));
             let _ = wait.recv_timeout(LAST_HOOKS);
         }
     }
 }
 
-fn work(command: &str, jobs: &Receiver<Job>) {
+fn work(command: &str, jobs: &Receiver<HookJob>) {
     for job in jobs {
         match job {
-            Job::Run(payload) => run(command, &payload),
-            Job::Flush(done) => {
+            HookJob::Run(payload) => run(command, &payload),
+            HookJob::Flush(done) => {
                 let _ = done.send(());
             }
         }
     }
 }
 
-/// A hook that fails is no reason to fail.
+/// Runs a hook. A failure is ignored.
 fn run(command: &str, payload: &Value) {
     let child = Command::new("sh")
         .args(["-c", command])

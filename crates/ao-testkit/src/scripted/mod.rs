@@ -1,8 +1,8 @@
 //! A terminal agent without a model: a real program with a real screen, whose prompts are its script.
 //!
-//! It has what agents of its kind have: an input box that takes pasted and typed drafts, a spinner while a turn runs, dialogs,
-//! a transcript for each conversation, and hooks. What it does in a turn stands as tags in the text that it is given. How it
-//! misbehaves stands in its settings.
+//! It has the features of real agents: an input box that takes pasted and typed drafts, a spinner while a turn runs,
+//! dialogs, a transcript for each conversation, and hooks. Tags in the text that it receives control what it does in
+//! a turn. Settings control how it misbehaves.
 //!
 //! ```text
 //! scripted-agent [--conversation ID | --resume ID] [PROMPT]
@@ -10,30 +10,30 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SCRIPTED_HOME` | folder for transcripts, drafts and counters; needed, and see [`Home`] for reading them |
+//! | `SCRIPTED_HOME` | folder for transcripts, drafts and counters; required, see [`AgentHome`] for reading them |
 //! | `SCRIPTED_HOOK` | shell command that is run for each hook, with the event as JSON on its stdin |
-//! | `SCRIPTED_SCRIPT` | settings, one a line or parted by `;`, or `@` and the path of a file with them |
+//! | `SCRIPTED_SCRIPT` | settings, one per line or separated by `;`, or `@` and the path of a file with them |
 //!
-//! Tags, done in their order; text between them is passed over:
+//! Tags, executed in order; text between them is ignored:
 //!
-//! | tag | what it does |
+//! | tag | effect |
 //! |---|---|
 //! | `[[work 3s]]` | works for that long (`250ms`, `3s`, `2m`) with a moving spinner |
 //! | `[[tool CMD]]` | runs a shell command as a tool call, with its hooks and a moving spinner |
-//! | `[[silent CMD]]` | the same, but nothing on the screen moves meanwhile |
+//! | `[[silent CMD]]` | the same, but nothing moves on the screen meanwhile |
 //! | `[[busy 3s]]` | the same as `silent`, with a child that keeps a processor busy |
 //! | `[[ask QUESTION]]` | opens a permission dialog: 1 yes, 2 no, 3 exit; Enter takes the marked one, Esc cancels |
-//! | `[[say TEXT]]` | says it |
+//! | `[[say TEXT]]` | prints the text |
 //! | `[[crash N]]` | leaves the terminal as it is and exits with N |
 //! | `[[kill9]]` | kills itself with SIGKILL |
 //! | `[[fork PORT]]` | starts a server on that port that has left the process tree and the terminal's session |
-//! | `[[limit 17:42]]`, `[[limit 17:42:30]]` | says that the provider's limit is reached until then, and ends the turn |
-//! | `[[screen unknown]]` | shows a screen that nobody knows, until a key is pressed |
+//! | `[[limit 17:42]]`, `[[limit 17:42:30]]` | reports that the provider's limit is reached until then, and ends the turn |
+//! | `[[screen unknown]]` | shows an unknown screen, until a key is pressed |
 //! | `[[set SETTING]]` | changes a setting from now on |
 //!
 //! Settings:
 //!
-//! | setting | what it does |
+//! | setting | effect |
 //! |---|---|
 //! | `swallow-enters N` | the next N presses of Enter on a draft do nothing |
 //! | `never-submit` | Enter never does anything on a draft |
@@ -50,8 +50,8 @@
 //! | `alternate-screen` | takes the whole screen |
 //! | `ignore-tags` | text is only text |
 //! | `take-up` | a text without tags repeats the last turn that had some |
-//! | `notify-after 6s` | how long a dialog is open before its reminder is sent as a notification |
-//! | `remind-after 60s` | how long it is idle before it says so in a notification |
+//! | `notify-after 6s` | time after which an open dialog sends a reminder as a notification |
+//! | `remind-after 60s` | time after which an idle agent sends a notification |
 
 mod app;
 mod dialog;
@@ -67,7 +67,7 @@ mod turn;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub use home::Home;
+pub use home::AgentHome;
 
 /// Runs the agent with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
@@ -80,8 +80,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// What its screens look like, and which keys it knows, as `ao_agent::Options` are written in JSON. Program and environment
-/// are the test's to add.
+/// Screen patterns and keys of the agent, as `ao_agent::Options` in JSON. The test adds program and environment.
 pub const MANIFEST: &str = r#"{
     "name": "scripted",
     "args": ["--conversation", "{conversation}"],
@@ -106,10 +105,10 @@ pub const MANIFEST: &str = r#"{
     ]
 }"#;
 
-/// Finds the program beside the test that is running.
+/// Finds the program beside the running test.
 ///
-/// Cargo builds it there for the tests of this crate and of the whole workspace. A crate that is tested alone has an example
-/// of the same name that calls [`main`].
+/// Cargo builds it there for the tests of this crate and of the whole workspace. A crate that is tested alone has an
+/// example of the same name that calls [`main`].
 pub fn program() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let profile = test.parent().and_then(|deps| deps.parent()).expect("tests lie in target/<profile>/deps");

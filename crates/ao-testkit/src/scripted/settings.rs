@@ -1,13 +1,13 @@
-//! How the agent misbehaves.
+//! Settings: how the agent misbehaves.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::tags::duration;
 
-/// What was set, with what is so by default.
+/// The settings, with their defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct ScriptedSettings {
     pub(super) swallow_enters: u32,
     pub(super) never_submit: bool,
     pub(super) lost_hooks: Vec<String>,
@@ -22,15 +22,15 @@ pub(super) struct Settings {
     pub(super) collapse_paste: Option<usize>,
     pub(super) alternate_screen: bool,
     pub(super) ignore_tags: bool,
-    /// A text without tags has it repeat the last turn that had some, as an agent does that is told to go on.
+    /// A text without tags repeats the last turn that had some, like an agent that was asked to go on.
     pub(super) take_up: bool,
     pub(super) notify_after: Duration,
     pub(super) remind_after: Duration,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for ScriptedSettings {
+    fn default() -> ScriptedSettings {
+        ScriptedSettings {
             swallow_enters: 0,
             never_submit: false,
             lost_hooks: Vec::new(),
@@ -52,10 +52,10 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    /// Reads what `SCRIPTED_SCRIPT` holds.
-    pub(super) fn read(script: &str) -> Result<Settings, String> {
-        let mut settings = Settings::default();
+impl ScriptedSettings {
+    /// Parses `SCRIPTED_SCRIPT`.
+    pub(super) fn read(script: &str) -> Result<ScriptedSettings, String> {
+        let mut settings = ScriptedSettings::default();
         let from_file;
         let script = match script.strip_prefix('@') {
             Some(path) => {
@@ -114,13 +114,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_stand_one_a_line_or_parted_by_semicolons() {
+    fn settings_are_one_per_line_or_separated_by_semicolons() {
         let settings =
-            Settings::read("swallow-enters 2; never-submit\n# a word\ndelay-hook Stop 2s").unwrap();
+            ScriptedSettings::read("swallow-enters 2; never-submit\n# a word\ndelay-hook Stop 2s").unwrap();
         assert_eq!(settings.swallow_enters, 2);
         assert!(settings.never_submit);
         assert_eq!(settings.delayed_hooks["Stop"], Duration::from_secs(2));
-        let err = Settings::read("swallow 2").unwrap_err();
+        let err = ScriptedSettings::read("swallow 2").unwrap_err();
         assert_eq!(err, "the setting `swallow 2` is not understood");
     }
 }

@@ -1,10 +1,10 @@
-//! What a text asks for: the tags in it, in their order.
+//! Parses the tags of a text, in order.
 
 use std::time::Duration;
 
-/// One thing that the agent does in a turn.
+/// One action of the agent in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     Work(Duration),
     Tool { command: String, silent: bool },
     Ask(String),
@@ -18,47 +18,50 @@ pub(super) enum Step {
     Set(String),
 }
 
-/// What a text without tags makes the agent do.
-const BY_DEFAULT: [Step; 1] = [Step::Work(Duration::from_millis(50))];
+/// The actions of a text without tags.
+const BY_DEFAULT: [ScriptStep; 1] = [ScriptStep::Work(Duration::from_millis(50))];
 
-/// Reads the tags of a text. One that is not known is said back, so that a misspelt test is seen to be one.
-pub(super) fn steps(text: &str) -> Vec<Step> {
+/// Parses the tags of a text. An unknown tag is printed, so that a typo in a test is visible.
+pub(super) fn steps(text: &str) -> Vec<ScriptStep> {
     let mut steps = Vec::new();
     let mut rest = text;
     while let Some((_, behind)) = rest.split_once("[[") {
         let Some((tag, after)) = behind.split_once("]]") else { break };
-        steps.push(step(tag.trim()).unwrap_or_else(|| Step::Say(format!("I do not know [[{tag}]]"))));
+        steps.push(step(tag.trim()).unwrap_or_else(|| ScriptStep::Say(format!("I do not know [[{tag}]]"))));
         rest = after;
     }
     if steps.is_empty() { BY_DEFAULT.to_vec() } else { steps }
 }
 
-fn step(tag: &str) -> Option<Step> {
+fn step(tag: &str) -> Option<ScriptStep> {
     let (word, rest) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
     let rest = rest.trim();
     Some(match word {
-        "work" => Step::Work(duration(rest)?),
-        "tool" => Step::Tool { command: rest.into(), silent: false },
-        "silent" => Step::Tool { command: rest.into(), silent: true },
+        "work" => ScriptStep::Work(duration(rest)?),
+        "tool" => ScriptStep::Tool { command: rest.into(), silent: false },
+        "silent" => ScriptStep::Tool { command: rest.into(), silent: true },
         "busy" => {
-            // `timeout` ends the loop, whatever becomes of us.
+            // `timeout` ends the loop even if this process dies.
             let seconds = duration(rest)?.as_secs_f32();
-            Step::Tool { command: format!("timeout {seconds} sh -c 'while :; do :; done'"), silent: true }
+            ScriptStep::Tool {
+                command: format!("timeout {seconds} sh -c 'while :; do :; done'"),
+                silent: true,
+            }
         }
-        "ask" => Step::Ask(rest.into()),
-        "deny" => Step::Deny(rest.into()),
-        "say" => Step::Say(rest.into()),
-        "crash" => Step::Crash(rest.parse().ok()?),
-        "kill9" => Step::Kill,
-        "fork" => Step::Fork(rest.parse().ok()?),
-        "limit" => Step::Limit(rest.into()),
-        "screen" if rest == "unknown" => Step::UnknownScreen,
-        "set" => Step::Set(rest.into()),
+        "ask" => ScriptStep::Ask(rest.into()),
+        "deny" => ScriptStep::Deny(rest.into()),
+        "say" => ScriptStep::Say(rest.into()),
+        "crash" => ScriptStep::Crash(rest.parse().ok()?),
+        "kill9" => ScriptStep::Kill,
+        "fork" => ScriptStep::Fork(rest.parse().ok()?),
+        "limit" => ScriptStep::Limit(rest.into()),
+        "screen" if rest == "unknown" => ScriptStep::UnknownScreen,
+        "set" => ScriptStep::Set(rest.into()),
         _ => return None,
     })
 }
 
-/// `250ms`, `3s`, `2m`.
+/// Parses `250ms`, `3s`, `2m`.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let at = text.find(|c: char| !c.is_ascii_digit())?;
     let number: u64 = text[..at].parse().ok()?;
@@ -75,15 +78,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_read_in_their_order_and_a_misspelt_one_is_said_back() {
+    fn tags_are_parsed_in_order_and_an_unknown_one_is_printed() {
         let text =
             "Please [[work 250ms]] then\n[[tool echo `hi`]] [[ask May I?]][[crash 3]] [[wrok 1s]] [[open";
         let expected = [
-            Step::Work(Duration::from_millis(250)),
-            Step::Tool { command: "echo `hi`".into(), silent: false },
-            Step::Ask("May I?".into()),
-            Step::Crash(3),
-            Step::Say("I do not know [[wrok 1s]]".into()),
+            ScriptStep::Work(Duration::from_millis(250)),
+            ScriptStep::Tool { command: "echo `hi`".into(), silent: false },
+            ScriptStep::Ask("May I?".into()),
+            ScriptStep::Crash(3),
+            ScriptStep::Say("I do not know [[wrok 1s]]".into()),
         ];
         assert_eq!(steps(text), expected);
         assert_eq!(steps("just text"), BY_DEFAULT);

@@ -1,4 +1,4 @@
-//! The terminal: raw while we run, as it was when we leave, and read by a thread of its own.
+//! The terminal: raw while the agent runs, restored at the end, and read by a thread of its own.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::mpsc::Sender;
@@ -8,20 +8,20 @@ use std::time::Duration;
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use super::app::Happened;
+use super::app::AppEvent;
 
-/// A terminal that is ours.
+/// A terminal in raw mode.
 #[derive(Debug)]
-pub(super) struct Terminal {
+pub(super) struct RawTerminal {
     before: Termios,
     bracketed: bool,
     alternate: bool,
-    /// After each line that is drawn.
+    /// Pause after each drawn line.
     pub(super) pause: Duration,
 }
 
-impl Terminal {
-    pub(super) fn take(bracketed: bool, alternate: bool) -> Result<Terminal, String> {
+impl RawTerminal {
+    pub(super) fn take(bracketed: bool, alternate: bool) -> Result<RawTerminal, String> {
         if !io::stdin().is_terminal() {
             return Err("it needs a terminal".into());
         }
@@ -30,7 +30,7 @@ impl Terminal {
         raw.make_raw();
         tcsetattr(stdin(), OptionalActions::Now, &raw)
             .map_err(|err| format!("the terminal cannot be set: {err}"))?;
-        let terminal = Terminal { before, bracketed, alternate, pause: Duration::ZERO };
+        let terminal = RawTerminal { before, bracketed, alternate, pause: Duration::ZERO };
         if alternate {
             put("\x1b[?1049h");
         }
@@ -40,7 +40,7 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// Columns and rows. Asked for anew each time, because windows change.
+    /// Returns columns and rows. Queried each time, because windows are resized.
     pub(super) fn size(&self) -> (usize, usize) {
         match tcgetwinsize(stdout()) {
             Ok(size) if size.ws_col >= 20 && size.ws_row >= 8 => (size.ws_col.into(), size.ws_row.into()),
@@ -48,7 +48,7 @@ impl Terminal {
         }
     }
 
-    /// Draws all lines over what was there, and puts the cursor at a row and column.
+    /// Draws all lines, and sets the cursor to a row and column.
     pub(super) fn draw(&self, lines: &[String], cursor: (usize, usize)) {
         let place = format!("\x1b[{};{}H", cursor.0 + 1, cursor.1 + 1);
         let mut frame = String::from("\x1b[?25l\x1b[H");
@@ -64,7 +64,7 @@ impl Terminal {
     }
 }
 
-impl Drop for Terminal {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         if self.bracketed {
             put("\x1b[?2004l");
@@ -74,17 +74,17 @@ impl Drop for Terminal {
     }
 }
 
-/// Hands on what is typed, until the terminal is gone.
-pub(super) fn read(to: Sender<Happened>) {
+/// Forwards input, until the terminal is gone.
+pub(super) fn read(to: Sender<AppEvent>) {
     thread::spawn(move || {
         let mut piece = [0; 4096];
         let mut stdin = io::stdin().lock();
         loop {
             let happened = match stdin.read(&mut piece) {
-                Ok(0) | Err(_) => Happened::HungUp,
-                Ok(length) => Happened::Typed(piece[..length].to_vec()),
+                Ok(0) | Err(_) => AppEvent::HungUp,
+                Ok(length) => AppEvent::Typed(piece[..length].to_vec()),
             };
-            let last = matches!(happened, Happened::HungUp);
+            let last = matches!(happened, AppEvent::HungUp);
             if to.send(happened).is_err() || last {
                 return;
             }

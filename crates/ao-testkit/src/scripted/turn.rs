@@ -1,4 +1,4 @@
-//! What the agent does in a turn, step by step.
+//! Turns of the agent, step by step.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -11,43 +11,43 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, getpid, kill_process, setsid};
 use serde_json::json;
 
-use super::app::{App, Happened, Mode, SPIN, now};
-use super::dialog::{About, Choice, Dialog};
-use super::tags::{Step, steps};
+use super::app::{AppEvent, SPIN, ScreenMode, ScriptedApp, now};
+use super::dialog::{DialogChoice, DialogKind, OpenDialog};
+use super::tags::{ScriptStep, steps};
 
-/// A server that nobody ended must not outlive its test by much.
+/// Lifetime of a server: one that was never ended must not outlive its test by much.
 const SERVER_LIFE: Duration = Duration::from_secs(300);
 
-/// A turn that runs.
+/// A running turn.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct RunningTurn {
     number: u32,
     began: Instant,
-    steps: VecDeque<Step>,
-    doing: Doing,
+    steps: VecDeque<ScriptStep>,
+    doing: TurnActivity,
 }
 
 #[derive(Debug)]
-enum Doing {
+enum TurnActivity {
     Nothing,
     Work { until: Instant },
     Tool { command: String, silent: bool, pid: Option<Pid> },
     Ask,
 }
 
-impl App {
-    /// Goes on as far as it can: with the turn that runs, or with the next that was submitted.
+impl ScriptedApp {
+    /// Continues as far as possible: with the running turn, or with the next submitted one.
     pub(super) fn go_on(&mut self) {
-        while self.exit.is_none() && !matches!(self.mode, Mode::Dialog(_)) {
+        while self.exit.is_none() && !matches!(self.mode, ScreenMode::Dialog(_)) {
             let Some(turn) = &mut self.turn else {
                 let Some(text) = self.queued.pop_front() else { return };
                 self.take(&text);
                 continue;
             };
             match turn.doing {
-                Doing::Work { until } if Instant::now() < until => return,
-                Doing::Tool { .. } => return,
-                _ => turn.doing = Doing::Nothing,
+                TurnActivity::Work { until } if Instant::now() < until => return,
+                TurnActivity::Tool { .. } => return,
+                _ => turn.doing = TurnActivity::Nothing,
             }
             match turn.steps.pop_front() {
                 Some(step) => self.start(step),
@@ -56,7 +56,7 @@ impl App {
         }
     }
 
-    /// Takes a text as a turn of the user's.
+    /// Takes a text as a user's turn.
     fn take(&mut self, text: &str) {
         self.turns += 1;
         let turn = format!("{}-{}", self.conversation, self.turns);
@@ -67,30 +67,30 @@ impl App {
             true => steps(""),
             false => steps(self.taken_up(text).as_deref().unwrap_or(text)),
         };
-        let (began, doing) = (Instant::now(), Doing::Nothing);
-        self.turn = Some(Turn { number: self.turns, began, steps: steps.into(), doing });
+        let (began, doing) = (Instant::now(), TurnActivity::Nothing);
+        self.turn = Some(RunningTurn { number: self.turns, began, steps: steps.into(), doing });
         self.idle_since = None;
     }
 
-    /// The turn that a text without tags refers to, if it takes up turns.
+    /// Returns the earlier turn that a text without tags repeats, with the setting `take-up`.
     fn taken_up(&self, text: &str) -> Option<String> {
         let refers = self.settings.take_up && !text.contains("[[");
         let turns = if refers { self.home.turns(&self.conversation) } else { vec![] };
         turns.into_iter().rfind(|turn| turn.contains("[["))
     }
 
-    fn start(&mut self, step: Step) {
+    fn start(&mut self, step: ScriptStep) {
         match step {
-            Step::Work(time) => self.doing(Doing::Work { until: Instant::now() + time }),
-            Step::Tool { command, silent } => self.run_tool(command, silent),
-            Step::Ask(question) => {
+            ScriptStep::Work(time) => self.doing(TurnActivity::Work { until: Instant::now() + time }),
+            ScriptStep::Tool { command, silent } => self.run_tool(command, silent),
+            ScriptStep::Ask(question) => {
                 let input = json!({ "tool_name": "Bash", "tool_input": { "command": question } });
                 self.hook("PreToolUse", input.clone());
                 self.hook("PermissionRequest", input);
-                self.mode = Mode::Dialog(Dialog::permission(&question));
-                self.doing(Doing::Ask);
+                self.mode = ScreenMode::Dialog(OpenDialog::permission(&question));
+                self.doing(TurnActivity::Ask);
             }
-            Step::Deny(tool) => {
+            ScriptStep::Deny(tool) => {
                 self.denied += 1;
                 let call = format!("{}-{}-{}", self.conversation, self.turns, self.denied);
                 let input = json!({ "tool_name": tool, "tool_input": {}, "tool_use_id": call });
@@ -98,31 +98,31 @@ impl App {
                 self.hook("PermissionDenied", input);
                 self.show(&format!("● {tool} was denied"));
             }
-            Step::Say(text) => {
+            ScriptStep::Say(text) => {
                 self.note(&json!({ "type": "assistant", "text": text }));
                 self.show(&format!("● {text}"));
             }
-            Step::Crash(code) => {
+            ScriptStep::Crash(code) => {
                 self.flush_hooks();
                 std::process::exit(code.into());
             }
-            Step::Kill => {
+            ScriptStep::Kill => {
                 self.flush_hooks();
                 let _ = kill_process(getpid(), Signal::KILL);
             }
-            Step::Fork(port) => {
+            ScriptStep::Fork(port) => {
                 let me = std::env::current_exe().unwrap_or_default();
                 let apart = Command::new(me).args(["--serve-apart", &port.to_string()]).status();
                 let up = apart.is_ok_and(|status| status.success());
                 self.show(&format!("● {} on port {port}", if up { "serving" } else { "cannot serve" }));
             }
-            Step::Limit(time) => {
+            ScriptStep::Limit(time) => {
                 self.show(&format!("● You've hit your limit · resets {time}"));
                 self.note(&json!({ "type": "limit", "resets": time }));
                 self.end_turn();
             }
-            Step::UnknownScreen => self.mode = Mode::Unknown,
-            Step::Set(setting) => {
+            ScriptStep::UnknownScreen => self.mode = ScreenMode::Unknown,
+            ScriptStep::Set(setting) => {
                 if let Err(why) = self.settings.set(&setting) {
                     self.show(&format!("● {why}"));
                 }
@@ -130,7 +130,7 @@ impl App {
         }
     }
 
-    fn doing(&mut self, doing: Doing) {
+    fn doing(&mut self, doing: TurnActivity) {
         if let Some(turn) = &mut self.turn {
             turn.doing = doing;
         }
@@ -143,55 +143,58 @@ impl App {
             .args(["-c", &command])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(self.home.complaint_book())
+            .stderr(self.home.error_log())
             .spawn();
         let (happened, turn) = (self.happened.clone(), self.turns);
         let pid = child.as_ref().ok().and_then(|child| Pid::from_raw(child.id() as i32));
         thread::spawn(move || {
             let code = child.and_then(|mut child| child.wait()).ok().and_then(|status| status.code());
-            let _ = happened.send(Happened::ToolEnded { turn, code });
+            let _ = happened.send(AppEvent::ToolEnded { turn, code });
         });
-        self.doing(Doing::Tool { command, silent, pid });
+        self.doing(TurnActivity::Tool { command, silent, pid });
     }
 
     pub(super) fn tool_ended(&mut self, of: u32, code: Option<i32>) {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.number == of) else { return };
-        if let Doing::Tool { command, .. } = std::mem::replace(&mut turn.doing, Doing::Nothing) {
+        if let TurnActivity::Tool { command, .. } = std::mem::replace(&mut turn.doing, TurnActivity::Nothing)
+        {
             self.note(&json!({ "type": "tool", "command": command, "exit": code }));
             let input = json!({ "command": command });
             self.hook("PostToolUse", json!({ "tool_name": "Bash", "tool_input": input }));
         }
     }
 
-    pub(super) fn chosen(&mut self, choice: Choice) {
-        let Mode::Dialog(dialog) = std::mem::replace(&mut self.mode, Mode::Prompt) else { return };
+    pub(super) fn chosen(&mut self, choice: DialogChoice) {
+        let ScreenMode::Dialog(dialog) = std::mem::replace(&mut self.mode, ScreenMode::Prompt) else {
+            return;
+        };
         self.note(&json!({ "type": "choice", "question": dialog.question, "choice": choice.number() }));
         if self.settings.stale_dialog {
             self.show(&dialog.lines().join("\n"));
         }
         if dialog.exits(choice) {
-            self.exit = Some(if dialog.about == About::Permission { 0 } else { 1 });
+            self.exit = Some(if dialog.about == DialogKind::Permission { 0 } else { 1 });
             return;
         }
         match &dialog.about {
-            About::Permission if choice == Choice::Number(1) => self.doing(Doing::Nothing),
-            About::Permission => {
+            DialogKind::Permission if choice == DialogChoice::Number(1) => self.doing(TurnActivity::Nothing),
+            DialogKind::Permission => {
                 self.show("● denied");
                 self.end_turn();
             }
-            About::FirstLaunch(name) => {
+            DialogKind::FirstLaunch(name) => {
                 let _ = fs::write(self.home.folder().join(format!("accepted-{name}")), "");
                 self.open_first_dialog();
             }
         }
     }
 
-    /// Opens the next of the dialogs that a first launch has, unless it was answered in an earlier life.
+    /// Opens the next dialog of a first launch, unless it was answered at an earlier start.
     pub(super) fn open_first_dialog(&mut self) {
         let folder = self.home.folder().to_owned();
         let open = |name: &&String| !folder.join(format!("accepted-{name}")).exists();
         if let Some(name) = self.settings.first_launch.iter().find(open) {
-            self.mode = Mode::Dialog(Dialog::first_launch(name));
+            self.mode = ScreenMode::Dialog(OpenDialog::first_launch(name));
         }
     }
 
@@ -201,10 +204,10 @@ impl App {
         self.idle_since = Some(Instant::now());
     }
 
-    /// Agents run no hook when they are interrupted.
+    /// Interrupts the turn. Agents run no hook then.
     pub(super) fn interrupt(&mut self) {
         if let Some(turn) = self.turn.take() {
-            if let Doing::Tool { pid: Some(pid), .. } = turn.doing {
+            if let TurnActivity::Tool { pid: Some(pid), .. } = turn.doing {
                 let _ = kill_process(pid, Signal::TERM);
             }
             self.note(&json!({ "type": "interrupted" }));
@@ -212,23 +215,23 @@ impl App {
         }
     }
 
-    /// How long a turn has been running, if one shows that it does.
+    /// Returns how long the turn has been running, if the screen shows it.
     pub(super) fn working_for(&self) -> Option<Duration> {
         let turn = self.turn.as_ref()?;
-        (!matches!(turn.doing, Doing::Ask)).then(|| turn.began.elapsed())
+        (!matches!(turn.doing, TurnActivity::Ask)).then(|| turn.began.elapsed())
     }
 
-    /// How long there is nothing to do unless something happens.
+    /// Returns the time until something is due.
     pub(super) fn wait(&self) -> Duration {
         const FOR_EVER: Duration = Duration::from_secs(3600);
         match (&self.mode, &self.turn) {
-            (Mode::Dialog(dialog), _) if !dialog.reminded => {
+            (ScreenMode::Dialog(dialog), _) if !dialog.reminded => {
                 self.settings.notify_after.saturating_sub(dialog.opened.elapsed())
             }
-            (Mode::Dialog(_), _) => FOR_EVER,
+            (ScreenMode::Dialog(_), _) => FOR_EVER,
             (_, Some(turn)) => match turn.doing {
-                Doing::Work { until } => SPIN.min(until.saturating_duration_since(Instant::now())),
-                Doing::Tool { silent: true, .. } => FOR_EVER,
+                TurnActivity::Work { until } => SPIN.min(until.saturating_duration_since(Instant::now())),
+                TurnActivity::Tool { silent: true, .. } => FOR_EVER,
                 _ => SPIN,
             },
             (_, None) => self
@@ -239,7 +242,7 @@ impl App {
 
     /// Sends the notifications that are due.
     pub(super) fn remind(&mut self) {
-        if let Mode::Dialog(dialog) = &mut self.mode
+        if let ScreenMode::Dialog(dialog) = &mut self.mode
             && !dialog.reminded
             && dialog.opened.elapsed() >= self.settings.notify_after
         {
@@ -259,10 +262,10 @@ impl App {
     }
 }
 
-/// Starts a server that has neither us nor our session above it, and returns when it listens.
+/// Starts a server outside of our process tree and session, and returns when it listens.
 pub(super) fn serve_apart(port: &str) -> Result<u8, String> {
     let failed = |err: std::io::Error| format!("the server cannot be started: {err}");
-    // Fails for the leader of a process group, which is then apart enough.
+    // Fails for the leader of a process group, which is separate enough.
     let _ = setsid();
     let mut server = Command::new(std::env::current_exe().map_err(failed)?)
         .args(["--serve", port])

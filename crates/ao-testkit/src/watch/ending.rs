@@ -1,27 +1,27 @@
-//! What must hold once the faults have stopped and everything has had its time.
+//! Invariants once the faults have stopped and everything has settled.
 
 use ao_core::evidence::Activity;
-use ao_core::incident::Rung;
+use ao_core::incident::EscalationLevel;
 use ao_core::queue::Entry;
 use ao_core::schedule::{obstacle, would_yield};
 use ao_core::session::{Phase, Session};
 use ao_core::{SessionId, Stamped, State, codec};
 
 use super::Invariant::{self, *};
-use super::alarm::waits;
-use super::ledger::Notice;
-use crate::universe::Inner;
+use super::alarms::waits;
+use super::ledger::NoticeProgress;
+use crate::universe::UniverseState;
 
-/// Whether what the engine holds, between two turns, is what the log says.
-pub(crate) fn agrees(inner: &mut Inner, state: &State) {
+/// Checks that the engine's state, between two turns, agrees with the log.
+pub(crate) fn agrees(inner: &mut UniverseState, state: &State) {
     if let Some(what) = difference(state, &inner.log.shadow) {
         inner.broken(LogReplays, format!("the engine was started from the log, and {what}"));
     }
 }
 
-/// Whether the log, read from its start, gives the state that it was written from. Costs as much as the whole run, so
-/// it is asked once.
-pub(crate) fn replays(inner: &mut Inner) {
+/// Checks that the log, read from its start, gives the state that it was written from. As expensive as the whole run,
+/// so it is done once.
+pub(crate) fn replays(inner: &mut UniverseState) {
     let mut state = State::default();
     for record in &inner.log.records {
         match codec::decode(&record.kind, record.version, &record.scope, &record.body) {
@@ -34,7 +34,7 @@ pub(crate) fn replays(inner: &mut Inner) {
     }
 }
 
-/// What tells two states apart. Their indexes are compared by what they answer, not by how they came about.
+/// Returns a difference between two states. Indexes are compared by their answers, not by their history.
 fn difference(replayed: &State, known: &State) -> Option<String> {
     let differs = |id: &&SessionId| replayed.sessions.get(*id) != known.sessions.get(*id);
     if let Some(id) = known.sessions.keys().chain(replayed.sessions.keys()).find(differs) {
@@ -78,8 +78,8 @@ fn difference(replayed: &State, known: &State) -> Option<String> {
         .map(|lost| format!("the indexes disagree on {}", lost.id))
 }
 
-/// Whether everything has come to rest in a way that a person understands.
-pub(crate) fn at_rest(inner: &mut Inner) {
+/// Checks that everything is at rest, with a reason that a person understands.
+pub(crate) fn at_rest(inner: &mut UniverseState) {
     let mut broken: Vec<(Invariant, String)> = Vec::new();
     let now = inner.wall();
     let shadow = &inner.log.shadow;
@@ -87,8 +87,8 @@ pub(crate) fn at_rest(inner: &mut Inner) {
         broken.push((IdleYield, format!("{next} waits, and {idle} could make room")));
     }
     for session in shadow.sessions.values() {
-        if let Some(what) = restless(shadow, session) {
-            broken.push((Understandable, format!("{} {what}", session.id)));
+        if let Some(what) = stuck_in(shadow, session) {
+            broken.push((ReasonsShown, format!("{} {what}", session.id)));
         }
         let listens = matches!(session.phase, Phase::Running { .. })
             && session.judgement.activity == Activity::Idle
@@ -99,13 +99,13 @@ pub(crate) fn at_rest(inner: &mut Inner) {
         }
     }
     for incident in shadow.incidents.values() {
-        let told = matches!(incident.rung, Rung::Person | Rung::Nobody);
-        if !told && !waits(incident) {
-            broken.push((EscalatedOnce, format!("open, and nobody was told: {incident:?}")));
+        let escalated = matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody);
+        if !escalated && !waits(incident) {
+            broken.push((EscalatedOnce, format!("open, and not escalated: {incident:?}")));
         }
     }
     if let Some(errand) = shadow.errands.values().next() {
-        broken.push((NoDeadEnds, format!("an errand was neither done nor given up: {errand:?}")));
+        broken.push((NoDeadEnds, format!("a job was neither done nor given up: {errand:?}")));
     }
     let queues =
         shadow.projects.iter().flat_map(|(id, project)| project.queues().map(move |queue| (id, queue)));
@@ -116,7 +116,7 @@ pub(crate) fn at_rest(inner: &mut Inner) {
             let pull = &entry.pull;
             broken.push((
                 NoDeadEnds,
-                format!("{pull} is still in the queue of {id}, and nobody says why: {queue:?}"),
+                format!("{pull} is still in the queue of {id} without a reason: {queue:?}"),
             ));
         }
     }
@@ -124,7 +124,7 @@ pub(crate) fn at_rest(inner: &mut Inner) {
         let known = shadow.sessions.get(session);
         if !process.held {
             let what = format!("attempt {attempt} of {session} lives without its holder, and is left alone");
-            broken.push((NobodyDeaf, what));
+            broken.push((NewsEscalated, what));
         }
         if known.is_none_or(|known| known.running_attempt() != Some(*attempt)) {
             let phase = known.map(|known| &known.phase);
@@ -133,25 +133,26 @@ pub(crate) fn at_rest(inner: &mut Inner) {
         }
     }
     for key in &inner.log.ledger.owed {
-        if !matches!(inner.log.ledger.notices.get(key), Some(Notice::Sent | Notice::GivenUp)) {
-            broken.push((PersonsTold, format!("nobody heard of `{key}`")));
+        if !matches!(inner.log.ledger.notices.get(key), Some(NoticeProgress::Sent | NoticeProgress::GivenUp))
+        {
+            broken.push((PersonsNotified, format!("`{key}` reached no person")));
         }
     }
     if let Some(waiting) = shadow.notices.values().next() {
-        broken.push((PersonsTold, format!("a notice was neither sent nor given up: {waiting:?}")));
+        broken.push((PersonsNotified, format!("a notice was neither sent nor given up: {waiting:?}")));
     }
     for (invariant, what) in broken {
         inner.broken(invariant, what);
     }
 }
 
-/// What a session is stuck in, if it is.
-fn restless(state: &State, session: &Session) -> Option<String> {
+/// Returns a description if a session is stuck.
+fn stuck_in(state: &State, session: &Session) -> Option<String> {
     match &session.phase {
         Phase::Queued { .. } if obstacle(state, session).is_none() => {
             Some("waits for a slot, and nothing is in its way".into())
         }
-        // A held one waits for a person, and says so.
+        // A held session waits for a person, and shows it.
         Phase::Retrying { .. } | Phase::Starting { .. } if !session.holds.is_empty() => None,
         Phase::Preparing { .. }
         | Phase::Starting { .. }

@@ -1,35 +1,35 @@
-//! What must hold, whatever goes wrong.
+//! The invariants of the simulation.
 
 use std::fmt;
 
-/// What must hold, whatever goes wrong.
+/// A condition that must hold under all faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Invariant {
     MessagesKept,
     AcceptedOnce,
     OneSessionPerTask,
     OneProcessPerSession,
-    Unique,
+    UniqueOwner,
     CapsHold,
     IdleYield,
     RetriesBounded,
     EscalatedOnce,
     NothingDeleted,
     LogReplays,
-    Understandable,
-    NoRudeTyping,
+    ReasonsShown,
+    NoIntrusiveTyping,
     PortsApart,
     SetUpFirst,
     BudgetHolds,
-    LimitsHeeded,
+    LimitsRespected,
     CommitFirst,
     TimeMoves,
-    PersonsTold,
-    NobodyDeaf,
+    PersonsNotified,
+    NewsEscalated,
     NoFalseAlarm,
     NoDeadEnds,
     MainGreen,
-    FairlyJudged,
+    FairRejection,
     LandsInOrder,
     EngineLives,
 }
@@ -40,69 +40,73 @@ impl Invariant {
         Invariant::AcceptedOnce,
         Invariant::OneSessionPerTask,
         Invariant::OneProcessPerSession,
-        Invariant::Unique,
+        Invariant::UniqueOwner,
         Invariant::CapsHold,
         Invariant::IdleYield,
         Invariant::RetriesBounded,
         Invariant::EscalatedOnce,
         Invariant::NothingDeleted,
         Invariant::LogReplays,
-        Invariant::Understandable,
-        Invariant::NoRudeTyping,
+        Invariant::ReasonsShown,
+        Invariant::NoIntrusiveTyping,
         Invariant::PortsApart,
         Invariant::SetUpFirst,
         Invariant::BudgetHolds,
-        Invariant::LimitsHeeded,
+        Invariant::LimitsRespected,
         Invariant::CommitFirst,
         Invariant::TimeMoves,
-        Invariant::PersonsTold,
-        Invariant::NobodyDeaf,
+        Invariant::PersonsNotified,
+        Invariant::NewsEscalated,
         Invariant::NoFalseAlarm,
         Invariant::NoDeadEnds,
         Invariant::MainGreen,
-        Invariant::FairlyJudged,
+        Invariant::FairRejection,
         Invariant::LandsInOrder,
         Invariant::EngineLives,
     ];
 
     pub fn describe(self) -> &'static str {
         match self {
-            Invariant::MessagesKept => "each message waits, is under way or has one end; accepted means read",
+            Invariant::MessagesKept => {
+                "every message is waiting, in delivery or in one final state; accepted means read"
+            }
             Invariant::AcceptedOnce => "no delivery becomes two turns of one conversation",
             Invariant::OneSessionPerTask => "never two live sessions on one task",
             Invariant::OneProcessPerSession => "never two live processes of one session or in one workspace",
-            Invariant::Unique => "a path, a branch and a conversation belong to one session",
+            Invariant::UniqueOwner => "a path, a branch and a conversation have one owner",
             Invariant::CapsHold => "never more sessions, or processes, than the caps allow",
-            Invariant::IdleYield => "nobody waits for a slot whose agent only waits for others",
-            Invariant::RetriesBounded => "nothing is tried more often than the settings say",
-            Invariant::EscalatedOnce => "a person hears of a problem once, and every problem ends or is told",
+            Invariant::IdleYield => "no session waits for a slot that an idle session could yield",
+            Invariant::RetriesBounded => "nothing is retried more often than the settings allow",
+            Invariant::EscalatedOnce => {
+                "a person is notified of a problem once, and every problem is resolved or escalated"
+            }
             Invariant::NothingDeleted => "nothing is removed that the gate would keep",
             Invariant::LogReplays => "the log replays to the state, from its start and from a snapshot",
-            Invariant::Understandable => "every session says why it is where it is, and is not stuck there",
-            Invariant::NoRudeTyping => "nothing is typed into a turn, a dialog or a person's draft",
+            Invariant::ReasonsShown => "every session shows the reason for its status, and is not stuck",
+            Invariant::NoIntrusiveTyping => "nothing is typed into a turn, a dialog or a person's draft",
             Invariant::PortsApart => "no two live processes have the same port",
             Invariant::SetUpFirst => "no agent is started in a workspace that is not set up",
             Invariant::BudgetHolds => "no slot, launch or turn while a budget is spent or a session is held",
-            Invariant::LimitsHeeded => {
-                "nothing starts on an account that its provider refuses, and afterwards all go on in order"
+            Invariant::LimitsRespected => {
+                "nothing starts on an account that its provider refuses, and afterwards all resume in order"
             }
-            Invariant::CommitFirst => "nothing is done that is not in the log first",
-            Invariant::TimeMoves => "what is due makes progress, and nothing spins",
-            Invariant::PersonsTold => "a failed delivery reaches a person, and no notice is raised twice",
-            Invariant::NobodyDeaf => {
-                "news that an agent does not take goes to the next one, and no agent stays out of reach"
+            Invariant::CommitFirst => "nothing is done before it is in the log",
+            Invariant::TimeMoves => "due timers make progress, and nothing loops",
+            Invariant::PersonsNotified => "a failed delivery reaches a person, and no notice is raised twice",
+            Invariant::NewsEscalated => {
+                "news that an agent does not take is escalated, and no agent stays unreachable"
             }
-            Invariant::NoFalseAlarm => "nobody is woken for a flake, or while the base itself is red",
+            Invariant::NoFalseAlarm => {
+                "no alarm is raised for a flaky check, or while the base itself is red"
+            }
             Invariant::NoDeadEnds => {
-                "every open problem has a next step, a person who knows, or somebody to wait for"
+                "every open problem has a next step, was escalated to a person, or waits for an answer"
             }
-            Invariant::MainGreen => {
-                "only what was green as this very tree lands, and main is never red by our hand"
+            Invariant::MainGreen => "only a tree that was tested green lands, and ao never makes main red",
+            Invariant::FairRejection => "no pull request is rejected for a test with untested ones ahead",
+            Invariant::LandsInOrder => {
+                "urgent pull requests are tested first, and tests land in the order they were started"
             }
-            Invariant::FairlyJudged => {
-                "nobody leaves the merge queue for what was tested with others unfinished"
-            }
-            Invariant::LandsInOrder => "the urgent are tested first, and what was begun first lands first",
             Invariant::EngineLives => "the engine neither panics nor gives up",
         }
     }
@@ -114,11 +118,11 @@ impl fmt::Display for Invariant {
     }
 }
 
-/// One that did not hold.
+/// A violated invariant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     pub invariant: Invariant,
-    /// How many inputs the engine had taken.
+    /// Number of inputs that the engine had taken.
     pub step: u64,
     pub what: String,
 }

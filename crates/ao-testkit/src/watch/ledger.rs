@@ -1,16 +1,16 @@
-//! What the log has promised so far, kept in the plainest form that can be checked.
+//! The promises of the log so far, in the simplest form that can be checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ao_core::incident::{IncidentKey, Rung};
+use ao_core::incident::{EscalationLevel, IncidentKey};
 use ao_core::queue::MergeRequest;
 use ao_core::{Attempt, ErrandId, PullId, SessionId, Timestamp};
 
-use super::alarm::Alarms;
+use super::alarms::AlarmLedger;
 
-/// The books.
+/// The records of the watch.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct LogLedger {
     pub(super) admitted: BTreeSet<(SessionId, Attempt)>,
     pub(super) launching: BTreeSet<(SessionId, Attempt)>,
     pub(super) ends: BTreeSet<(SessionId, Attempt)>,
@@ -19,26 +19,26 @@ pub(crate) struct Ledger {
     pub(super) landing: BTreeSet<PullId>,
     /// The requests to merge something at once.
     pub(super) requests: Vec<(PullId, MergeRequest)>,
-    pub(super) messages: BTreeMap<SessionId, BTreeMap<u32, Place>>,
-    pub(super) problems: BTreeMap<IncidentKey, Told>,
-    pub(super) notices: BTreeMap<String, Notice>,
+    pub(super) messages: BTreeMap<SessionId, BTreeMap<u32, MessagePlace>>,
+    pub(super) problems: BTreeMap<IncidentKey, IncidentCounts>,
+    pub(super) notices: BTreeMap<String, NoticeProgress>,
     /// The keys of notices that failed deliveries must lead to.
     pub(super) owed: BTreeSet<String>,
-    /// Problems whose news was given up in this very commit, and who was to hear of them.
-    pub(super) unheard: BTreeMap<IncidentKey, Rung>,
-    pub(super) patience: BTreeMap<SessionId, Patience>,
-    pub(super) alarms: Alarms,
-    /// The errands that were wanted.
+    /// Problems whose news was given up in this very commit, with the level that should have got it.
+    pub(super) given_up_news: BTreeMap<IncidentKey, EscalationLevel>,
+    pub(super) patience: BTreeMap<SessionId, RetryCounts>,
+    pub(super) alarms: AlarmLedger,
+    /// The jobs that were ordered.
     pub(super) errands: BTreeSet<ErrandId>,
-    /// When each account was last refused.
+    /// The time of each account's last refusal.
     pub(super) refused: BTreeMap<String, Timestamp>,
     /// The highest cap that was ever in force.
     pub(crate) widest_cap: u32,
 }
 
-/// Where a message is.
+/// The state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum MessagePlace {
     Waiting,
     UnderWay(u32),
     Accepted,
@@ -46,29 +46,29 @@ pub(super) enum Place {
     Withdrawn,
 }
 
-/// What was done about a problem since it opened.
+/// The reactions to a problem since it was opened.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Told {
+pub(super) struct IncidentCounts {
     pub(super) acted: u32,
     pub(super) persons: u32,
 }
 
-/// How far a notice has come.
+/// The progress of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Notice {
+pub(super) enum NoticeProgress {
     Raised { retries: u32 },
     Sent,
     GivenUp,
 }
 
-/// What was tried for a session without any good coming of it.
+/// Fruitless attempts for a session.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Patience {
+pub(super) struct RetryCounts {
     pub(super) restarts: u32,
     pub(super) launches: u32,
 }
 
-impl Ledger {
+impl LogLedger {
     pub(crate) fn was_admitted(&self, session: SessionId, attempt: Attempt) -> bool {
         self.admitted.contains(&(session, attempt))
     }
@@ -93,12 +93,12 @@ impl Ledger {
         self.landing.contains(pull)
     }
 
-    /// Returns whether a person has asked for a pull request to be merged at once.
+    /// Returns true if a person has requested to merge a pull request at once.
     pub(crate) fn has_asked(&self, by: &str, pull: &PullId) -> bool {
         self.requests.iter().any(|(of, request)| of == pull && request.by == by)
     }
 
-    /// Returns whether a person has asked for a pull request to be merged without its checks.
+    /// Returns true if a person has requested to merge a pull request without its checks.
     pub(crate) fn may_skip_checks(&self, pull: &PullId) -> bool {
         self.requests.iter().any(|(of, request)| of == pull && !request.runs_checks())
     }
@@ -111,13 +111,13 @@ impl Ledger {
         self.notices.contains_key(key)
     }
 
-    /// The messages of a session that have no end yet.
+    /// Returns the messages of a session that have no final state yet.
     pub(super) fn open(&self, session: SessionId) -> impl Iterator<Item = u32> {
         self.messages
             .get(&session)
             .into_iter()
             .flatten()
-            .filter(|(_, place)| matches!(place, Place::Waiting | Place::UnderWay(_)))
+            .filter(|(_, place)| matches!(place, MessagePlace::Waiting | MessagePlace::UnderWay(_)))
             .map(|(no, _)| *no)
     }
 }

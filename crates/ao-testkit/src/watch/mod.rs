@@ -1,23 +1,23 @@
-//! Who watches the engine, and for what.
+//! Watches the engine, and checks its invariants.
 //!
 //! ```text
-//!  every step ─────► Watched   time moves, the trace
-//!  every commit ───► Ledger    what the log says must hold, event by event
-//!  every wish ─────► Watched   the engine's state is the log's, and can be understood
-//!  every port call ► fakes     nothing is done that is not in the log
-//!  the end ────────► ending    everything has come to rest somewhere
+//!  every step ─────► WatchedRules  time moves, the trace
+//!  every commit ───► LogLedger     invariants of the log, event by event
+//!  every `wants` ──► WatchedRules  the engine's state is the log's, and has reasons
+//!  every port call ► fakes         nothing is done before it is in the log
+//!  the end ────────► ending        everything has settled
 //! ```
 
-mod alarm;
-mod committed;
+mod alarms;
 mod ending;
+mod events;
 mod invariant;
 mod ledger;
 mod queue;
-mod watched;
+mod rules;
 
-pub(crate) use committed::{commit_over, committed};
 pub(crate) use ending::{agrees, at_rest, replays};
+pub(crate) use events::{commit_over, committed};
 pub use invariant::{Invariant, Violation};
-pub(crate) use ledger::Ledger;
-pub(crate) use watched::Watched;
+pub(crate) use ledger::LogLedger;
+pub(crate) use rules::WatchedRules;

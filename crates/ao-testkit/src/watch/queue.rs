@@ -1,13 +1,13 @@
-//! What must hold of each event of a merge queue.
+//! Invariants of each event of a merge queue.
 
 use ao_core::queue::{Entry, Lane, MergeQueue, QueueEvent, Rejection};
 use ao_core::{ProjectId, PullId};
 
-use super::Invariant::{FairlyJudged, LandsInOrder};
-use crate::universe::Inner;
+use super::Invariant::{FairRejection, LandsInOrder};
+use crate::universe::UniverseState;
 
-/// Enters an event of a queue into the books, before the shadow follows it.
-pub(super) fn queue(inner: &mut Inner, project: &ProjectId, event: &QueueEvent) {
+/// Records an event of a queue in the ledger, before it is applied to the shadow.
+pub(super) fn queue(inner: &mut UniverseState, project: &ProjectId, event: &QueueEvent) {
     let Some(known) = inner.log.shadow.projects.get(project) else { return };
     let queue = &known.queue;
     let requested = |pull: &PullId| queue.entry(pull).is_some_and(|entry| entry.request.is_some());
@@ -46,7 +46,7 @@ pub(super) fn queue(inner: &mut Inner, project: &ProjectId, event: &QueueEvent) 
                 Rejection::Broken { .. } | Rejection::Vetoed { .. } => true,
                 Rejection::Held { .. } => requested(pull),
             };
-            (!fair).then(|| (FairlyJudged, format!("{pull} is sent back, and its test was {lane:?}")))
+            (!fair).then(|| (FairRejection, format!("{pull} is sent back, and its test was {lane:?}")))
         }
         _ => None,
     };
@@ -64,7 +64,7 @@ fn has_request(queue: &MergeQueue) -> bool {
     queue.lanes.iter().any(|lane| queue.request_of(lane).is_some())
 }
 
-/// Whether nothing is ahead of it that could be why it failed.
+/// Returns true if nothing ahead of it could be the cause of a failure.
 fn is_first(lane: &Lane) -> bool {
     lane.left.is_empty()
 }

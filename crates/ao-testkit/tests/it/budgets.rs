@@ -3,15 +3,15 @@
 use ao_core::Refusal;
 use ao_core::budget::{Limits, dollars};
 use ao_core::session::{SessionInput, StatusWord};
-use ao_testkit::{Spawn, Temper, World};
+use ao_testkit::{AgentBehaviour, SimWorld, SpawnSpec};
 
 /// acceptance: B2
 #[test]
 fn a_budget_that_is_crossed_in_a_turn_allows_no_further_one_until_it_is_raised() {
-    let mut world = World::calm();
-    world.usual_temper(Temper { cost: Some(600_000), ..Temper::default() });
+    let mut world = SimWorld::calm();
+    world.default_behaviour(AgentBehaviour { cost: Some(600_000), ..AgentBehaviour::default() });
     let limits = Limits { micros: Some(1_000_000), ..Limits::default() };
-    let session = world.spawn(Spawn { limits, ..Spawn::default() }).unwrap();
+    let session = world.spawn(SpawnSpec { limits, ..SpawnSpec::default() }).unwrap();
     world.run_for(60);
     world.send(session, "second turn").unwrap();
     world.run_for(60);
@@ -21,11 +21,11 @@ fn a_budget_that_is_crossed_in_a_turn_allows_no_further_one_until_it_is_raised()
     world.crash();
     world.run_for(600);
     assert_eq!(world.turns_with("third turn"), 0);
-    assert_eq!(world.told().len(), 1, "{:?}", world.told());
-    let same = world.tell(session, SessionInput::Resume { limits: None });
+    assert_eq!(world.notified().len(), 1, "{:?}", world.notified());
+    let same = world.send_input(session, SessionInput::Resume { limits: None });
     assert!(matches!(same, Err(Refusal::Budget { .. })), "{same:?}");
     let more = Limits { micros: Some(5_000_000), ..Limits::default() };
-    world.tell(session, SessionInput::Resume { limits: Some(more) }).unwrap();
+    world.send_input(session, SessionInput::Resume { limits: Some(more) }).unwrap();
     world.run_for(60);
     assert_eq!(world.turns_with("third turn"), 1);
     world.expect_at_rest();
@@ -34,11 +34,11 @@ fn a_budget_that_is_crossed_in_a_turn_allows_no_further_one_until_it_is_raised()
 /// acceptance: B3
 #[test]
 fn without_cost_data_turns_are_counted_and_the_cost_is_unknown() {
-    let mut world = World::calm();
+    let mut world = SimWorld::calm();
     let limits = Limits { micros: Some(1), turns: Some(2), ..Limits::default() };
-    let session = world.spawn(Spawn { limits, ..Spawn::default() }).unwrap();
+    let session = world.spawn(SpawnSpec { limits, ..SpawnSpec::default() }).unwrap();
     world.run_for(60);
-    assert_eq!(dollars(world.session(session).spend.micros), "unknown");
+    assert_eq!(dollars(world.session(session).usage.spend.micros), "unknown");
     assert_eq!(world.status(session).0, StatusWord::Idle);
     world.send(session, "second turn").unwrap();
     world.run_for(60);

@@ -1,18 +1,18 @@
-//! Every effect, gone wrong in every way, and the same clean end.
+//! Every effect, with every fault, and the same clean end.
 
 use ao_core::Input;
 use ao_core::pull::CheckState;
 use ao_core::queue::QueueInput;
 use ao_core::session::{SessionInput, StatusWord};
-use ao_testkit::{Call, Fault, Plan, Spawn, Temper, World};
+use ao_testkit::{AgentBehaviour, Fault, FaultPlan, PortCall, SimWorld, SpawnSpec};
 
 use crate::feedback::failed;
 
-/// From the first word to a removed workspace, with one call that goes wrong.
-fn story(call: Call, fault: Fault) -> World {
-    let mut world = World::calm();
-    world.plan(Plan::These { call, fault, times: 1 });
-    let session = world.spawn(Spawn::default()).unwrap();
+/// From the spawn to a removed workspace, with one faulty call.
+fn story(call: PortCall, fault: Fault) -> SimWorld {
+    let mut world = SimWorld::calm();
+    world.plan(FaultPlan::These { call, fault, times: 1 });
+    let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(120);
     // The log is read at a start.
     world.crash();
@@ -52,28 +52,35 @@ fn a_crash_before_or_after_a_call_changes_nothing_in_the_end() {
 }
 
 fn everywhere(faults: &[Fault]) {
-    // These have stories of their own below. A first append that fails fails the spawn itself.
-    let elsewhere =
-        [Call::Append, Call::Snapshot, Call::Notify, Call::Answer, Call::Errand, Call::Test, Call::Merge];
-    for call in Call::ALL.into_iter().filter(|call| !elsewhere.contains(call)) {
+    // These have tests of their own below. A first append that fails fails the spawn itself.
+    let elsewhere = [
+        PortCall::Append,
+        PortCall::Snapshot,
+        PortCall::Notify,
+        PortCall::Answer,
+        PortCall::Errand,
+        PortCall::Test,
+        PortCall::Merge,
+    ];
+    for call in PortCall::ALL.into_iter().filter(|call| !elsewhere.contains(call)) {
         for fault in faults.iter().filter(|fault| call.allows(**fault)) {
             story(call, *fault).expect_at_rest();
         }
     }
 }
 
-/// An open question is answered once, whatever happens to the first try.
+/// An open question is answered once, under every fault of the first attempt.
 #[test]
 fn an_answer_reaches_its_question_or_the_question_stays_open() {
-    for fault in Fault::ALL.into_iter().filter(|fault| Call::Answer.allows(*fault)) {
-        let mut world = World::calm();
-        world.usual_temper(Temper { asks: 1000, unanswered: true, ..Temper::default() });
-        let session = world.spawn(Spawn::default()).unwrap();
+    for fault in Fault::ALL.into_iter().filter(|fault| PortCall::Answer.allows(*fault)) {
+        let mut world = SimWorld::calm();
+        world.default_behaviour(AgentBehaviour { asks: 1000, unanswered: true, ..AgentBehaviour::default() });
+        let session = world.spawn(SpawnSpec::default()).unwrap();
         world.run_for(60);
-        world.temper(session, Temper::default());
-        world.plan(Plan::These { call: Call::Answer, fault, times: 1 });
+        world.behaviour(session, AgentBehaviour::default());
+        world.plan(FaultPlan::These { call: PortCall::Answer, fault, times: 1 });
         for _ in 0..3 {
-            let question = world.session(session).questions;
+            let question = world.session(session).dialogs.questions;
             if world.status(session).0 == StatusWord::NeedsInput {
                 let answer = SessionInput::Answer { by: "ann".into(), question, text: "yes".into() };
                 world.post(session, answer);
@@ -82,46 +89,46 @@ fn an_answer_reaches_its_question_or_the_question_stays_open() {
         }
         assert_eq!(world.status(session).0, StatusWord::Idle, "{fault}");
         assert_eq!(world.turns_with("do the work"), 1, "{fault}");
-        world.expect_injected(Call::Answer, fault);
+        world.expect_injected(PortCall::Answer, fault);
         world.expect_at_rest();
     }
 }
 
-/// A failed check is run again once, whatever happens to the order.
+/// A failed check is rerun once, under every fault of the job.
 #[test]
-fn a_rerun_is_made_whatever_happens_to_its_first_try() {
-    for fault in Fault::ALL.into_iter().filter(|fault| Call::Errand.allows(*fault)) {
-        let mut world = World::calm();
+fn a_rerun_is_made_under_every_fault_of_its_first_attempt() {
+    for fault in Fault::ALL.into_iter().filter(|fault| PortCall::Errand.allows(*fault)) {
+        let mut world = SimWorld::calm();
         world.passes_when_run_again(true);
-        let session = world.spawn(Spawn::default()).unwrap();
+        let session = world.spawn(SpawnSpec::default()).unwrap();
         world.run_for(120);
         let pull = world.open_pull(session);
-        world.plan(Plan::These { call: Call::Errand, fault, times: 1 });
+        world.plan(FaultPlan::These { call: PortCall::Errand, fault, times: 1 });
         world.check(&pull, failed());
         world.run_for(600);
         world.look_at(&pull);
         world.run_for(60);
         let state = world.state(|state| state.pulls[&pull].facts.checks[0].state.clone());
         assert_eq!(state, CheckState::Passed, "{fault}");
-        world.expect_injected(Call::Errand, fault);
+        world.expect_injected(PortCall::Errand, fault);
         world.expect_at_rest();
     }
 }
 
-/// The log cannot be written while an agent works, in every way there is.
+/// The log cannot be written while an agent works, under every fault.
 #[test]
 fn a_log_that_fails_for_a_while_loses_nothing() {
     for fault in [Fault::FailBefore, Fault::FailAfter, Fault::Delay, Fault::CrashBefore, Fault::CrashAfter] {
         for times in [1, 3] {
-            let mut world = World::calm();
-            let session = world.spawn(Spawn::default()).unwrap();
-            world.plan(Plan::These { call: Call::Append, fault, times });
+            let mut world = SimWorld::calm();
+            let session = world.spawn(SpawnSpec::default()).unwrap();
+            world.plan(FaultPlan::These { call: PortCall::Append, fault, times });
             world.run_for(300);
-            world.plan(Plan::Calm);
+            world.plan(FaultPlan::Calm);
             world.run_for(60);
             assert_eq!((world.status(session).0, world.living()), (StatusWord::Idle, 1), "{fault}");
             assert_eq!(world.turns_with("do the work"), 1, "{fault}");
-            world.expect_injected(Call::Append, fault);
+            world.expect_injected(PortCall::Append, fault);
             world.expect_at_rest();
         }
     }
@@ -130,17 +137,17 @@ fn a_log_that_fails_for_a_while_loses_nothing() {
 /// A snapshot only saves time: without it, more of the log is read.
 #[test]
 fn a_snapshot_that_goes_wrong_loses_nothing() {
-    for fault in Fault::ALL.into_iter().filter(|fault| Call::Snapshot.allows(*fault)) {
-        let mut world = World::calm();
-        let session = world.spawn(Spawn::default()).unwrap();
+    for fault in Fault::ALL.into_iter().filter(|fault| PortCall::Snapshot.allows(*fault)) {
+        let mut world = SimWorld::calm();
+        let session = world.spawn(SpawnSpec::default()).unwrap();
         world.run_for(60);
-        world.plan(Plan::These { call: Call::Snapshot, fault, times: 1 });
+        world.plan(FaultPlan::These { call: PortCall::Snapshot, fault, times: 1 });
         // The log has to grow until one is due.
         for number in 0..60 {
             world.post_message(session, &format!("message {number}."));
             world.run_for(30);
         }
-        world.expect_injected(Call::Snapshot, fault);
+        world.expect_injected(PortCall::Snapshot, fault);
         world.crash();
         world.run_for(120);
         assert_eq!(world.status(session).0, StatusWord::Idle, "{fault}");
@@ -151,39 +158,39 @@ fn a_snapshot_that_goes_wrong_loses_nothing() {
     }
 }
 
-/// A notifier that fails is tried again, and the person is told in the end.
+/// A notifier that fails is retried, and the person is notified in the end.
 #[test]
-fn a_notice_gets_through_whatever_happens_to_its_first_try() {
+fn a_notice_arrives_under_every_fault_of_its_first_attempt() {
     for fault in [Fault::FailBefore, Fault::FailAfter, Fault::Panic, Fault::Hang, Fault::CrashAfter] {
-        let mut world = World::calm();
-        world.usual_temper(Temper { setup_fails: true, ..Default::default() });
-        world.plan(Plan::These { call: Call::Notify, fault, times: 1 });
-        let session = world.spawn(Spawn::default()).unwrap();
+        let mut world = SimWorld::calm();
+        world.default_behaviour(AgentBehaviour { setup_fails: true, ..Default::default() });
+        world.plan(FaultPlan::These { call: PortCall::Notify, fault, times: 1 });
+        let session = world.spawn(SpawnSpec::default()).unwrap();
         world.run_for(300);
         assert_eq!(world.status(session).0, StatusWord::SetupFailed, "{fault}");
-        assert_eq!(world.told().len(), 1, "{fault}");
-        world.expect_injected(Call::Notify, fault);
+        assert_eq!(world.notified().len(), 1, "{fault}");
+        world.expect_injected(PortCall::Notify, fault);
         world.expect_at_rest();
     }
 }
 
-/// From an approved change to a merged one, with a test or a merge that goes wrong in every way.
+/// From an approved change to a merged one, under every fault of its test and its merge.
 #[test]
-fn a_change_lands_once_whatever_happens_to_its_test_and_its_merge() {
-    for call in [Call::Test, Call::Merge] {
+fn a_change_lands_once_under_every_fault_of_its_test_and_merge() {
+    for call in [PortCall::Test, PortCall::Merge] {
         for fault in Fault::ALL {
-            let mut world = World::calm();
-            let session = world.spawn(Spawn::default()).unwrap();
+            let mut world = SimWorld::calm();
+            let session = world.spawn(SpawnSpec::default()).unwrap();
             world.run_for(120);
             let pull = world.open_pull(session);
             world.check(&pull, CheckState::Passed);
             world.approve(&pull);
             let head = world.state(|state| state.pulls[&pull].facts.head.clone());
-            world.plan(Plan::These { call, fault, times: 1 });
+            world.plan(FaultPlan::These { call, fault, times: 1 });
             let enqueue = QueueInput::Enqueue { pull: pull.clone(), head, priority: 0 };
             world.ask(Input::Queue { project: pull.project.clone(), input: enqueue }).unwrap();
             world.run_for(300);
-            world.plan(Plan::Calm);
+            world.plan(FaultPlan::Calm);
             world.run_for(120);
             world.look_at(&pull);
             world.run_for(180);

@@ -1,8 +1,8 @@
-//! What comes back from the forge.
+//! News from the forge.
 
 use ao_core::incident::IncidentKind;
 use ao_core::{Settings, pull::CheckState};
-use ao_testkit::{Spawn, World};
+use ao_testkit::{SimWorld, SpawnSpec};
 
 pub(crate) fn failed() -> CheckState {
     CheckState::Failed {
@@ -17,9 +17,9 @@ pub(crate) fn failed() -> CheckState {
 
 /// acceptance: F3
 #[test]
-fn a_flake_is_run_again_and_wakes_nobody() {
-    let mut world = World::calm();
-    let session = world.spawn(Spawn::default()).unwrap();
+fn a_flake_is_rerun_and_raises_no_alarm() {
+    let mut world = SimWorld::calm();
+    let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(60);
     let pull = world.open_pull(session);
     world.passes_when_run_again(true);
@@ -28,27 +28,28 @@ fn a_flake_is_run_again_and_wakes_nobody() {
         world.check(&pull, failed());
         world.run_for(900);
     }
-    // That each head waits for a review is no news of the flake.
-    let mut told = world.told();
-    told.retain(|(what, _)| !what.starts_with("review-needed"));
-    assert_eq!((world.turns_with("A check failed"), told), (0, vec![]));
-    let flakes = world.state(|state| state.projects[&pull.project].flakes["build E0"].times);
+    // Each head also waits for a review, which has nothing to do with the flake.
+    let mut notified = world.notified();
+    notified.retain(|(what, _)| !what.starts_with("review-needed"));
+    assert_eq!((world.turns_with("A check failed"), notified), (0, vec![]));
+    let key = ("unit tests".into(), "E0".into());
+    let flakes = world.state(|state| state.projects[&pull.project].flakes[&key].times);
     assert_eq!(flakes, 5);
     world.expect_at_rest();
 }
 
 /// acceptance: F3
 #[test]
-fn a_red_base_is_told_once_and_wakes_nobody_until_it_is_green() {
-    let mut world = World::calm();
-    let session = world.spawn(Spawn::default()).unwrap();
+fn a_red_base_is_reported_once_and_raises_no_alarm_until_it_is_green() {
+    let mut world = SimWorld::calm();
+    let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(60);
     let pull = world.open_pull(session);
     for (tip, red) in [("b1", true), ("b2", true), ("b3", false)] {
         world.base(&pull, tip, red);
         world.check(&pull, failed());
         world.run_for(7200);
-        assert_eq!(world.told().len(), 1, "{:?}", world.told());
+        assert_eq!(world.notified().len(), 1, "{:?}", world.notified());
         // Once the base is green the check is run again, fails again, and is the agent's.
         assert_eq!(world.turns_with("A check failed") > 0, !red);
         world.run_for(if red { 7200 } else { 0 });
@@ -57,9 +58,9 @@ fn a_red_base_is_told_once_and_wakes_nobody_until_it_is_green() {
 
 /// acceptance: F2, F4
 #[test]
-fn a_check_that_flips_twenty_times_is_told_so_often_and_no_more() {
-    let mut world = World::calm();
-    let session = world.spawn(Spawn::default()).unwrap();
+fn a_check_that_flips_twenty_times_is_reported_a_bounded_number_of_times() {
+    let mut world = SimWorld::calm();
+    let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(60);
     let pull = world.open_pull(session);
     for _ in 0..20 {
@@ -69,11 +70,11 @@ fn a_check_that_flips_twenty_times_is_told_so_often_and_no_more() {
         world.run_for(400);
     }
     let attempts = Settings::default().reaction(&IncidentKind::CiFailed).attempts as usize;
-    // Words of its own were never configured: the default ones are sent.
+    // No message is configured, so the default one is sent.
     assert_eq!(world.turns_with("A check failed on your pull request."), attempts);
-    assert_eq!(world.told().len(), 1, "{:?}", world.told());
+    assert_eq!(world.notified().len(), 1, "{:?}", world.notified());
     world.run_for(7200);
-    assert_eq!((world.turns_with("A check failed"), world.told().len()), (attempts, 1));
+    assert_eq!((world.turns_with("A check failed"), world.notified().len()), (attempts, 1));
     // Green for good: the next failure is a new one.
     world.check(&pull, CheckState::Passed);
     world.run_for(600);

@@ -4,31 +4,31 @@ use std::collections::BTreeSet;
 
 use ao_core::session::{AgentAbilities, SessionInput, StatusWord};
 use ao_core::{Input, Refusal, Settings};
-use ao_testkit::{Spawn, Temper, World};
+use ao_testkit::{AgentBehaviour, SimWorld, SpawnSpec};
 
 /// acceptance: L3
 #[test]
-fn twenty_spawns_of_one_issue_at_once_are_one_session_and_the_others_are_told_which() {
-    let mut world = World::calm();
-    let answers = world.spawn_at_once(20, &Spawn { task: Some("7"), ..Spawn::default() });
+fn twenty_concurrent_spawns_of_one_issue_give_one_session_and_the_refusals_name_it() {
+    let mut world = SimWorld::calm();
+    let answers = world.spawn_at_once(20, &SpawnSpec { task: Some("7"), ..SpawnSpec::default() });
     let made: BTreeSet<_> = answers.iter().flatten().copied().collect();
     assert_eq!(made.len(), 1);
     let the_one = made.into_iter().next().unwrap();
-    let told = answers
+    let refused = answers
         .iter()
         .filter(|answer| matches!(answer, Err(Refusal::TaskTaken { session, .. }) if *session == the_one));
-    assert_eq!(told.count(), 19);
+    assert_eq!(refused.count(), 19);
 }
 
 /// acceptance: L6
 #[test]
-fn with_a_cap_of_four_twenty_sessions_take_turns_and_the_line_survives_a_restart() {
-    let mut world = World::with(Settings { max_live: 4, ..Settings::default() });
+fn with_a_cap_of_four_twenty_sessions_take_turns_and_the_queue_survives_a_restart() {
+    let mut world = SimWorld::with(Settings { max_live: 4, ..Settings::default() });
     for _ in 0..20 {
-        world.spawn(Spawn::default()).unwrap();
+        world.spawn(SpawnSpec::default()).unwrap();
     }
     world.run_for(60);
-    let waiting = |world: &World| {
+    let waiting = |world: &SimWorld| {
         let now = world.now();
         world.state(|state| {
             let queued =
@@ -47,7 +47,7 @@ fn with_a_cap_of_four_twenty_sessions_take_turns_and_the_line_survives_a_restart
             state.sessions.values().find(|session| session.process.is_some()).map(|session| session.id)
         });
         let stop = SessionInput::Stop { by: "ann".into(), why: String::new() };
-        world.tell(running.expect("four run"), stop).unwrap();
+        world.send_input(running.expect("four run"), stop).unwrap();
         world.run_for(30);
         assert_eq!((world.living(), waiting(&world)), (4, before - 1));
     }
@@ -57,9 +57,9 @@ fn with_a_cap_of_four_twenty_sessions_take_turns_and_the_line_survives_a_restart
 /// acceptance: L6
 #[test]
 fn with_too_little_memory_a_session_waits_and_says_so() {
-    let mut world = World::with(Settings { min_free_mb: 500, ..Settings::default() });
+    let mut world = SimWorld::with(Settings { min_free_mb: 500, ..Settings::default() });
     world.ask(Input::Host { free_mb: 100 }).unwrap();
-    let session = world.spawn(Spawn::default()).unwrap();
+    let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(60);
     assert_eq!((world.status(session).0, world.living()), (StatusWord::Queued, 0));
     let obstacle = world.state(|state| ao_core::schedule::obstacle(state, &state.sessions[&session]));
@@ -72,8 +72,8 @@ fn with_too_little_memory_a_session_waits_and_says_so() {
 /// acceptance: L1
 #[test]
 fn agents_outlive_the_daemon_and_nothing_is_sent_again() {
-    let mut world = World::calm();
-    let sessions: Vec<_> = (0..5).map(|_| world.spawn(Spawn::default()).unwrap()).collect();
+    let mut world = SimWorld::calm();
+    let sessions: Vec<_> = (0..5).map(|_| world.spawn(SpawnSpec::default()).unwrap()).collect();
     world.run_for(60);
     let before: Vec<_> = sessions.iter().map(|session| world.session(*session).process).collect();
     for _ in 0..3 {
@@ -89,16 +89,16 @@ fn agents_outlive_the_daemon_and_nothing_is_sent_again() {
 /// acceptance: L1
 #[test]
 fn after_a_reboot_with_ten_sessions_all_come_back_with_their_conversations() {
-    let mut world = World::with(Settings { max_live: 10, ..Settings::default() });
+    let mut world = SimWorld::with(Settings { max_live: 10, ..Settings::default() });
     let sessions: Vec<_> = (0..10)
         .map(|_| {
             let abilities = AgentAbilities { resume: true, ..AgentAbilities::default() };
-            world.spawn(Spawn { abilities, ..Spawn::default() }).unwrap()
+            world.spawn(SpawnSpec { abilities, ..SpawnSpec::default() }).unwrap()
         })
         .collect();
     world.run_for(120);
-    let conversations = |world: &World| {
-        let of = |id: &_| world.state(|state| state.sessions[id].conversation.clone());
+    let conversations = |world: &SimWorld| {
+        let of = |id: &_| world.state(|state| state.sessions[id].launch.conversation.clone());
         sessions.iter().map(of).collect::<Vec<_>>()
     };
     let before = conversations(&world);
@@ -115,12 +115,12 @@ fn after_a_reboot_with_ten_sessions_all_come_back_with_their_conversations() {
 /// acceptance: L2
 #[test]
 fn an_agent_that_cannot_be_kept_up_is_tried_a_bounded_number_of_times() {
-    let mut world = World::calm();
-    world.usual_temper(Temper { hopeless: Some(1), ..Temper::default() });
-    let session = world.spawn(Spawn::default()).unwrap();
+    let mut world = SimWorld::calm();
+    world.default_behaviour(AgentBehaviour { hopeless: Some(1), ..AgentBehaviour::default() });
+    let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(3600);
     assert_eq!(world.status(session).0, StatusWord::Exited);
     assert_eq!(world.count("session.launched"), 1 + Settings::default().restarts as usize);
-    assert_eq!(world.told().len(), 1, "{:?}", world.told());
+    assert_eq!(world.notified().len(), 1, "{:?}", world.notified());
     world.expect_at_rest();
 }

@@ -1,4 +1,4 @@
-//! The engine in simulated worlds: many random ones, and some that tell one story each.
+//! The engine in simulated worlds: many random ones, and some with one story each.
 
 mod agents;
 mod budgets;
@@ -7,5 +7,6 @@ mod feedback;
 mod life;
 mod messages;
 mod mutants;
+mod pty_contract;
 mod scripted;
 mod seeds;

@@ -1,4 +1,4 @@
-//! The scripted agent on a terminal of its own: it does what it is told, and misbehaves as it is told.
+//! The scripted agent on a terminal of its own: it follows its tags, and misbehaves as configured.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use ao_core::input::Life;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{Command, Io, ProcessRef, Runtime, StartSpec};
 use ao_testkit::pty::PtyRuntime;
-use ao_testkit::scripted::{Home, program};
+use ao_testkit::scripted::{AgentHome, program};
 use tempfile::TempDir;
 
 const CONVERSATION: &str = "talk";
@@ -15,7 +15,7 @@ const CONVERSATION: &str = "talk";
 struct Stage {
     runtime: PtyRuntime,
     process: ProcessRef,
-    home: Home,
+    home: AgentHome,
     folder: TempDir,
 }
 
@@ -25,7 +25,7 @@ async fn stage(script: &str, args: &[&str]) -> Stage {
 }
 
 async fn start(folder: TempDir, script: &str, args: &[&str]) -> Stage {
-    let home = Home::new(folder.path().join("home"));
+    let home = AgentHome::new(folder.path().join("home"));
     let set = |name: &str, value: String| (name.to_owned(), value);
     let env = BTreeMap::from([
         set("SCRIPTED_HOME", home.folder().display().to_string()),
@@ -38,6 +38,7 @@ async fn start(folder: TempDir, script: &str, args: &[&str]) -> Stage {
         env,
         pass: vec![],
         secrets: vec![],
+        files: vec![],
         io: Io::Terminal,
     };
     let runtime = PtyRuntime::default();
@@ -147,7 +148,7 @@ async fn a_dialog_takes_its_choice_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn enters_are_swallowed_and_drafts_are_kept_as_told() {
+async fn enters_are_swallowed_and_drafts_are_kept_as_configured() {
     let stage = stage("swallow-enters 1; collapse-paste 2", &NEW).await;
     stage.at_prompt().await;
     stage.types("\x1b[200~a\nb\nc\x1b[201~");
@@ -188,7 +189,7 @@ async fn a_first_launch_would_exit_by_default() {
 }
 
 #[tokio::test]
-async fn hooks_are_lost_and_starts_fail_as_told() {
+async fn hooks_are_lost_and_starts_fail_as_configured() {
     let stage = stage("die-at-start 1; lose-hook Stop", &NEW).await;
     assert_eq!(stage.end().await, Some(1));
     let script = "die-at-start 1; lose-hook Stop; alternate-screen; slow-redraw 1ms; no-bracketed-paste";

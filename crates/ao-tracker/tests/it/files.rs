@@ -234,7 +234,7 @@ async fn a_mistake_is_reported_with_its_line_and_breaks_nothing_else() {
         .map(|warning| format!("{}:{}: {}", warning.path.file_name().unwrap(), warning.line, warning.what))
         .collect();
     assert_snapshot!(told.join("\n"), @"
-    10.md:3: `title` is given twice; it is already in line 2
+    10.md:3: `title` appears twice; it is already in line 2
     11.md:2: the front matter is not a list of `key: value` lines
     12.md:3: `created` is `yesterday`; write a time such as `2026-01-02T03:04:05Z`, or a day
     13.md:2: `title` has to be a line of text

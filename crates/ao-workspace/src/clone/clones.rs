@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
-use ao_core::workspace::{KeepReason, TreeFacts};
+use ao_core::workspace::{KeepReason, TreeFacts, reasons_against_discard, reasons_to_keep};
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, WorkFound, Workspace,
-    WorkspaceError,
+    Captured, Cleaned, Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, Surveyed, TreeRef,
+    Whereabouts, WorkFound, Workspace, WorkspaceError,
 };
 use async_trait::async_trait;
 
@@ -21,7 +21,7 @@ use crate::git_workspaces::GitWorkspaces;
 use crate::options::Options;
 use crate::own_tree::{OwnTree, TreeKind};
 use crate::repository::{Repository, same};
-use crate::{capture, clean, rescue, size, whereabouts};
+use crate::{capture, clean, rebase, rescue, size, whereabouts};
 use ao_git::Git;
 
 /// Creates, inspects and removes clones.
@@ -41,38 +41,35 @@ impl Clones {
         self.shared.repository(Path::new(repository)).await
     }
 
-    /// Finds the clone that an order is about, with the repository it was made from.
-    async fn found(&self, order: &RemoveOrder) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
-        let source = self.source(&order.repository).await?;
-        Ok(paths::of(&self.folder, order)?.map(|path| (source, path)))
+    /// Finds a clone, with the repository it was made from.
+    async fn found(&self, tree: &TreeRef) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
+        let source = self.source(&tree.repository).await?;
+        Ok(paths::of(&self.folder, tree)?.map(|path| (source, path)))
     }
 
-    async fn surveyed(
-        &self,
-        source: &Repository,
-        order: &RemoveOrder,
-    ) -> Result<Option<Surveyed>, TreeError> {
-        let Some(path) = paths::of(&self.folder, order)?.filter(|path| path.symlink_metadata().is_ok())
-        else {
+    async fn surveyed(&self, source: &Repository, tree: &TreeRef) -> Result<Option<Surveyed>, TreeError> {
+        let Some(path) = paths::of(&self.folder, tree)?.filter(|path| path.symlink_metadata().is_ok()) else {
             return Ok(None);
         };
         let process_inside = processes::any_inside(&path).await;
-        let reasons = order.reasons(&judged::facts(source, &path, order, process_inside).await);
+        let facts = judged::facts(source, &path, tree, process_inside).await;
         let ignored = clean::ignored(&Git::in_tree(&path, &source.settings)).await.unwrap_or_default();
         let whole = vec![path.clone()];
         let sizes = tokio::task::spawn_blocking(move || (size::freed(&whole), size::freed(&ignored)));
         let (bytes, ignored_bytes) = sizes.await.unwrap_or_default();
-        let path = path.display().to_string();
-        Ok(Some(Surveyed { session: Some(order.session), path, bytes, ignored_bytes, reasons }))
+        Ok(Some(Surveyed {
+            session: Some(tree.session),
+            path: path.display().to_string(),
+            bytes,
+            ignored_bytes,
+            reasons: reasons_to_keep(&facts),
+            reasons_against_discard: reasons_against_discard(&facts),
+        }))
     }
 
-    /// Lists entries among the clones of these orders' projects that belong to none of them.
-    async fn strangers(
-        &self,
-        orders: &[RemoveOrder],
-        known: &[Surveyed],
-    ) -> Result<Vec<Surveyed>, TreeError> {
-        let mut projects: Vec<_> = orders.iter().map(|order| &order.project).collect();
+    /// Lists entries among the clones of these projects that are none of the known ones.
+    async fn strangers(&self, trees: &[TreeRef], known: &[Surveyed]) -> Result<Vec<Surveyed>, TreeError> {
+        let mut projects: Vec<_> = trees.iter().map(|tree| &tree.project).collect();
         projects.dedup();
         let mut strangers = vec![];
         for project in projects {
@@ -89,6 +86,7 @@ impl Clones {
                     path: path.display().to_string(),
                     ignored_bytes: 0,
                     reasons: vec![KeepReason::NotOurs],
+                    reasons_against_discard: vec![KeepReason::NotOurs],
                 });
             }
         }
@@ -145,52 +143,57 @@ impl Workspace for Clones {
         self.shared.end_programs(session, path).await
     }
 
-    async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
-        let (source, path) = match self.found(order).await {
+    async fn whereabouts(&self, tree: &TreeRef) -> Whereabouts {
+        let (source, path) = match self.found(tree).await {
             Ok(Some(found)) => found,
             not => return whereabouts::nowhere(not.err()),
         };
         let kind = TreeKind::Clone { source: source.common_dir.clone() };
-        whereabouts::look(&kind, &path, order.session, &order.branch, &source.settings).await
+        whereabouts::look(&kind, &path, tree.session, &tree.branch, &source.settings).await
     }
 
-    async fn capture(&self, order: &RemoveOrder, scratch: &str) -> Result<Captured, WorkspaceError> {
-        let Some((repository, path)) = self.found(order).await? else {
+    async fn capture(&self, tree: &TreeRef) -> Result<Captured, WorkspaceError> {
+        let Some((source, path)) = self.found(tree).await? else {
             return Err(WorkspaceError::Failed("the workspace is gone".into()));
         };
-        let tree = OwnTree::clone_of(&repository, &path, order.session)?;
-        let common_dir = path.join(".git");
-        Ok(capture::capture(&tree, &common_dir, order.session, Path::new(scratch)).await?)
+        let own = OwnTree::clone_of(&source, &path, tree.session)?;
+        Ok(capture::clone(&source, &own, tree.session, &self.shared.options).await?)
     }
 
-    async fn survey(
-        &self,
-        repository: &str,
-        orders: &[RemoveOrder],
-    ) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn rebase(&self, order: &RebaseOrder) -> Result<RebaseOutcome, WorkspaceError> {
+        let Some((source, path)) = self.found(&order.tree).await? else {
+            return Ok(RebaseOutcome::Moved);
+        };
+        let _here = self.shared.queues.turn(&path).await;
+        let _turn = self.shared.queues.turn(&source.common_dir).await;
+        let own = OwnTree::clone_of(&source, &path, order.tree.session)?;
+        Ok(rebase::rebase(&source, &own, order).await?)
+    }
+
+    async fn survey(&self, repository: &str, trees: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
         let source = self.source(repository).await?;
         let mut surveyed = vec![];
-        for order in orders {
-            surveyed.extend(self.surveyed(&source, order).await?);
+        for tree in trees {
+            surveyed.extend(self.surveyed(&source, tree).await?);
         }
-        surveyed.extend(self.strangers(orders, &surveyed).await?);
+        surveyed.extend(self.strangers(trees, &surveyed).await?);
         Ok(surveyed)
     }
 
-    async fn work(&self, order: &RemoveOrder) -> Result<WorkFound, WorkspaceError> {
-        let Some((source, path)) = self.found(order).await? else { return Ok(WorkFound::default()) };
-        match judged::subject(&source, &path, order, None).await? {
+    async fn work(&self, tree: &TreeRef) -> Result<WorkFound, WorkspaceError> {
+        let Some((source, path)) = self.found(tree).await? else { return Ok(WorkFound::default()) };
+        match judged::subject(&source, &path, tree, None).await? {
             Some(subject) => Ok(gate::work(&subject).await.map_err(TreeError::from)?),
             None => Ok(WorkFound::default()),
         }
     }
 
-    async fn clean(&self, order: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
-        let Some((source, path)) = self.found(order).await? else {
+    async fn clean(&self, tree: &TreeRef) -> Result<Cleaned, WorkspaceError> {
+        let Some((source, path)) = self.found(tree).await? else {
             return Ok(Cleaned { bytes: 0, paths: 0 });
         };
         let _here = self.shared.queues.turn(&path).await;
-        Ok(clean::clean(&OwnTree::clone_of(&source, &path, order.session)?).await?)
+        Ok(clean::clean(&OwnTree::clone_of(&source, &path, tree.session)?).await?)
     }
 
     async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError> {
@@ -199,22 +202,23 @@ impl Workspace for Clones {
         Ok(rescue::forget(&source, before).await?)
     }
 
-    async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
-        let Ok(Some((source, path))) = self.found(order).await else { return TreeFacts::default() };
+    async fn inspect(&self, tree: &TreeRef) -> TreeFacts {
+        let Ok(Some((source, path))) = self.found(tree).await else { return TreeFacts::default() };
         let process_inside = processes::any_inside(&path).await;
-        judged::facts(&source, &path, order, process_inside).await
+        judged::facts(&source, &path, tree, process_inside).await
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
-        let source = self.source(&order.repository).await?;
-        let place = paths::of(&self.folder, order)?;
+        let tree = &order.tree;
+        let source = self.source(&tree.repository).await?;
+        let place = paths::of(&self.folder, tree)?;
         let _here = self.shared.queues.turn(&place.clone().unwrap_or_else(|| self.folder.clone())).await;
         if let Some(path) = &place {
-            remove::take_back(&self.folder, &order.project, order.session, path)?;
+            remove::take_back(&self.folder, &tree.project, tree.session, path)?;
         }
         if !order.teardown.is_empty()
             && let Some(path) = place.filter(|path| path.exists())
-            && order.reasons(&self.inspect(order).await).is_empty()
+            && order.reasons(&self.inspect(tree).await).is_empty()
         {
             self.shared.teardown(order, &path).await?;
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ao_core::workspace::TreeFacts;
-use ao_ports::RemoveOrder;
+use ao_ports::TreeRef;
 
 use crate::error::TreeError;
 use crate::gate::{self, JudgedTree, KeptElsewhere, OwnBranches, objects_of};
@@ -16,10 +16,10 @@ use crate::start;
 pub(super) async fn facts(
     source: &Repository,
     path: &Path,
-    order: &RemoveOrder,
+    tree: &TreeRef,
     process_inside: Option<bool>,
 ) -> TreeFacts {
-    match subject(source, path, order, process_inside).await {
+    match subject(source, path, tree, process_inside).await {
         Ok(Some(subject)) => gate::gather(&subject).await,
         Ok(None) => TreeFacts { ours: Some(false), process_inside, ..TreeFacts::default() },
         Err(_) => TreeFacts { process_inside, ..TreeFacts::default() },
@@ -29,7 +29,7 @@ pub(super) async fn facts(
 pub(super) async fn subject(
     source: &Repository,
     path: &Path,
-    order: &RemoveOrder,
+    tree: &TreeRef,
     process_inside: Option<bool>,
 ) -> Result<Option<JudgedTree>, TreeError> {
     let Ok(git_dir) = git_dir(&TreeKind::Clone { source: source.common_dir.clone() }, path) else {
@@ -48,12 +48,12 @@ pub(super) async fn subject(
         ["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes", "refs/tags", "refs/ao/pull"];
     let commits = source.git.read(&kept).await?.lines().map(str::to_owned).collect();
     Ok(Some(JudgedTree {
-        session: order.session,
+        session: tree.session,
         path: path.to_owned(),
         objects: objects_of(&git_dir),
         git_dir,
         settings: source.settings.clone(),
-        ours: marker.ok().map(|marker| marker.is_some_and(|marker| marker.session == order.session)),
+        ours: marker.ok().map(|marker| marker.is_some_and(|marker| marker.session == tree.session)),
         main_worktree: Some(same(path, &source.root)),
         process_inside,
         own: OwnBranches::All,

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ao_core::{ProjectId, SessionId};
-use ao_ports::RemoveOrder;
+use ao_ports::TreeRef;
 
 use crate::error::TreeError;
 use crate::marker::TreeMarker;
@@ -38,18 +38,18 @@ pub(super) fn being_deleted(folder: &Path, session: SessionId) -> PathBuf {
     folder.join(format!(".deleting-{session}"))
 }
 
-/// Returns the path that an order is about: the recorded one, or else the one with the session's marker.
-pub(super) fn of(clones: &Path, order: &RemoveOrder) -> Result<Option<PathBuf>, TreeError> {
-    if let Some(tree) = &order.tree {
-        return Ok(Some(PathBuf::from(&tree.path)));
+/// Returns the path of a clone: the recorded one, or else the one with the session's marker.
+pub(super) fn of(clones: &Path, tree: &TreeRef) -> Result<Option<PathBuf>, TreeError> {
+    if let Some(recorded) = &tree.recorded {
+        return Ok(Some(PathBuf::from(&recorded.path)));
     }
-    for entry in fs::read_dir(folder(clones, &order.project)?).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(folder(clones, &tree.project)?).into_iter().flatten().flatten() {
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if !hidden && TreeMarker::names(&entry.path().join(".git"), order.session) {
+        if !hidden && TreeMarker::names(&entry.path().join(".git"), tree.session) {
             return Ok(Some(entry.path()));
         }
     }
     // An interrupted removal whose original path is unknown.
-    let going = being_removed(&folder(clones, &order.project)?, order.session);
-    Ok(TreeMarker::names(&going.join(".git"), order.session).then_some(going))
+    let going = being_removed(&folder(clones, &tree.project)?, tree.session);
+    Ok(TreeMarker::names(&going.join(".git"), tree.session).then_some(going))
 }

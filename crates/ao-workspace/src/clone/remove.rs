@@ -29,21 +29,21 @@ pub(super) async fn remove(
     source: &Repository,
     order: &RemoveOrder,
 ) -> Result<Removal, TreeError> {
-    let folder = paths::folder(clones, &order.project)?;
-    let doomed = paths::being_deleted(&folder, order.session);
+    let folder = paths::folder(clones, &order.tree.project)?;
+    let doomed = paths::being_deleted(&folder, order.tree.session);
     delete(&doomed).await?;
     let turn = shared.queues.turn(&source.common_dir).await;
     clear_up(source, &folder, order).await?;
-    let path = match paths::of(clones, order)? {
+    let path = match paths::of(clones, &order.tree)? {
         Some(path) if path.symlink_metadata().is_ok() => path,
-        _ => return Ok(Removal::Removed { rescue: rescue::known(&source.git, order.session).await? }),
+        _ => return Ok(Removal::Removed { rescue: rescue::known(&source.git, order.tree.session).await? }),
     };
     let reasons = judged(source, &path, order).await;
     if !reasons.is_empty() {
         return Ok(Removal::Kept { reasons });
     }
     let rescue = leave_rescue(source, &path, order).await?;
-    let going = paths::being_removed(&folder, order.session);
+    let going = paths::being_removed(&folder, order.tree.session);
     if path != going {
         fs::rename(&path, &going).map_err(TreeError::file("move out of its place", &path))?;
     }
@@ -55,8 +55,8 @@ pub(super) async fn remove(
         return Ok(Removal::Kept { reasons });
     }
     fs::rename(&going, &doomed).map_err(TreeError::file("set aside to be deleted", &going))?;
-    if let Some(head) = source.commit(&fetch::pull_ref(order.session)).await? {
-        source.git.write(&["update-ref", "-d", &fetch::pull_ref(order.session), &head]).await?;
+    if let Some(head) = source.commit(&fetch::pull_ref(order.tree.session)).await? {
+        source.git.write(&["update-ref", "-d", &fetch::pull_ref(order.tree.session), &head]).await?;
     }
     // Other tasks need not wait until a large one is deleted.
     drop(turn);
@@ -84,19 +84,19 @@ pub(super) fn take_back(
 
 async fn judged(source: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
     let process_inside = processes::any_inside(path).await;
-    order.reasons(&judged::facts(source, path, order, process_inside).await)
+    order.reasons(&judged::facts(source, path, &order.tree, process_inside).await)
 }
 
 /// Saves the last state in the source, which outlives the clone.
 async fn leave_rescue(source: &Repository, path: &Path, order: &RemoveOrder) -> Result<String, TreeError> {
-    let tree = OwnTree::clone_of(source, path, order.session)?;
-    let last = rescue::last_state(&tree, order.session).await?;
-    let rescue = rescue::leave(&tree.writer()?, order.session, &order.branch, &last).await?;
+    let tree = OwnTree::clone_of(source, path, order.tree.session)?;
+    let last = rescue::last_state(&tree, order.tree.session).await?;
+    let rescue = rescue::leave(&tree.writer()?, order.tree.session, &order.tree.branch, &last).await?;
     let mut kept = vec![rescue.clone()];
     if order.discard {
         // With `discard` the gate ignores its other branches, its tags and its stashes; they are deleted along with it.
         for (name, commit) in others(&tree, &last).await? {
-            kept.push(rescue::beside(&tree.writer()?, order.session, &name, &commit).await?);
+            kept.push(rescue::beside(&tree.writer()?, order.tree.session, &name, &commit).await?);
         }
     }
     let from = path.to_string_lossy();
@@ -131,8 +131,8 @@ async fn others(tree: &OwnTree, last: &str) -> Result<Vec<(String, String)>, Tre
 
 /// Removes the leftovers of an unfinished creation.
 async fn clear_up(source: &Repository, folder: &Path, order: &RemoveOrder) -> Result<(), TreeError> {
-    create::discard(source, &paths::being_made(folder, order.session), order.session).await?;
-    CreationIntent::clear(&source.common_dir, order.session)
+    create::discard(source, &paths::being_made(folder, order.tree.session), order.tree.session).await?;
+    CreationIntent::clear(&source.common_dir, order.tree.session)
 }
 
 /// Deletes a clone that was judged.

@@ -42,7 +42,7 @@ pub async fn set_up(
         Ok(()) => Ok(()),
         Err(err) => {
             let (why, tail) = give_up(&err, &mut log);
-            Err(WorkspaceError::SetupFailed { why, log: log.path().display().to_string(), tail })
+            Err(WorkspaceError::SetupFailed { why, log: Some(log.path().display().to_string()), tail })
         }
     }
 }
@@ -58,7 +58,7 @@ pub async fn teardown(options: &Options, order: &RemoveOrder, path: &Path) -> Re
     if order.teardown.is_empty() {
         return Ok(());
     }
-    let session = order.session;
+    let session = order.tree.session;
     let mut log = open(options, &options.teardown_log(session))?;
     // No agent runs any more, so this belongs to no attempt.
     let run = SetupRun { options, session, attempt: Attempt::default(), path, timeout: order.timeout };
@@ -98,7 +98,7 @@ impl SetupRun<'_> {
 
     async fn teardown(&self, order: &RemoveOrder, log: &mut SetupLog) -> Result<(), ProvisionError> {
         self.mark().end().await.map_err(ProvisionError::NotEnded)?;
-        let root = root(Path::new(&order.repository)).await?;
+        let root = root(Path::new(&order.tree.repository)).await?;
         self.run(&order.teardown, order.environment.clone(), &root, log).await?;
         // Its folder is removed now, so no process may stay in it.
         self.mark().end().await.map_err(ProvisionError::NotEnded)

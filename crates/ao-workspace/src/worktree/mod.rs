@@ -12,11 +12,9 @@ mod adopt;
 mod create;
 mod judged;
 pub(crate) mod paths;
-mod rebase;
 mod remove;
 mod survey;
 mod undo_removal;
 mod worktrees;
 
-pub use rebase::{RebaseOrder, Rebased};
 pub use worktrees::Worktrees;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ao_ports::RemoveOrder;
+use ao_ports::TreeRef;
 
 use crate::error::TreeError;
 use crate::marker::{CreationIntent, TreeMarker};
@@ -32,19 +32,19 @@ pub(crate) fn check_name(name: &str) -> Result<(), TreeError> {
     Ok(())
 }
 
-/// Returns the path that is to be removed: the recorded one, or else the one with the session's marker or intent.
-pub(super) fn of(repository: &Repository, order: &RemoveOrder) -> Result<Option<PathBuf>, TreeError> {
-    if let Some(tree) = &order.tree {
-        return Ok(Some(PathBuf::from(&tree.path)));
+/// Returns the path of a worktree: the recorded one, or else the one with the session's marker or intent.
+pub(super) fn of(repository: &Repository, tree: &TreeRef) -> Result<Option<PathBuf>, TreeError> {
+    if let Some(recorded) = &tree.recorded {
+        return Ok(Some(PathBuf::from(&recorded.path)));
     }
     for git_dir in repository.git_dirs() {
-        if TreeMarker::names(&git_dir, order.session)
+        if TreeMarker::names(&git_dir, tree.session)
             && let Some(place) = place_of(&git_dir)
         {
             return Ok(Some(place));
         }
     }
-    Ok(CreationIntent::read(&repository.common_dir, order.session)?.map(|intent| intent.path))
+    Ok(CreationIntent::read(&repository.common_dir, tree.session)?.map(|intent| intent.path))
 }
 
 /// Returns the folder of the repository around a worktree, even if the worktree is gone.

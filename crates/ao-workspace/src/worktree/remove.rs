@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ao_core::workspace::KeepReason;
-use ao_ports::{Removal, RemoveOrder};
+use ao_ports::{Removal, RemoveOrder, TreeRef};
 
 use super::{adopt, create, judged, paths, undo_removal};
 use crate::error::TreeError;
@@ -22,41 +22,45 @@ pub(super) async fn remove(
     repository: &Repository,
     order: &RemoveOrder,
 ) -> Result<Removal, TreeError> {
-    undo_removal::wait_for_removal(repository, order.session).await?;
+    undo_removal::wait_for_removal(repository, order.tree.session).await?;
     {
         let _turn = shared.queues.turn(&repository.common_dir).await;
-        if let Some(place) = undo_removal::has_gone(repository, order.session) {
+        if let Some(place) = undo_removal::has_gone(repository, order.tree.session) {
             let removal = already_gone(repository, order, &place, true).await?;
-            undo_removal::done(repository, order.session).await?;
+            undo_removal::done(repository, order.tree.session).await?;
             return Ok(removal);
         }
-        undo_removal::take_back(repository, order.session).await?;
+        undo_removal::take_back(repository, order.tree.session).await?;
     }
     clear_up(shared, repository, order).await?;
     // The facts are gathered in the same turn, so that no other removal of ours can invalidate them.
     let _turn = shared.queues.turn(&repository.common_dir).await;
-    let path = match paths::of(repository, order)? {
+    let path = match paths::of(repository, &order.tree)? {
         // Not `exists`: a dangling link still belongs to someone.
         Some(path) if path.symlink_metadata().is_ok() => path,
         Some(gone) => return already_gone(repository, order, &gone, false).await,
-        None => return Ok(Removal::Removed { rescue: rescue::known(&repository.git, order.session).await? }),
+        None => {
+            return Ok(Removal::Removed {
+                rescue: rescue::known(&repository.git, order.tree.session).await?,
+            });
+        }
     };
     let reasons = judged(repository, &path, order).await;
     if !reasons.is_empty() {
-        adopt::release(repository, order.session, &path)?;
+        adopt::release(repository, order.tree.session, &path)?;
         return Ok(Removal::Kept { reasons });
     }
-    let tree = OwnTree::worktree(repository, &path, order.session)?;
+    let tree = OwnTree::worktree(repository, &path, order.tree.session)?;
     // The gate found nothing uncommitted. Changes since then are saved by this, and not lost.
-    let last = rescue::last_state(&tree, order.session).await?;
-    let rescue = rescue::leave(&repository.git, order.session, &order.branch, &last).await?;
+    let last = rescue::last_state(&tree, order.tree.session).await?;
+    let rescue = rescue::leave(&repository.git, order.tree.session, &order.tree.branch, &last).await?;
     // Git refuses to remove a worktree with work or submodules in it without force, and with force it checks nothing.
     let forced = order.discard || has_submodules(&tree).await?;
-    undo_removal::begin(repository, order.session, &tree.git_dir).await?;
+    undo_removal::begin(repository, order.tree.session, &tree.git_dir).await?;
     if forced {
         let reasons = judged_again(repository, order, &tree, &last).await;
         if !matches!(&reasons, Ok(reasons) if reasons.is_empty()) {
-            undo_removal::done(repository, order.session).await?;
+            undo_removal::done(repository, order.tree.session).await?;
             return Ok(Removal::Kept { reasons: reasons? });
         }
     }
@@ -66,7 +70,7 @@ pub(super) async fn remove(
     take_away(repository, order, &tree, forced).await?;
     drop_branch(repository, order, &rescue).await?;
     // Last of all: an interrupted call leaves a record of what is still to be done.
-    undo_removal::done(repository, order.session).await?;
+    undo_removal::done(repository, order.tree.session).await?;
     Ok(Removal::Removed { rescue: Some(rescue) })
 }
 
@@ -80,9 +84,9 @@ async fn judged_again(
 ) -> Result<Vec<KeepReason>, TreeError> {
     let reasons = judged(repository, &tree.path, order).await;
     if reasons.is_empty() {
-        let last = rescue::last_state(tree, order.session).await?;
+        let last = rescue::last_state(tree, order.tree.session).await?;
         if last != kept {
-            rescue::leave(&repository.git, order.session, &order.branch, &last).await?;
+            rescue::leave(&repository.git, order.tree.session, &order.tree.branch, &last).await?;
         }
     }
     Ok(reasons)
@@ -90,7 +94,7 @@ async fn judged_again(
 
 async fn judged(repository: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
     let process_inside = gate::processes::any_inside(path).await;
-    order.reasons(&judged::facts(repository, path, order, process_inside).await)
+    order.reasons(&judged::facts(repository, path, &order.tree, process_inside).await)
 }
 
 /// Lets git remove the worktree; on failure everything is restored.
@@ -105,7 +109,7 @@ async fn take_away(
     let removed = repository.git.write(&[&["worktree", "remove"], forced, &[&path]].concat()).await;
     if tree.path.symlink_metadata().is_ok() {
         let untouched = tree.git_dir.join("gitdir").exists();
-        undo_removal::take_back(repository, order.session).await?;
+        undo_removal::take_back(repository, order.tree.session).await?;
         return Err(match removed {
             Err(err) if untouched => TreeError::tried(format!("remove the worktree `{path}`"))(err),
             removed => TreeError::StillWritten { path: tree.path.clone(), err: removed.err() },
@@ -126,7 +130,7 @@ async fn clear_up(
     repository: &Repository,
     order: &RemoveOrder,
 ) -> Result<(), TreeError> {
-    let session = order.session;
+    let session = order.tree.session;
     let Some(intent) = CreationIntent::read(&repository.common_dir, session)? else { return Ok(()) };
     let whole = match repository.git_dir_of(&intent.path) {
         Some(git_dir) => TreeMarker::read(&git_dir)?.is_some(),
@@ -168,21 +172,21 @@ async fn already_gone(
     let listed = repository.worktrees().await?;
     if let Some(entry) = at(&listed, path)
         && let Some(git_dir) = repository.git_dir_of(path)
-        && TreeMarker::read(&git_dir)?.is_some_and(|marker| marker.session == order.session)
+        && TreeMarker::read(&git_dir)?.is_some_and(|marker| marker.session == order.tree.session)
     {
         // Its head may be on no branch; then only this entry keeps it.
         if let Some(head) = repository.head_of(entry).await? {
-            rescue::leave(&repository.git, order.session, &order.branch, &head).await?;
+            rescue::leave(&repository.git, order.tree.session, &order.tree.branch, &head).await?;
         }
         create::forget_entry(repository, entry).await?;
     }
-    let Some(rescue) = rescue::known(&repository.git, order.session).await? else {
+    let Some(rescue) = rescue::known(&repository.git, order.tree.session).await? else {
         return Ok(Removal::Removed { rescue: None });
     };
     // Unless an earlier call has judged it, the folder could not be examined; then the branch is deleted only if its
     // commits are kept elsewhere as well.
-    let branch = [start::local(&order.branch)];
-    let left_out = std::slice::from_ref(&order.branch);
+    let branch = [start::local(&order.tree.branch)];
+    let left_out = std::slice::from_ref(&order.tree.branch);
     if repository.commit(&branch[0]).await?.is_some()
         && (judged
             || !gate::beyond(&repository.git, &branch, left_out, true, &KeptElsewhere::default()).await?)
@@ -196,31 +200,31 @@ async fn already_gone(
 /// request.
 async fn drop_branch(repository: &Repository, order: &RemoveOrder, rescue: &str) -> Result<(), TreeError> {
     let git = &repository.git;
-    let pull = fetch::pull_ref(order.session);
+    let pull = fetch::pull_ref(order.tree.session);
     let mut deletions = String::new();
     if let Some(head) = repository.commit(&pull).await? {
         deletions += &format!("delete {pull} {head}\n");
     }
-    let branch = start::local(&order.branch);
+    let branch = start::local(&order.tree.branch);
     if let Some(tip) = repository.commit(&branch).await? {
         let kept = git.asks(&["merge-base", "--is-ancestor", &tip, rescue]).await?;
-        let in_use = repository.worktrees().await?.iter().any(|listed| listed.is_on(&order.branch));
+        let in_use = repository.worktrees().await?.iter().any(|listed| listed.is_on(&order.tree.branch));
         if kept && !in_use {
             // With the tip that was examined: a commit in between keeps the branch.
             deletions += &format!("delete {branch} {tip}\n");
         }
     }
     if !deletions.is_empty() {
-        let what = TreeError::tried(format!("delete the branch `{}`", order.branch));
+        let what = TreeError::tried(format!("delete the branch `{}`", order.tree.branch));
         git.write_with(&["update-ref", "--stdin"], Some(&deletions)).await.map_err(what)?;
     }
     Ok(())
 }
 
-/// Returns the queue of an order. Two orders for one session have the same.
-pub(super) fn queue_of(repository: &Repository, order: &RemoveOrder) -> PathBuf {
-    match paths::of(repository, order) {
+/// Returns the queue of a worktree. Two references of one session have the same.
+pub(super) fn queue_of(repository: &Repository, tree: &TreeRef) -> PathBuf {
+    match paths::of(repository, tree) {
         Ok(Some(path)) => path,
-        _ => repository.common_dir.join("ao").join(order.session.to_string()),
+        _ => repository.common_dir.join("ao").join(tree.session.to_string()),
     }
 }

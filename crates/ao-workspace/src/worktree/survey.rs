@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ao_core::workspace::KeepReason;
-use ao_ports::{RemoveOrder, Surveyed};
+use ao_core::workspace::{KeepReason, reasons_against_discard, reasons_to_keep};
+use ao_ports::{Surveyed, TreeRef};
 use futures::future::join_all;
 
 use super::judged;
@@ -16,25 +16,23 @@ use crate::repository::{Repository, same};
 use crate::{clean, size};
 use ao_git::Git;
 
-pub(super) async fn survey(
-    repository: &Repository,
-    orders: &[RemoveOrder],
-) -> Result<Vec<Surveyed>, TreeError> {
-    let mut ours: Vec<(&RemoveOrder, PathBuf)> = vec![];
-    for order in orders {
-        let place = paths::of(repository, order)?;
-        ours.extend(place.filter(|path| path.symlink_metadata().is_ok()).map(|path| (order, path)));
+pub(super) async fn survey(repository: &Repository, trees: &[TreeRef]) -> Result<Vec<Surveyed>, TreeError> {
+    let mut ours: Vec<(&TreeRef, PathBuf)> = vec![];
+    for tree in trees {
+        let place = paths::of(repository, tree)?;
+        ours.extend(place.filter(|path| path.symlink_metadata().is_ok()).map(|path| (tree, path)));
     }
     let inside = processes::any_inside_each(ours.iter().map(|(_, path)| path.clone()).collect()).await;
-    let looks = ours.iter().zip(inside).map(|((order, path), inside)| async move {
-        let facts = judged::facts(repository, path, order, inside).await;
+    let looks = ours.iter().zip(inside).map(|((tree, path), inside)| async move {
+        let facts = judged::facts(repository, path, tree, inside).await;
         let (bytes, ignored_bytes) = sizes(repository, path).await;
         Surveyed {
-            session: Some(order.session),
+            session: Some(tree.session),
             path: path.display().to_string(),
             bytes,
             ignored_bytes,
-            reasons: order.reasons(&facts),
+            reasons: reasons_to_keep(&facts),
+            reasons_against_discard: reasons_against_discard(&facts),
         }
     });
     let mut surveyed = join_all(looks).await;
@@ -45,13 +43,20 @@ pub(super) async fn survey(
         let reason = if marker.is_some() { KeepReason::UnknownSession } else { KeepReason::NotOurs };
         let path = path.display().to_string();
         // None of our records names it, so no removal of ours would take it.
-        surveyed.push(Surveyed { session: None, path, bytes, ignored_bytes, reasons: vec![reason] });
+        surveyed.push(Surveyed {
+            session: None,
+            path,
+            bytes,
+            ignored_bytes,
+            reasons: vec![reason.clone()],
+            reasons_against_discard: vec![reason],
+        });
     }
     Ok(surveyed)
 }
 
-/// Lists the entries of our folder that belong to none of the orders.
-fn strangers(repository: &Repository, ours: &[(&RemoveOrder, PathBuf)]) -> Vec<PathBuf> {
+/// Lists the entries of our folder that are none of these trees.
+fn strangers(repository: &Repository, ours: &[(&TreeRef, PathBuf)]) -> Vec<PathBuf> {
     let entries = fs::read_dir(repository.root.join(FOLDER)).into_iter().flatten().flatten();
     let mut strangers: Vec<PathBuf> = entries
         .map(|entry| entry.path())

@@ -8,8 +8,8 @@ use ao_core::setup::Origin;
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, WorkFound, Workspace,
-    WorkspaceError,
+    Captured, Cleaned, Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, Surveyed, TreeRef,
+    Whereabouts, WorkFound, Workspace, WorkspaceError,
 };
 use async_trait::async_trait;
 
@@ -20,7 +20,7 @@ use crate::git_workspaces::GitWorkspaces;
 use crate::options::Options;
 use crate::own_tree::{OwnTree, TreeKind};
 use crate::repository::Repository;
-use crate::{capture, clean, rescue, whereabouts};
+use crate::{capture, clean, rebase, rescue, whereabouts};
 
 /// Creates, inspects and removes worktrees.
 #[derive(Debug, Default)]
@@ -38,9 +38,10 @@ impl Worktrees {
     }
 
     /// Opens the repository that a worktree is, or was, in: the project may have moved since.
-    async fn repository_of(&self, order: &RemoveOrder) -> Result<Arc<Repository>, TreeError> {
-        let by_place = order.tree.as_ref().and_then(|tree| paths::repository_around(Path::new(&tree.path)));
-        self.shared.repository(by_place.unwrap_or(Path::new(&order.repository))).await
+    async fn repository_of(&self, tree: &TreeRef) -> Result<Arc<Repository>, TreeError> {
+        let by_place =
+            tree.recorded.as_ref().and_then(|recorded| paths::repository_around(Path::new(&recorded.path)));
+        self.shared.repository(by_place.unwrap_or(Path::new(&tree.repository))).await
     }
 
     /// Lets a session work in a worktree that was created without one, under an id of its maker. At most one at a time:
@@ -51,13 +52,10 @@ impl Worktrees {
         Ok(adopt::lend(&repository, maker, Path::new(path))?)
     }
 
-    /// Finds the worktree that an order is about.
-    pub(super) async fn found(
-        &self,
-        order: &RemoveOrder,
-    ) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
-        let repository = self.repository_of(order).await?;
-        Ok(paths::of(&repository, order)?.map(|path| (repository, path)))
+    /// Finds a worktree.
+    async fn found(&self, tree: &TreeRef) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
+        let repository = self.repository_of(tree).await?;
+        Ok(paths::of(&repository, tree)?.map(|path| (repository, path)))
     }
 }
 
@@ -96,48 +94,52 @@ impl Workspace for Worktrees {
         self.shared.end_programs(session, path).await
     }
 
-    async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
-        let (repository, path) = match self.found(order).await {
+    async fn whereabouts(&self, tree: &TreeRef) -> Whereabouts {
+        let (repository, path) = match self.found(tree).await {
             Ok(Some(found)) => found,
             not => return whereabouts::nowhere(not.err()),
         };
         let kind = TreeKind::Worktree { common_dir: repository.common_dir.clone() };
-        whereabouts::look(&kind, &path, order.session, &order.branch, &repository.settings).await
+        whereabouts::look(&kind, &path, tree.session, &tree.branch, &repository.settings).await
     }
 
-    async fn capture(&self, order: &RemoveOrder, scratch: &str) -> Result<Captured, WorkspaceError> {
-        let Some((repository, path)) = self.found(order).await? else {
+    async fn capture(&self, tree: &TreeRef) -> Result<Captured, WorkspaceError> {
+        let Some((repository, path)) = self.found(tree).await? else {
             return Err(WorkspaceError::Failed("the workspace is gone".into()));
         };
-        let tree = OwnTree::worktree(&repository, &path, order.session)?;
-        let common_dir = repository.common_dir.clone();
-        Ok(capture::capture(&tree, &common_dir, order.session, Path::new(scratch)).await?)
+        let own = OwnTree::worktree(&repository, &path, tree.session)?;
+        Ok(capture::worktree(&repository, &own, tree.session, &self.shared.options).await?)
     }
 
-    async fn survey(
-        &self,
-        repository: &str,
-        orders: &[RemoveOrder],
-    ) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn rebase(&self, order: &RebaseOrder) -> Result<RebaseOutcome, WorkspaceError> {
+        let Some((repository, path)) = self.found(&order.tree).await? else {
+            return Ok(RebaseOutcome::Moved);
+        };
+        let _here = self.shared.queues.turn(&path).await;
+        let _turn = self.shared.queues.turn(&repository.common_dir).await;
+        let own = OwnTree::worktree(&repository, &path, order.tree.session)?;
+        Ok(rebase::rebase(&repository, &own, order).await?)
+    }
+
+    async fn survey(&self, repository: &str, trees: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
         let repository = self.shared.repository(Path::new(repository)).await?;
-        Ok(survey::survey(&repository, orders).await?)
+        Ok(survey::survey(&repository, trees).await?)
     }
 
-    async fn work(&self, order: &RemoveOrder) -> Result<WorkFound, WorkspaceError> {
-        let Some((repository, path)) = self.found(order).await? else { return Ok(WorkFound::default()) };
-        match judged::subject(&repository, &path, order, None).await? {
+    async fn work(&self, tree: &TreeRef) -> Result<WorkFound, WorkspaceError> {
+        let Some((repository, path)) = self.found(tree).await? else { return Ok(WorkFound::default()) };
+        match judged::subject(&repository, &path, tree, None).await? {
             Some(subject) => Ok(gate::work(&subject).await.map_err(TreeError::from)?),
             None => Ok(WorkFound::default()),
         }
     }
 
-    async fn clean(&self, order: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
-        let Some((repository, path)) = self.found(order).await? else {
+    async fn clean(&self, tree: &TreeRef) -> Result<Cleaned, WorkspaceError> {
+        let Some((repository, path)) = self.found(tree).await? else {
             return Ok(Cleaned { bytes: 0, paths: 0 });
         };
         let _here = self.shared.queues.turn(&path).await;
-        let tree = OwnTree::worktree(&repository, &path, order.session)?;
-        Ok(clean::clean(&tree).await?)
+        Ok(clean::clean(&OwnTree::worktree(&repository, &path, tree.session)?).await?)
     }
 
     async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError> {
@@ -146,18 +148,18 @@ impl Workspace for Worktrees {
         Ok(rescue::forget(&repository, before).await?)
     }
 
-    async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
-        let Ok(Some((repository, path))) = self.found(order).await else { return TreeFacts::default() };
+    async fn inspect(&self, tree: &TreeRef) -> TreeFacts {
+        let Ok(Some((repository, path))) = self.found(tree).await else { return TreeFacts::default() };
         let process_inside = processes::any_inside(&path).await;
-        judged::facts(&repository, &path, order, process_inside).await
+        judged::facts(&repository, &path, tree, process_inside).await
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
-        let repository = self.repository_of(order).await?;
-        let _here = self.shared.queues.turn(&remove::queue_of(&repository, order)).await;
+        let repository = self.repository_of(&order.tree).await?;
+        let _here = self.shared.queues.turn(&remove::queue_of(&repository, &order.tree)).await;
         if !order.teardown.is_empty()
-            && let Some(path) = paths::of(&repository, order)?.filter(|path| path.exists())
-            && order.reasons(&self.inspect(order).await).is_empty()
+            && let Some(path) = paths::of(&repository, &order.tree)?.filter(|path| path.exists())
+            && order.reasons(&self.inspect(&order.tree).await).is_empty()
         {
             // Before the repository's turn, which others wait for; the gate sees its changes afterwards.
             self.shared.teardown(order, &path).await?;

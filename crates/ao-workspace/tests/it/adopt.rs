@@ -70,10 +70,10 @@ async fn the_head_of_a_pull_request_becomes_the_sessions_branch() {
 
     // The forge has these commits, so they keep nothing; what comes on top does.
     let mut order = repo.order(made.path.as_ref());
-    order.branch = "pull-7".into();
-    assert_eq!(repo.worktrees.inspect(&order).await.unpushed, Some(false));
+    order.tree.branch = "pull-7".into();
+    assert_eq!(repo.worktrees.inspect(&order.tree).await.unpushed, Some(false));
     git(made.path.as_ref(), &["commit", "--quiet", "--allow-empty", "-m", "mine"]);
-    assert_eq!(repo.worktrees.inspect(&order).await.unpushed, Some(true));
+    assert_eq!(repo.worktrees.inspect(&order.tree).await.unpushed, Some(true));
     git(made.path.as_ref(), &["reset", "--quiet", "--hard", "HEAD~1"]);
     let removal = repo.worktrees.remove(&order).await.unwrap();
     assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
@@ -100,10 +100,10 @@ async fn a_worktree_is_used_as_it_is_found_and_never_removed() {
     }
     assert_eq!(git(&hand, &["config", "user.name"]), "Ann", "it stays its owner's");
     let mut order = repo.order(&hand);
-    order.branch = "hand".into();
-    assert_eq!(repo.worktrees.whereabouts(&order).await.wrong, [""; 0]);
-    assert_eq!(repo.worktrees.inspect(&order).await.ours, Some(false));
-    repo.worktrees.clean(&order).await.unwrap_err();
+    order.tree.branch = "hand".into();
+    assert_eq!(repo.worktrees.whereabouts(&order.tree).await.wrong, [""; 0]);
+    assert_eq!(repo.worktrees.inspect(&order.tree).await.ours, Some(false));
+    repo.worktrees.clean(&order.tree).await.unwrap_err();
 
     let told = adopt(&repo, OTHER, tree(&hand), "hand").await.unwrap_err().to_string();
     assert!(told.contains("it is the worktree of another session"), "{told}");

@@ -89,7 +89,10 @@ async fn other_layouts_of_refs_are_read_too() {
     assert!(repo.path().join(".git/reftable").exists());
     let tree = repo.merged().await;
     let order = repo.order(&tree.path);
-    assert_eq!(repo.worktrees.whereabouts(&order).await.stand.unwrap().branch.as_deref(), Some("agent/fix"));
+    assert_eq!(
+        repo.worktrees.whereabouts(&order.tree).await.stand.unwrap().branch.as_deref(),
+        Some("agent/fix")
+    );
     let again = repo.worktrees.create(SESSION, Attempt(2), &repo.plan("fix")).await.unwrap();
     assert_eq!(again.path, tree.path.display().to_string());
     let removal = repo.remove(&tree.path).await;

@@ -8,11 +8,11 @@ use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
 use ao_core::workspace::KeepReason;
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Made, Removal, RemoveOrder, Workspace};
+use ao_ports::{Made, Removal, RemoveOrder, TreeRef, Workspace};
 use ao_workspace::{Clones, Options};
 use tempfile::TempDir;
 
-use crate::support::{Repo, SESSION, git};
+use crate::support::{Repo, SESSION, git, removal};
 
 struct Site {
     repo: Repo,
@@ -33,6 +33,10 @@ impl Site {
 
     async fn create(&self) -> Made {
         self.clones.create(SESSION, Attempt(1), &self.repo.plan("fix")).await.unwrap()
+    }
+
+    fn tree(&self, made: &Made) -> TreeRef {
+        self.repo.tree(made.path.as_ref())
     }
 
     fn order(&self, made: &Made) -> RemoveOrder {
@@ -195,7 +199,7 @@ async fn a_clone_that_was_moved_and_not_judged_is_not_deleted() {
     assert!(path.join("last.txt").exists() && !going.exists(), "it is back in its place");
 
     aside();
-    let by_session = RemoveOrder { tree: None, ..site.order(&made) };
+    let by_session = removal(TreeRef { recorded: None, ..site.tree(&made) });
     let removal = site.clones.remove(&by_session).await.unwrap();
     assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::Untracked] });
     assert_eq!(site.create().await, made, "a creation takes it back as well");

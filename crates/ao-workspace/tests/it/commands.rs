@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use ao_core::Attempt;
 use ao_core::setup::{Environment, Secret, SecretSource};
-use ao_ports::{RemoveOrder, WorkspaceError};
+use ao_ports::{RemoveOrder, TreeRef, WorkspaceError};
 use ao_workspace::provision;
 
 use crate::provisioned::{Bench, lives, until};
+use crate::support::removal;
 
 /// A server that has made itself a daemon: out of the group, without a parent, and with a port.
 const DAEMON: &str = "import os,socket,sys,time
@@ -226,7 +227,8 @@ async fn teardown_runs_in_the_workspace_and_leaves_nothing_running() {
     bench.desk("fix").await;
     let teardown = |commands: Vec<String>| {
         let (options, path) = (bench.options.clone(), bench.path().to_owned());
-        let order = RemoveOrder { session: bench.session, teardown: commands, ..bench.repo.order(&path) };
+        let tree = TreeRef { session: bench.session, ..bench.repo.tree(&path) };
+        let order = RemoveOrder { teardown: commands, ..removal(tree) };
         async move { provision::teardown(&options, &order, &path).await }
     };
     teardown(vec![daemon("daemon"), "until test -s daemon; do sleep 0.01; done; echo bye".into()])
@@ -258,7 +260,8 @@ async fn teardown_has_the_environment_of_its_order_and_tells_no_secret() {
     };
     let show = "echo \"$KEY $STAGE $AO_REPOSITORY ${CARGO_MANIFEST_DIR:+passed}\" | tee told; exit 7";
     let (session, path) = (bench.session, bench.path().to_owned());
-    let order = RemoveOrder { session, environment, teardown: vec![show.into()], ..bench.repo.order(&path) };
+    let tree = TreeRef { session, ..bench.repo.tree(&path) };
+    let order = RemoveOrder { environment, teardown: vec![show.into()], ..removal(tree) };
     let failure = provision::teardown(&bench.options, &order, &path).await.unwrap_err().to_string();
     let root = bench.repo.path().display().to_string();
     assert_eq!(bench.read("told").trim(), format!("hush-hush review {root} passed"));

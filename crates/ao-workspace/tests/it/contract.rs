@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ao_testkit::contract::workspace::{self as promises, Site};
+use ao_testkit::contract::workspace::{self as promises, WorkspaceSite};
 use ao_workspace::{Clones, Options, Worktrees, provision};
 
 use crate::support::Repo;
@@ -16,7 +16,7 @@ macro_rules! kept {
                 let repository = &repo.path();
                 let logs = tempfile::tempdir().unwrap();
                 let worktrees = super::Worktrees::with(super::options(logs.path()));
-                super::promises::$promise(&super::Site { workspace: &worktrees, repository }).await;
+                super::promises::$promise(&super::WorkspaceSite { workspace: &worktrees, repository }).await;
             })*
         }
 
@@ -28,7 +28,7 @@ macro_rules! kept {
                 let place: super::PathBuf = folder.path().canonicalize().unwrap();
                 let logs = tempfile::tempdir().unwrap();
                 let clones = super::Clones::new(place, super::options(logs.path()));
-                super::promises::$promise(&super::Site { workspace: &clones, repository }).await;
+                super::promises::$promise(&super::WorkspaceSite { workspace: &clones, repository }).await;
             })*
         }
     };
@@ -40,6 +40,7 @@ kept! {
     another_sessions_place_is_refused
     what_would_be_lost_keeps_it
     a_process_inside_keeps_it
+    a_process_elsewhere_keeps_it
     a_squash_merge_keeps_nothing
     the_last_state_comes_back
     what_is_gone_is_removed_twice
@@ -51,6 +52,8 @@ kept! {
     whereabouts_tell_when_it_strays
     what_a_set_up_left_running_ends
     a_plain_push_succeeds
+    a_capture_is_whole_and_leaves_no_trace
+    a_rebase_is_whole_or_not_at_all
 }
 
 fn options(logs: &Path) -> Options {

@@ -160,8 +160,8 @@ async fn a_tree_that_is_only_to_be_read_is_closed_to_writing() {
     assert_eq!(git(tree, &["status", "--porcelain"]), "", "which git does not count as a change");
     assert_eq!(git(&repo.path(), &["branch", "--list", &plan.branch]), "", "and it is on no branch");
     let mut order = repo.order(tree);
-    order.branch = plan.branch.clone();
-    assert_eq!(repo.worktrees.whereabouts(&order).await.wrong, [""; 0]);
+    order.tree.branch = plan.branch.clone();
+    assert_eq!(repo.worktrees.whereabouts(&order.tree).await.wrong, [""; 0]);
     let removed = repo.worktrees.remove(&order).await.unwrap();
     assert!(matches!(removed, Removal::Removed { .. }), "{removed:?}");
     assert!(!tree.exists());

@@ -1,9 +1,9 @@
 //! Work that is thrown away: shown first, gone then, and kept in a rescue ref for a while.
 
 use ao_core::workspace::KeepReason;
-use ao_ports::{Removal, RemoveOrder, Workspace};
+use ao_ports::{Removal, RemoveOrder, TreeRef, Workspace};
 
-use crate::support::{Repo, git};
+use crate::support::{Repo, git, removal};
 
 /// acceptance: W1 W5
 #[tokio::test]
@@ -14,7 +14,7 @@ async fn a_discard_shows_what_goes_and_leaves_all_of_it_in_a_rescue_ref() {
     tree.write("new file.txt", "new\n");
     let order = RemoveOrder { discard: true, ..repo.order(&tree.path) };
 
-    let work = repo.worktrees.work(&order).await.unwrap();
+    let work = repo.worktrees.work(&order.tree).await.unwrap();
     assert_eq!((work.files_in_all, work.commits_in_all), (2, 1));
     assert_eq!(work.files, ["README.md", "new file.txt"]);
     assert!(work.commits[0].ends_with(" fix"), "{:?}", work.commits);
@@ -36,7 +36,10 @@ async fn a_discard_shows_what_goes_and_leaves_all_of_it_in_a_rescue_ref() {
 async fn a_discard_takes_nothing_that_is_not_ours() {
     let repo = Repo::new();
     repo.write("README.md", "mine\n");
-    let main = RemoveOrder { discard: true, branch: "main".into(), ..repo.order(&repo.path()) };
+    let main = RemoveOrder {
+        discard: true,
+        ..removal(TreeRef { branch: "main".into(), ..repo.tree(&repo.path()) })
+    };
     let Removal::Kept { reasons } = repo.worktrees.remove(&main).await.unwrap() else { panic!("it is kept") };
     assert!(
         reasons.contains(&KeepReason::MainWorktree) && reasons.contains(&KeepReason::NotOurs),
@@ -44,7 +47,8 @@ async fn a_discard_takes_nothing_that_is_not_ours() {
     );
     let hand = repo.path().join(".worktrees/hand");
     repo.git(&["worktree", "add", "--quiet", "-b", "hand", hand.to_str().unwrap()]);
-    let order = RemoveOrder { discard: true, branch: "hand".into(), ..repo.order(&hand) };
+    let order =
+        RemoveOrder { discard: true, ..removal(TreeRef { branch: "hand".into(), ..repo.tree(&hand) }) };
     let Removal::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else {
         panic!("it is kept")
     };

@@ -31,8 +31,8 @@ async fn a_removal_frees_what_the_survey_said() {
     fs::hard_link(repo.path().join(".git/kept"), tree.path.join("link")).unwrap();
 
     let before = du(&repo.path());
-    let orders = [repo.order(&tree.path)];
-    let surveyed = repo.worktrees.survey(&repo.path().display().to_string(), &orders).await.unwrap();
+    let trees = [repo.tree(&tree.path)];
+    let surveyed = repo.worktrees.survey(&repo.path().display().to_string(), &trees).await.unwrap();
     assert_eq!((surveyed.len(), surveyed[0].session, &surveyed[0].reasons[..]), (1, Some(SESSION), &[][..]));
     assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
     let freed = before - du(&repo.path());
@@ -66,7 +66,7 @@ async fn cleaning_spares_what_is_tracked_included_linked_to_or_a_repository() {
     let git_dir = repo.path().join(".git/worktrees/fix");
     fs::write(git_dir.join("ao-included"), ".env\nnode_modules\n").unwrap();
 
-    let cleaned = repo.worktrees.clean(&repo.order(&tree.path)).await.unwrap();
+    let cleaned = repo.worktrees.clean(&repo.tree(&tree.path)).await.unwrap();
     assert_eq!(cleaned.paths, 5, "deep, out, link, .env.local and a.log");
     for kept in ["target/tracked", ".env", "node_modules/lib.js", "mixed/notes.txt", "vendor/own/.git"] {
         assert!(path(kept).exists(), "{kept}");
@@ -85,9 +85,9 @@ async fn nothing_is_cleaned_under_a_process() {
     fs::create_dir(tree.path.join("target")).unwrap();
     let open = fs::File::create(tree.path.join("target/out")).unwrap();
     let mut writer = Command::new("sleep").arg("1000").stdin(open).spawn().unwrap();
-    let told = repo.worktrees.clean(&repo.order(&tree.path)).await.unwrap_err().to_string();
+    let told = repo.worktrees.clean(&repo.tree(&tree.path)).await.unwrap_err().to_string();
     writer.kill().unwrap();
     writer.wait().unwrap();
     assert!(told.starts_with("a process works in"), "{told}");
-    assert_eq!(repo.worktrees.clean(&repo.order(&tree.path)).await.unwrap().paths, 2);
+    assert_eq!(repo.worktrees.clean(&repo.tree(&tree.path)).await.unwrap().paths, 2);
 }

@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 
 use ao_core::SessionId;
 use ao_core::workspace::KeepReason;
-use ao_ports::{Removal, RemoveOrder, Workspace};
+use ao_ports::{Removal, TreeRef, Workspace};
 
-use crate::support::{Repo, git};
+use crate::support::{Repo, git, removal};
 
 /// acceptance: W1
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn a_stash_made_on_its_branch_keeps_it() {
     let tree = repo.merged().await;
     repo.write("README.md", "somebody else's\n");
     repo.git(&["stash", "push", "--quiet"]);
-    let facts = repo.worktrees.inspect(&repo.order(&tree.path)).await;
+    let facts = repo.worktrees.inspect(&repo.tree(&tree.path)).await;
     assert_eq!(facts.stashed, Some(false), "a stash of another branch is not its own");
     for message in [None, Some("later")] {
         tree.write("README.md", "mine\n");
@@ -66,7 +66,7 @@ async fn commits_that_nothing_else_has_keep_it() {
     repo.git(&["init", "--quiet", "--bare", &remote.path().display().to_string()]);
     repo.git(&["remote", "add", "origin", &remote.path().display().to_string()]);
     tree.git(&["push", "--quiet", "origin", "agent/fix"]);
-    let facts = repo.worktrees.inspect(&repo.order(&tree.path)).await;
+    let facts = repo.worktrees.inspect(&repo.tree(&tree.path)).await;
     assert_eq!(facts.unpushed, Some(false));
 
     // A branch that the agent has renamed is no other branch.
@@ -91,10 +91,10 @@ async fn a_squash_merge_is_recognised_even_after_others_changed_the_same_lines()
     repo.commit("other.txt", "other\n");
     repo.git(&["merge", "--quiet", "--squash", "agent/fix"]);
     repo.git(&["commit", "--quiet", "-m", "fix (#7)"]);
-    assert_eq!(repo.worktrees.inspect(&repo.order(&tree.path)).await.unpushed, Some(false));
+    assert_eq!(repo.worktrees.inspect(&repo.tree(&tree.path)).await.unpushed, Some(false));
     repo.commit("fix.txt", "fixed in yet another way\n");
     let before = repo.git(&["count-objects"]);
-    assert_eq!(repo.worktrees.inspect(&repo.order(&tree.path)).await.unpushed, Some(false));
+    assert_eq!(repo.worktrees.inspect(&repo.tree(&tree.path)).await.unpushed, Some(false));
     assert_eq!(repo.git(&["count-objects"]), before, "a look leaves nothing behind ({objects} at first)");
 
     // It is judged again if something comes on top.
@@ -135,7 +135,7 @@ async fn a_detached_head_on_a_commit_of_its_own_keeps_it() {
     let repo = Repo::new();
     let tree = repo.merged().await;
     tree.git(&["switch", "--quiet", "--detach"]);
-    let facts = repo.worktrees.inspect(&repo.order(&tree.path)).await;
+    let facts = repo.worktrees.inspect(&repo.tree(&tree.path)).await;
     assert_eq!(facts.detached, Some(false), "main has this commit");
     tree.git(&["commit", "--quiet", "--allow-empty", "-m", "on no branch"]);
     assert_eq!(repo.kept(&tree).await, [KeepReason::Detached, KeepReason::Unpushed]);
@@ -183,15 +183,15 @@ async fn a_worktree_made_by_hand_in_our_folder_is_never_touched() {
     repo.create("fix").await.unwrap();
     repo.git(&["worktree", "add", "--quiet", ".worktrees/hand", "-b", "hand"]);
     let hand = repo.path().join(".worktrees/hand");
-    let order = RemoveOrder { branch: "hand".into(), ..repo.order(&hand) };
-    let removal = repo.worktrees.remove(&order).await.unwrap();
-    assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::NotOurs] });
+    let order = removal(TreeRef { branch: "hand".into(), ..repo.tree(&hand) });
+    let kept = repo.worktrees.remove(&order).await.unwrap();
+    assert_eq!(kept, Removal::Kept { reasons: vec![KeepReason::NotOurs] });
 
     // Nor is another session's, nor a plain folder that git does not know.
     let ours = repo.path().join(".worktrees/fix");
-    let order = RemoveOrder { session: SessionId(0x99), ..repo.order(&ours) };
-    let removal = repo.worktrees.remove(&order).await.unwrap();
-    assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::NotOurs] });
+    let order = removal(TreeRef { session: SessionId(0x99), ..repo.tree(&ours) });
+    let kept = repo.worktrees.remove(&order).await.unwrap();
+    assert_eq!(kept, Removal::Kept { reasons: vec![KeepReason::NotOurs] });
     let plain = repo.path().join(".worktrees/plain");
     fs::create_dir(&plain).unwrap();
     let Removal::Kept { reasons } = repo.remove(&plain).await else { panic!("it was removed") };
@@ -205,7 +205,7 @@ async fn a_worktree_made_by_hand_in_our_folder_is_never_touched() {
 async fn the_main_checkout_is_never_removed() {
     let repo = Repo::new();
     repo.create("fix").await.unwrap();
-    let order = RemoveOrder { branch: "main".into(), ..repo.order(&repo.path()) };
+    let order = removal(TreeRef { branch: "main".into(), ..repo.tree(&repo.path()) });
     let Removal::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else {
         panic!("it was removed")
     };
@@ -227,7 +227,7 @@ async fn a_repository_in_an_ignored_folder_keeps_it_unless_the_set_up_brought_it
     let own = tree.path.join("vendor/deep/own");
     fs::create_dir_all(&own).unwrap();
     fs::write(own.join("output"), "made by a build").unwrap();
-    assert_eq!(repo.worktrees.inspect(&repo.order(&tree.path)).await.untracked, Some(false));
+    assert_eq!(repo.worktrees.inspect(&repo.tree(&tree.path)).await.untracked, Some(false));
     git(&own, &["init", "--quiet"]);
     assert_eq!(repo.kept(&tree).await, [KeepReason::Untracked]);
     fs::write(repo.path().join(".git/worktrees/fix/ao-included"), "vendor/deep\n").unwrap();
@@ -241,7 +241,7 @@ async fn a_change_hidden_from_git_keeps_it() {
         let repo = Repo::new();
         let tree = repo.merged().await;
         tree.git(&["update-index", flag, "README.md"]);
-        assert_eq!(repo.worktrees.inspect(&repo.order(&tree.path)).await.uncommitted, Some(false), "{flag}");
+        assert_eq!(repo.worktrees.inspect(&repo.tree(&tree.path)).await.uncommitted, Some(false), "{flag}");
         tree.write("README.md", "mine\n");
         assert_eq!(tree.git(&["status", "--porcelain"]), "", "git shows nothing");
         assert_eq!(repo.kept(&tree).await, [KeepReason::Uncommitted], "{flag}");

@@ -1,11 +1,11 @@
 //! Many agents on one repository.
 
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Removal, RemoveOrder, Workspace};
+use ao_ports::{Removal, TreeRef, Workspace};
 use futures::future::join_all;
 use tokio::process::Command;
 
-use crate::support::Repo;
+use crate::support::{Repo, removal};
 
 const MANY: u64 = 40;
 
@@ -42,12 +42,9 @@ async fn forty_worktrees_are_made_committed_to_and_removed_at_once() {
         repo.git(&["update-ref", &format!("refs/remotes/origin/{branch}"), branch]);
     }
     let removals = made.iter().map(|(number, branch, made)| {
-        let order = RemoveOrder {
-            session: SessionId(*number),
-            branch: branch.clone(),
-            ..repo.order(made.path.as_ref())
-        };
-        async { repo.worktrees.remove(&{ order }).await.unwrap() }
+        let (session, branch) = (SessionId(*number), branch.clone());
+        let tree = TreeRef { session, branch, ..repo.tree(made.path.as_ref()) };
+        async { repo.worktrees.remove(&removal(tree)).await.unwrap() }
     });
     for removal in join_all(removals).await {
         assert!(matches!(removal, Removal::Removed { rescue: Some(_) }), "{removal:?}");

@@ -41,6 +41,7 @@ impl Bench {
             setup: Setup { timeout: Duration::from_secs(60), ..Setup::default() },
             environment: Environment::default(),
             ports: [].into(),
+            runtime: String::new(),
         };
         let session = SessionId(NEXT.fetch_add(1, Ordering::Relaxed));
         Bench { repo, session, attempt: Attempt(1), options, plan, _logs: logs }

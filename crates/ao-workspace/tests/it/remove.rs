@@ -5,9 +5,9 @@ use std::process::Command;
 
 use ao_core::workspace::KeepReason;
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Removal, RemoveOrder, Workspace};
+use ao_ports::{Removal, TreeRef, Workspace};
 
-use crate::support::{DAMAGES, Repo, SESSION, git, half_made};
+use crate::support::{DAMAGES, Repo, SESSION, git, half_made, removal};
 
 const RESCUE: &str = "refs/ao/rescue/ses_4f";
 
@@ -133,7 +133,7 @@ async fn one_that_is_already_gone_is_removed_twice_with_success() {
     assert_eq!(repo.git(&["rev-parse", "agent/fix"]), tip, "its commits are on no other branch, so it stays");
 
     let never = repo.path().join(".worktrees/never");
-    let order = RemoveOrder { session: SessionId(0x50), ..repo.order(&never) };
+    let order = removal(TreeRef { session: SessionId(0x50), ..repo.tree(&never) });
     assert_eq!(repo.worktrees.remove(&order).await.unwrap(), Removal::Removed { rescue: None });
 }
 
@@ -141,11 +141,11 @@ async fn one_that_is_already_gone_is_removed_twice_with_success() {
 #[tokio::test]
 async fn without_the_repository_nothing_is_said_to_be_removed() {
     let repo = Repo::new();
-    let order = RemoveOrder {
+    let tree = TreeRef {
         repository: "/nonexistent/app".into(),
-        ..repo.order("/nonexistent/app/.worktrees/fix".as_ref())
+        ..repo.tree("/nonexistent/app/.worktrees/fix".as_ref())
     };
-    let told = repo.worktrees.remove(&order).await.unwrap_err().to_string();
+    let told = repo.worktrees.remove(&removal(tree)).await.unwrap_err().to_string();
     assert!(told.starts_with("`/nonexistent/app` is not a folder of a git repository"), "{told}");
 }
 
@@ -155,7 +155,7 @@ async fn a_half_made_tree_is_found_by_its_session_and_removed() {
     for damage in DAMAGES {
         let repo = Repo::new();
         half_made(&repo, damage).await;
-        let order = RemoveOrder { tree: None, ..repo.order("".as_ref()) };
+        let order = removal(TreeRef { recorded: None, ..repo.tree("".as_ref()) });
         for _ in 0..2 {
             let removal = repo.worktrees.remove(&order).await.unwrap();
             assert!(matches!(removal, Removal::Removed { .. }), "{damage}: {removal:?}");
@@ -167,10 +167,10 @@ async fn a_half_made_tree_is_found_by_its_session_and_removed() {
     // A whole one is found too, and judged like any other.
     let repo = Repo::new();
     let tree = repo.worked().await;
-    let order = RemoveOrder { tree: None, ..repo.order("".as_ref()) };
+    let order = removal(TreeRef { recorded: None, ..repo.tree("".as_ref()) });
     let removal = repo.worktrees.remove(&order).await.unwrap();
     assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::Unpushed] });
-    assert_eq!(repo.worktrees.inspect(&order).await.ours, Some(true));
+    assert_eq!(repo.worktrees.inspect(&order.tree).await.ours, Some(true));
     assert!(tree.path.exists());
 }
 
@@ -184,7 +184,7 @@ async fn a_branch_that_was_there_before_outlives_a_failed_creation() {
         serde_json::json!({ "path": path, "branch": "agent/fix", "new_branch": false, "base": base });
     fs::create_dir_all(repo.path().join(".git/ao/making")).unwrap();
     fs::write(repo.path().join(".git/ao/making/ses_4f"), intent.to_string()).unwrap();
-    let order = RemoveOrder { tree: None, ..repo.order("".as_ref()) };
+    let order = removal(TreeRef { recorded: None, ..repo.tree("".as_ref()) });
     assert_eq!(repo.worktrees.remove(&order).await.unwrap(), Removal::Removed { rescue: None });
     assert_eq!(repo.git(&["rev-parse", "agent/fix"]), base);
 }

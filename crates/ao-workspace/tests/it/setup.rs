@@ -5,9 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ao_core::setup::{Include, IncludeHow};
-use ao_ports::{Removal, RemoveOrder, Workspace, WorkspaceError};
+use ao_ports::{Removal, TreeRef, Workspace, WorkspaceError};
 
 use crate::provisioned::Bench;
+use crate::support::removal;
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
@@ -256,7 +257,7 @@ async fn a_path_that_leaves_the_repository_is_refused_in_words() {
             panic!("{path}: not a failed set-up")
         };
         assert!(why.contains(&format!("`{path}`")) && why.contains(word), "{path}: {why}");
-        assert!(fs::read_to_string(log).unwrap().contains(&why), "the log tells it too");
+        assert!(fs::read_to_string(log.unwrap()).unwrap().contains(&why), "the log tells it too");
     }
 }
 
@@ -271,7 +272,7 @@ async fn a_workspace_that_goes_takes_nothing_of_the_main_checkout_with_it() {
     bench.plan.setup.include.push(Include { pattern: "linked.yml".into(), how: IncludeHow::Symlink });
     bench.plan.setup.symlinks = vec!["node_modules".into()];
     bench.set_up().await.unwrap();
-    let order = RemoveOrder { session: bench.session, ..bench.repo.order(bench.path()) };
+    let order = removal(TreeRef { session: bench.session, ..bench.repo.tree(bench.path()) });
     let removal = bench.repo.worktrees.remove(&order).await.unwrap();
     assert!(
         matches!(removal, Removal::Removed { .. }),

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use ao_core::Attempt;
-use ao_ports::{Removal, RemoveOrder, Workspace};
+use ao_ports::{Removal, TreeRef, Workspace};
 
-use crate::support::{Repo, SESSION, git};
+use crate::support::{Repo, SESSION, git, removal};
 
 /// acceptance: W7
 #[tokio::test]
@@ -18,14 +18,14 @@ async fn a_head_off_its_branch_is_reported_but_a_rebase_is_not() {
     repo.commit("fix.txt", "otherwise\n");
     let rebase = Command::new("git").args(["rebase", "main"]).current_dir(&tree.path).output().unwrap();
     assert!(!rebase.status.success(), "it stops at the conflict");
-    let there = repo.worktrees.whereabouts(&order).await;
+    let there = repo.worktrees.whereabouts(&order.tree).await;
     assert_eq!((there.stand.unwrap().branch.as_deref(), &there.wrong[..]), (Some("agent/fix"), &[][..]));
     tree.git(&["rebase", "--abort"]);
     tree.git(&["branch", "-m", "renamed"]);
-    let there = repo.worktrees.whereabouts(&order).await;
+    let there = repo.worktrees.whereabouts(&order.tree).await;
     assert_eq!(there.wrong, [""; 0], "another name for the same branch is no other place");
     tree.git(&["switch", "--quiet", "-c", "elsewhere"]);
-    let there = repo.worktrees.whereabouts(&order).await;
+    let there = repo.worktrees.whereabouts(&order.tree).await;
     assert_eq!(there.wrong, ["the branch `elsewhere` is checked out instead of `agent/fix`"]);
 }
 
@@ -57,9 +57,9 @@ async fn a_replaced_folder_is_reported_and_not_written_to() {
         fs::write(outside.path().join("secret.txt"), "somebody else's").unwrap();
         damage(&tree.path, outside.path());
         let order = repo.order(&tree.path);
-        assert_eq!(repo.worktrees.whereabouts(&order).await.wrong, [wrong]);
+        assert_eq!(repo.worktrees.whereabouts(&order.tree).await.wrong, [wrong]);
 
-        let told = repo.worktrees.clean(&order).await.unwrap_err().to_string();
+        let told = repo.worktrees.clean(&order.tree).await.unwrap_err().to_string();
         assert!(
             told.contains("is no longer the tree that was made for the session") && told.contains(wrong),
             "{told}"
@@ -100,7 +100,7 @@ async fn a_marker_that_cannot_be_read_hides_no_other_sessions_tree() {
     let other = repo.create_for(0x50, "other").await;
     repo.merged().await;
     fs::write(repo.path().join(".git/worktrees/other/ao-session"), "{").unwrap();
-    let order = RemoveOrder { tree: None, ..repo.order(&repo.path()) };
+    let order = removal(TreeRef { recorded: None, ..repo.tree(&repo.path()) });
     let removal = repo.worktrees.remove(&order).await.unwrap();
     assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
     assert!(!repo.path().join(".worktrees/fix").exists() && Path::new(&other).exists());

@@ -9,7 +9,7 @@ use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
 use ao_core::workspace::{KeepReason, Tree};
 use ao_core::{Attempt, ProjectId, SessionId};
-use ao_ports::{Made, Removal, RemoveOrder, Workspace, WorkspaceError};
+use ao_ports::{Made, Removal, RemoveOrder, TreeRef, Workspace, WorkspaceError};
 use ao_workspace::Worktrees;
 use tempfile::TempDir;
 
@@ -130,18 +130,18 @@ impl Repo {
         tree
     }
 
-    pub(crate) fn order(&self, path: &Path) -> RemoveOrder {
-        RemoveOrder {
+    pub(crate) fn tree(&self, path: &Path) -> TreeRef {
+        TreeRef {
             session: SESSION,
             project: ProjectId::new("app"),
             repository: self.path().display().to_string(),
-            tree: Some(Tree { path: path.display().to_string(), base: String::new() }),
+            recorded: Some(Tree { path: path.display().to_string(), base: String::new() }),
             branch: "agent/fix".into(),
-            teardown: vec![],
-            environment: Default::default(),
-            timeout: Duration::from_secs(60),
-            discard: false,
         }
+    }
+
+    pub(crate) fn order(&self, path: &Path) -> RemoveOrder {
+        removal(self.tree(path))
     }
 
     pub(crate) async fn remove(&self, path: &Path) -> Removal {
@@ -156,6 +156,18 @@ impl Repo {
             Removal::Kept { reasons } => reasons,
             Removal::Removed { .. } => panic!("it was removed"),
         }
+    }
+}
+
+/// Orders the removal of a tree, without commands.
+pub(crate) fn removal(tree: TreeRef) -> RemoveOrder {
+    RemoveOrder {
+        tree,
+        teardown: vec![],
+        environment: Default::default(),
+        timeout: Duration::from_secs(60),
+        lived_in: Some(false),
+        discard: false,
     }
 }
 

@@ -108,7 +108,7 @@ impl Yard {
 
     /// What the agents' tools have complained of.
     pub(crate) fn complaints(&self) -> String {
-        scripted::Home::new(self.path("agents")).complaints()
+        scripted::AgentHome::new(self.path("agents")).complaints()
     }
 
     fn daemon_pid(&self) -> u64 {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ao_api::client::{Client, Events};
+use ao_api::client::{Client, EventStream};
 use ao_api::{NewIssue, NewSession, Spawned};
 use ao_testkit::installation::Installation;
 use serde_json::{Value, json};
@@ -145,12 +145,12 @@ impl Soak {
         }
     }
 
-    async fn listen(&self) -> Option<Events> {
+    async fn listen(&self) -> Option<EventStream> {
         self.client.events(Some(self.seen), None).await.ok()
     }
 
     /// Hears what has happened, for so long at most.
-    async fn hear(&mut self, events: &mut Option<Events>, limit: Duration) {
+    async fn hear(&mut self, events: &mut Option<EventStream>, limit: Duration) {
         let until = Instant::now() + limit;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             let Some(stream) = events else {
@@ -174,7 +174,7 @@ impl Soak {
     }
 
     /// Waits until everything is merged, or a person was told why not; then nothing may be left or doubled.
-    async fn finish(&mut self, events: &mut Option<Events>, faults: &mut Vec<String>) {
+    async fn finish(&mut self, events: &mut Option<EventStream>, faults: &mut Vec<String>) {
         let until = Instant::now() + STALLS;
         while self.on_their_way() > self.needing_a_person().len() && Instant::now() < until {
             self.hear(events, Duration::from_millis(500)).await;

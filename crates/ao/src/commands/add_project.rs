@@ -1,15 +1,16 @@
-//! `ao add-project`: one more repository to look after.
+//! `ao add-project`: registers another repository.
 
 use ao_api::{NewProject, Projects};
 use ao_config::{Layer, LayerKind, Loaded, edit};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::change::{Change, tell_daemon};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::cli::context::Context;
+use crate::config::edit::{ConfigEdit, reload_daemon};
+use crate::config::{initial_config, settings};
+use crate::error::{CommandError, FailureKind};
 use crate::repository::Repository;
-use crate::{calls, initial, settings, ui};
+use crate::ui;
 
 /// Add a repository as a project
 ///
@@ -22,41 +23,41 @@ use crate::{calls, initial, settings, ui};
 pub(crate) struct Args {
     /// A folder in the repository
     path: Utf8PathBuf,
-    /// What the project is called [default: the name of its folder]
+    /// The name of the project [default: the name of its folder]
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let repository = cx.wait_for(async { Ok(Repository::at(&args.path).await?) })?;
-    let Some(own) = initial::existing(&repository.root) else {
-        let change = match Change::of_found_file(cx)? {
+    let Some(own) = initial_config::existing(&repository.root) else {
+        let change = match ConfigEdit::of_found_file(cx)? {
             Some(change) => change,
-            None => Change::of_user_file(cx)?,
+            None => ConfigEdit::of_user_file(cx)?,
         };
         return add(&repository, &change, &settings::load(cx)?, args, cx);
     };
-    // What is wrong with it is better told here, where its lines can be shown.
+    // Errors are better reported here, where the lines can be shown.
     let layer = Layer { kind: LayerKind::Project, path: own.clone() };
     let loaded = ao_config::load_files(vec![layer], &settings::places(cx)?)?;
     match known_as(&loaded, &repository) {
-        Some(_) => tell_of_file(&own, args, cx),
-        // It names others, and not the repository that it is in.
-        None => add(&repository, &Change::of_file(&own, cx)?, &loaded, args, cx),
+        Some(_) => register_file(&own, args, cx),
+        // The file names other projects, and not its own repository.
+        None => add(&repository, &ConfigEdit::of_file(&own, cx)?, &loaded, args, cx),
     }
 }
 
-/// Its own file says all there is to say; the daemon only has to know of the file.
-fn tell_of_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), CommandError> {
+/// Registers the repository's own file with the daemon.
+fn register_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.project.is_some() {
         return Err(CommandError::new(
-            Kind::User,
+            FailureKind::User,
             format!("the repository has a configuration of its own: `{file}`"),
         )
-        .hint("it says what the project is called; leave out `--project`, or change it there"));
+        .hint("the name of the project is set there; leave out `--project`, or change it there"));
     }
     let added = registered(file, cx).map_err(|err| match err.kind() {
-        Kind::NoDaemon => CommandError::new(Kind::NoDaemon, err.to_plain()).hint(format!(
+        FailureKind::NoDaemon => CommandError::new(FailureKind::NoDaemon, err.to_plain()).hint(format!(
             "the repository has a configuration of its own, `{file}`; start with `ao start {}`",
             args.path
         )),
@@ -69,7 +70,7 @@ fn tell_of_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), Comman
     show_registered(&added, file)
 }
 
-/// Has the daemon that runs look after what a file names.
+/// Registers the projects of a file with the running daemon.
 fn registered(file: &Utf8Path, cx: &Context) -> Result<Projects, CommandError> {
     let client = cx.client()?;
     let wish = NewProject { config: file.to_string() };
@@ -85,7 +86,7 @@ fn show_registered(added: &Projects, file: &Utf8Path) -> Result<(), CommandError
 
 fn add(
     repository: &Repository,
-    change: &Change,
+    change: &ConfigEdit,
     loaded: &Loaded,
     args: &Args,
     cx: &Context,
@@ -93,11 +94,11 @@ fn add(
     if let Some(known) = known_as(loaded, repository) {
         if args.project.as_deref().is_some_and(|wanted| wanted != known) {
             return Err(CommandError::new(
-                Kind::User,
+                FailureKind::User,
                 format!("`{}` is the project `{known}` already", repository.root),
             ));
         }
-        return said(
+        return print_result(
             &format!("{} is the project {known} already", repository.root),
             known,
             false,
@@ -108,15 +109,15 @@ fn add(
     let name = args.project.as_deref().unwrap_or(&repository.name);
     if let Some(other) = loaded.config.projects.get(name) {
         return Err(CommandError::new(
-            Kind::User,
+            FailureKind::User,
             format!("there is a project `{name}` already, in `{}`", other.path),
         )
-        .hint(format!("call this one otherwise: `ao add-project {} --project {name}-2`", args.path)));
+        .hint(format!("choose another name: `ao add-project {} --project {name}-2`", args.path)));
     }
     let path = written_path(&repository.root, change);
     let mut fields = vec![("path", path.as_str()), ("defaultBranch", &repository.default_branch)];
     fields.extend(repository.repo().map(|repo| ("repo", repo)));
-    // A file that names a project takes no repository by itself any more, so the one that it took is written down, too.
+    // A file that names a project no longer implies its own repository, so that one is added explicitly.
     let taken = loaded.implicit.as_ref().filter(|_| loaded.main_file() == Some(change.file()));
     change.make(|text| {
         let mut text = text.to_owned();
@@ -127,10 +128,10 @@ fn add(
         }
         edit::add_project(&text, name, &fields)
     })?;
-    said(&format!("Added {name} to {}", change.file()), name, true, change, cx)
+    print_result(&format!("Added {name} to {}", change.file()), name, true, change, cx)
 }
 
-/// The name under which the repository is there already.
+/// Returns the name under which the repository is registered already.
 fn known_as<'a>(loaded: &'a Loaded, repository: &Repository) -> Option<&'a str> {
     let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let root = real(&repository.root);
@@ -138,8 +139,8 @@ fn known_as<'a>(loaded: &'a Loaded, repository: &Repository) -> Option<&'a str> 
     known.map(|(name, _)| name.as_str())
 }
 
-/// The path as it is written: from the file's folder or the user's home, so that it stays true on another machine.
-fn written_path(root: &Utf8Path, change: &Change) -> String {
+/// Returns the path to write: relative to the file's folder or the user's home, so that it works on another machine.
+fn written_path(root: &Utf8Path, change: &ConfigEdit) -> String {
     let folder = change.file().parent().unwrap_or(Utf8Path::new("/"));
     let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let root = real(root);
@@ -152,12 +153,18 @@ fn written_path(root: &Utf8Path, change: &Change) -> String {
     }
 }
 
-fn said(text: &str, name: &str, changed: bool, change: &Change, cx: &Context) -> Result<(), CommandError> {
+fn print_result(
+    text: &str,
+    name: &str,
+    changed: bool,
+    change: &ConfigEdit,
+    cx: &Context,
+) -> Result<(), CommandError> {
     if !cx.json() {
         ui::line(text)?;
     }
-    let told = if changed { Some(tell_daemon(change.file(), cx)?) } else { None };
-    // A daemon that does not read the file yet looks after nothing that it names.
+    let told = if changed { Some(reload_daemon(change.file(), cx)?) } else { None };
+    // A daemon that does not read the file yet does not serve its projects.
     let unread = match &told {
         Some(told) => told.is_unread(),
         None => !is_looked_after(name, cx)? && change.places().user_file().as_deref() != Some(change.file()),
@@ -175,12 +182,12 @@ fn said(text: &str, name: &str, changed: bool, change: &Change, cx: &Context) ->
     }
 }
 
-/// Whether the daemon that runs knows a project. Where none runs, nothing can be told to it.
+/// Returns true if the running daemon knows a project, or if none runs.
 fn is_looked_after(name: &str, cx: &Context) -> Result<bool, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        match calls::projects(&client).await {
-            Ok(projects) => Ok(projects.iter().any(|project| project.id == name)),
+        match client.projects().await {
+            Ok(projects) => Ok(projects.projects.iter().any(|project| project.id == name)),
             Err(err) if err.is_absence() => Ok(true),
             Err(err) => Err(err.into()),
         }

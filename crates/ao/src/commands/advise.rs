@@ -1,31 +1,31 @@
-//! `ao advise`: what matters now, and why.
+//! `ao advise`: the most important next steps.
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Say what matters now and why, the most pressing first
+/// List the most important next steps, with reasons
 ///
-/// From facts alone: who waits for an answer, what is one command away from its merge, what blocks others, which failure is
-/// chance, which budget is spent. Ranked by how much goes on once it is done. Nothing is done by it.
+/// Derived from facts: open questions, pull requests that are one command away from their merge, sessions that block
+/// others, flaky failures, used-up budgets. Ranked by how much each step unblocks. Changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao advise
   ao advise --project my-app -n 3
   ao advise --json | jq -r '.advice[0].do'")]
 pub(crate) struct Args {
-    /// Only what concerns this project
+    /// Only this project
     #[arg(long, short, value_name = "PROJECT")]
     project: Option<String>,
-    /// At most so many
+    /// Maximum number of steps
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let mut list = cx.wait_for(async { Ok(calls::advice(&client, args.project.as_deref()).await?) })?;
+    let mut list = cx.wait_for(async { Ok(client.advice(args.project.as_deref()).await?) })?;
     list.advice.truncate(args.limit.unwrap_or(usize::MAX));
     if cx.json() {
         return Ok(ui::json(&list)?);

@@ -1,34 +1,37 @@
-//! `ao answer`: a question that a session has open.
+//! `ao answer`: answers the open question of a session.
 
 use ao_api::Session;
 
-use super::told_state;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use super::print_state;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
+use crate::error::{CommandError, FailureKind};
 use crate::show::plain;
-use crate::{calls, complete, ui};
+use crate::ui;
 
-/// A question that replaced another one within so many seconds cannot have been read by whoever answers without its number.
+/// A question that replaced another one less than this long ago cannot have been read by a user who answers without
+/// its number.
 const UNREAD_SECONDS: i64 = 2;
 
-/// Answer the question that an agent has open
+/// Answer the question that an agent asks
 ///
-/// What can be answered depends on the dialog: `ao status SESSION` shows it, with its number. An answer with a number reaches
-/// that question or none: agents go on, and what they ask by then may be something else. Texts for an agent that does not ask
-/// go by `ao send`.
+/// The possible answers depend on the dialog: `ao status SESSION` shows it, with its number. An answer with a number
+/// reaches that question or none, because the agent may ask something else by then. To write to an agent that asks
+/// nothing, use `ao send`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao status my-app-3     shows what it asks
   ao answer my-app-3 yes --question 4
   ao answer my-app-3 2   the second choice, of what it asks now")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// The session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: String,
-    /// `yes`, `no`, the number of a choice, or a text, as the dialog takes it
+    /// `yes`, `no`, the number of a choice, or a text, depending on the dialog
     #[arg(allow_hyphen_values = true)]
     answer: String,
-    /// The number of the question [default: the one that is open, which is printed]
+    /// The number of the question [default: the open question, which is printed]
     #[arg(long, value_name = "NUMBER")]
     question: Option<u32>,
 }
@@ -38,26 +41,29 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         let question = match args.question {
             Some(number) => number,
-            None => open_question(&calls::session(&client, &args.session).await?, cx)?,
+            None => open_question(&find_session(&client, &args.session).await?, cx)?,
         };
-        told_state(&calls::answer(&client, &args.session, question, &args.answer).await?, cx)
+        print_state(&client.answer(&args.session, question, &args.answer).await?, cx)
     })
 }
 
-/// Returns the number of the open question, and shows its words to whoever did not name it.
+/// Returns the number of the open question, and prints the question if the user did not name it.
 fn open_question(session: &Session, cx: &Context) -> Result<u32, CommandError> {
     let name = &session.name;
     let (Some(question), Some(number)) = (&session.status.question, session.status.question_number) else {
-        return Err(CommandError::new(Kind::User, format!("the session `{name}` asks nothing"))
-            .hint(format!("`ao explain {name}` says what it does")));
+        return Err(CommandError::new(
+            FailureKind::User,
+            format!("the session `{name}` has no open question"),
+        )
+        .hint(format!("`ao explain {name}` shows what it is doing")));
     };
     let age = jiff::Timestamp::now().as_second() - session.status.since.as_second();
     if number > 1 && age < UNREAD_SECONDS {
         let changed = format!(
-            "the question of `{name}` has changed this very moment; it asks now, as question {number}: {}",
+            "the question of `{name}` has just changed; it now asks, as question {number}: {}",
             plain(question)
         );
-        return Err(CommandError::new(Kind::User, changed)
+        return Err(CommandError::new(FailureKind::User, changed)
             .hint(format!("read it, and then `ao answer {name} … --question {number}`")));
     }
     if !cx.json() {

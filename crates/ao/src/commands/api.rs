@@ -1,16 +1,16 @@
-//! `ao api`: any call of the daemon's HTTP interface.
+//! `ao api`: any call of the daemon's HTTP API.
 
 use std::io::{IsTerminal, Read, Write};
 
 use ao_api::client::{Client, ClientError, Method};
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 
-/// Call the daemon's HTTP interface, signed in as you
+/// Call the daemon's HTTP API as yourself
 ///
-/// The answer's body goes to stdout as it is (laid out for reading, at a terminal). A refusal is told on stderr too, and
-/// gives the exit code that the command for it would have had. `ao api GET /openapi.json` describes all calls.
+/// Prints the body of the response unchanged, or pretty-printed at a terminal. A refusal is also printed to stderr,
+/// and exits with the code of the corresponding command. `ao api GET /openapi.json` describes all calls.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao api GET /sessions
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// GET, POST, PUT, PATCH or DELETE
     #[arg(value_parser = method)]
     method: Method,
-    /// The path, with or without `/api` before it
+    /// The path, with or without a leading `/api`
     path: String,
     /// The body as JSON; `@FILE` reads it from a file, `-` from stdin
     #[arg(long, short, value_name = "JSON", allow_hyphen_values = true)]
@@ -70,12 +70,12 @@ async fn call(
 fn method(typed: &str) -> Result<Method, String> {
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
     match known.contains(&typed.to_ascii_uppercase().as_str()) {
-        true => typed.to_ascii_uppercase().parse().map_err(|_| format!("`{typed}` is no method")),
-        false => Err(format!("`{typed}` is no method; there are {}", known.join(", "))),
+        true => typed.to_ascii_uppercase().parse().map_err(|_| format!("`{typed}` is not a method")),
+        false => Err(format!("`{typed}` is not a method; use one of {}", known.join(", "))),
     }
 }
 
-/// The path as the daemon knows it.
+/// Returns the path as the daemon expects it.
 fn full(typed: &str) -> String {
     let path = if typed.starts_with('/') { typed.to_owned() } else { format!("/{typed}") };
     let begins = |with: &str| {
@@ -89,7 +89,7 @@ fn full(typed: &str) -> String {
 
 fn body(data: &str) -> Result<Vec<u8>, CommandError> {
     let unread = |from: &str, err: std::io::Error| {
-        CommandError::new(Kind::User, format!("the body cannot be read from {from}: {err}"))
+        CommandError::new(FailureKind::User, format!("the body cannot be read from {from}: {err}"))
     };
     let bytes = match data.strip_prefix('@') {
         Some(file) => std::fs::read(file).map_err(|err| unread(&format!("`{file}`"), err))?,
@@ -100,9 +100,9 @@ fn body(data: &str) -> Result<Vec<u8>, CommandError> {
         }
         None => data.as_bytes().to_vec(),
     };
-    // Said here, with what was typed at hand, rather than by the daemon.
+    // Checked here, so that the error can refer to what was typed.
     serde_json::from_slice::<serde::de::IgnoredAny>(&bytes)
-        .map_err(|err| CommandError::new(Kind::User, format!("the body is no JSON: {err}")))?;
+        .map_err(|err| CommandError::new(FailureKind::User, format!("the body is not valid JSON: {err}")))?;
     Ok(bytes)
 }
 

@@ -1,25 +1,24 @@
-//! `ao approve`: a person's word, and with it the merge. Short for `ao pr approve` and `ao pr merge`, of one and the same head.
+//! `ao approve`: approves a pull request and merges it. Short for `ao pr approve` and `ao pr merge` of the same head.
 
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{Client, ClientError, ItemName};
 use ao_api::{MergeWish, NewReview, Pull};
 use tokio::time::sleep;
 
-use super::pr::{Which, pinned, refused};
-use crate::calls::forge::{self, Named};
-use crate::context::Context;
+use super::pr::{PullArg, pinned, refused};
+use crate::cli::context::Context;
+use crate::client::retry::{self, CallRetry};
 use crate::error::CommandError;
-use crate::repeat::{self, Tries};
 use crate::{show, ui};
 
-/// Between two looks at whether its checks are over.
+/// Interval of looks at its checks.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Approve a pull request and let it land
+/// Approve a pull request and merge it
 ///
-/// Your approval is of the head that is named, or of the one that it has now, and only that is merged. Checks that run are
-/// waited for, and what would land is tested first. Exits with 20 if something else still stands in the way; the approval holds then all the same.
+/// Approves the named head, or the current one, and merges only that. Waits for pending checks, and tests the result
+/// before it lands. Exits with 20 if something else prevents the merge; the approval stays.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao approve 7
@@ -27,8 +26,8 @@ const LOOK: Duration = Duration::from_millis(500);
   ao pr approve 7   only the approval")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// The commit that was read [default: the head as it is now]
+    which: PullArg,
+    /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
 }
@@ -37,12 +36,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let pull = forge::pull(&client, args.which.named(project.as_deref())).await?.value.pull;
+        let pull = client.pull(args.which.named(project.as_deref())).await?.pull;
         let head = pinned(args.head.as_deref(), &pull.head);
-        let (key, verdict) = (Some(repeat::key()), "approve".to_owned());
+        let (key, verdict) = (Some(retry::key()), "approve".to_owned());
         let review = NewReview { verdict, head: Some(head.clone()), key, ..NewReview::default() };
-        let named = Named::whole(&pull.id);
-        Tries::default().call(async || forge::review(&client, named, &review).await).await?;
+        let named = ItemName::from(&pull.id);
+        CallRetry::default().call(async || client.review_pull(named, &review).await).await?;
         let landed = landed(&client, &pull, head).await?;
         if cx.json() {
             return Ok(ui::json(&landed)?);
@@ -55,19 +54,19 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Merges it, once its checks are over if they run: a base that has just moved is no reason to type it again. Where approved
-/// changes are merged unasked, the approval may have done so before we come to it.
+/// Merges it once its checks have ended, also if the base has just moved. Where approved changes are merged
+/// automatically, that may happen first.
 async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, CommandError> {
-    let named = Named::whole(&pull.id);
+    let named = ItemName::from(&pull.id);
     let wish = MergeWish { head: Some(head), ..MergeWish::default() };
     let mut told = false;
     loop {
-        let err = match forge::merge(client, named, &wish).await {
+        let err = match client.merge_pull(named, &wish).reply().await {
             Ok(done) => return Ok(done.value.pull.pull),
             Err(err @ ClientError::Refused(_)) => err,
             Err(err) => return Err(err.into()),
         };
-        let now = forge::pull(client, named).await?.value.pull;
+        let now = client.pull(named).await?.pull;
         match (now.state.as_str(), now.checks.as_str()) {
             ("merged", _) => return Ok(now),
             ("open", "pending") => {}
@@ -77,7 +76,7 @@ async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, Comm
             told = true;
             let id = show::plain(&pull.id);
             ui::note(format_args!(
-                "{id} is approved, and its checks run; Ctrl-C leaves, and the approval holds"
+                "{id} is approved, and its checks are running; Ctrl-C stops waiting, and the approval stays"
             ));
         }
         sleep(LOOK).await;

@@ -1,16 +1,17 @@
-//! `ao batch-spawn`: a session for each of many issues.
+//! `ao batch-spawn`: starts a session for each of several issues.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_api::NewSession;
 use ao_api::client::ClientError;
 
-use super::new::How;
+use super::new::SessionOptions;
 use super::spawn;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::which_project::project_of_issue;
-use crate::{calls, complete, ui};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_of_issue;
+use crate::error::{CommandError, FailureKind};
+use crate::ui;
 
 /// Start a session for each of several issues
 ///
@@ -21,20 +22,20 @@ use crate::{calls, complete, ui};
   ao batch-spawn 101 102 103
   ao batch-spawn 101 102 --project my-app --agent codex")]
 pub(crate) struct Args {
-    /// The issues, as their tracker calls them
+    /// The issues, as in their tracker
     #[arg(required = true)]
     issues: Vec<String>,
-    /// The project they belong to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project they belong to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     #[command(flatten)]
-    how: How,
+    how: SessionOptions,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        // Found out for all of them before the first one is started.
+        // Resolve all of them before the first one is started.
         let mut projects = BTreeMap::new();
         for issue in &args.issues {
             let project = project_of_issue(&client, issue, args.project.as_deref()).await?;
@@ -47,9 +48,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                 issue: Some(issue.clone()),
                 ..args.how.wish()
             };
-            match calls::spawn(&client, &wish).await {
+            match client.spawn(&wish).await {
                 Ok(spawned) if cx.json() => ui::json(&spawned)?,
-                Ok(spawned) => ui::line(format_args!("{issue} → {}", spawn::told(&spawned)))?,
+                Ok(spawned) => ui::line(format_args!("{issue} → {}", spawn::describe(&spawned)))?,
                 Err(ClientError::Refused(problem)) => {
                     failed += 1;
                     unknown += u32::from(problem.status == 404);
@@ -57,25 +58,25 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                         ui::json(&problem)?;
                     } else {
                         let style = ui::ERROR;
-                        ui::line(format_args!("{issue} → {style}failed{style:#}: {}", told(&problem)))?;
+                        ui::line(format_args!("{issue} → {style}failed{style:#}: {}", describe(&problem)))?;
                     }
                 }
-                // The others would fare no better.
+                // The others would fail too.
                 Err(err) => return Err(err.into()),
             }
         }
         match failed {
             0 => Ok(()),
             failed => Err(CommandError::new(
-                if failed == unknown { Kind::Unknown } else { Kind::User },
+                if failed == unknown { FailureKind::Unknown } else { FailureKind::User },
                 format!("{failed} of {} got no session", ui::count(seen.len() as u64, "issue")),
             )),
         }
     })
 }
 
-/// A refusal in one line.
-fn told(problem: &ao_api::Problem) -> String {
+/// Describes a refusal in one line.
+fn describe(problem: &ao_api::Problem) -> String {
     let mut told = problem.title.clone();
     for more in problem.detail.iter().chain(&problem.hints) {
         told.push_str("; ");

@@ -1,14 +1,14 @@
-//! `ao budget`: what is spent of what.
+//! `ao budget`: the usage of budgets.
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Show what is spent of each budget, and which accounts a provider refuses
+/// Show the usage of each budget, and the accounts that a provider refuses
 ///
-/// Today's and the whole spending of each project, that of tasks with a limit, and today's of all together. What no agent
-/// has told is unknown, and is counted by turns and time.
+/// Lists today's and the total spending of each project, of tasks with a limit, and today's spending of all. Spending
+/// that no agent has reported is unknown, and is counted by turns and time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao budget
@@ -19,7 +19,7 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let budgets = cx.wait_for(async { Ok(calls::budgets(&client).await?) })?;
+    let budgets = cx.wait_for(async { Ok(client.budgets().await?) })?;
     if cx.json() {
         return Ok(ui::json(&budgets)?);
     }

@@ -1,14 +1,14 @@
-//! `ao completion`: what shells need to complete our words.
+//! `ao completion`: completion scripts for shells.
 
 use clap_complete::env::Shells;
 
 use crate::cli::COMPLETE;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 
 /// Print the completion script for a shell
 ///
-/// Commands and options are completed, and the names of the sessions and projects that there are at that moment.
+/// Completes commands and options, and the names of current sessions and projects.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   echo 'source <(ao completion bash)' >> ~/.bashrc
@@ -17,21 +17,21 @@ use crate::error::{CommandError, Kind};
   ao completion elvish >> ~/.config/elvish/rc.elv
   ao completion powershell >> $PROFILE")]
 pub(crate) struct Args {
-    /// Which shell
+    /// The shell
     #[arg(value_parser = ["bash", "zsh", "fish", "elvish", "powershell"])]
     shell: String,
 }
 
 pub(crate) fn run(args: &Args, _cx: &Context) -> Result<(), CommandError> {
     let shells = Shells::builtins();
-    let shell = shells
-        .completer(&args.shell)
-        .ok_or_else(|| CommandError::new(Kind::Bug, format!("no completion is known for {}", args.shell)))?;
-    // The script calls `ao` again for each completion, by its name: what is installed later is found too.
+    let shell = shells.completer(&args.shell).ok_or_else(|| {
+        CommandError::new(FailureKind::Bug, format!("no completion is known for {}", args.shell))
+    })?;
+    // The script runs `ao` by name for each completion, so it works with later versions too.
     let mut script = Vec::new();
     shell
         .write_registration(COMPLETE, "ao", "ao", "ao", &mut script)
-        .map_err(|err| CommandError::new(Kind::Bug, err))?;
+        .map_err(|err| CommandError::new(FailureKind::Bug, err))?;
     use std::io::Write;
     Ok(std::io::stdout().write_all(&script)?)
 }

@@ -1,18 +1,19 @@
-//! `ao config-help`: what can be said in a configuration, from the same types that read it.
+//! `ao config-help`: describes the configuration keys, from the types that parse them.
 
 use std::io;
 
-use ao_config::{Key, names};
+use ao_config::{ConfigKey, names};
 use serde_json::{Value, json};
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::{complete, ui};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
+use crate::ui;
 
-/// Tell what can be said in the configuration
+/// Describe the configuration keys
 ///
-/// Without a key it lists all of them. With one it tells what it is, what holds without it, and what stands below it. With a
-/// word that is no key it lists the keys that have to do with it.
+/// Without a key, lists all of them. With a key, shows its description, its default and the keys below it. With
+/// another text, lists the keys that match it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config-help
@@ -20,8 +21,8 @@ use crate::{complete, ui};
   ao config-help projects.my-app
   ao config-help budget                all keys that have to do with budgets")]
 pub(crate) struct Args {
-    /// A key, or a word to look for
-    #[arg(add = complete::config_keys())]
+    /// A key, or a text to search for
+    #[arg(add = completers::config_keys())]
     key: Option<String>,
 }
 
@@ -29,32 +30,32 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let keys = ao_config::keys();
     let Some(wanted) = args.key.as_deref() else { return list(&keys.iter().collect::<Vec<_>>(), cx) };
     if let Some(key) = keys.iter().find(|key| leads_to(&key.path, wanted)) {
-        let below: Vec<&Key> = keys.iter().filter(|other| is_below(&other.path, &key.path)).collect();
+        let below: Vec<&ConfigKey> = keys.iter().filter(|other| is_below(&other.path, &key.path)).collect();
         return one(key, &below, wanted, cx);
     }
     let word = wanted.to_lowercase();
     let about =
-        |key: &&Key| key.path.to_lowercase().contains(&word) || key.text.to_lowercase().contains(&word);
-    let found: Vec<&Key> = keys.iter().filter(about).collect();
+        |key: &&ConfigKey| key.path.to_lowercase().contains(&word) || key.text.to_lowercase().contains(&word);
+    let found: Vec<&ConfigKey> = keys.iter().filter(about).collect();
     if found.is_empty() {
         return Err(unknown(wanted, &keys));
     }
     list(&found, cx)
 }
 
-/// Whether what somebody typed is that key, with names of his own where it has `<name>`.
+/// Returns true if a typed path is that key, with any name where the key has `<name>`.
 fn leads_to(path: &str, wanted: &str) -> bool {
     let (parts, typed): (Vec<&str>, Vec<&str>) = (path.split('.').collect(), wanted.split('.').collect());
     let same = |part: &str, typed: &str| {
         let part = part.trim_end_matches("[]");
-        // `$schema` and `schema` alike; a list is typed with its brackets or without.
+        // `$schema` and `schema` are the same; a list is typed with or without its brackets.
         let typed = typed.trim_end_matches("[]");
         (part.starts_with('<') && !typed.is_empty()) || names::folded(part) == names::folded(typed)
     };
     parts.len() == typed.len() && parts.iter().zip(typed).all(|(part, typed)| same(part, typed))
 }
 
-/// Whether a key stands directly below another: `projects.<name>.agent` below `projects`, too.
+/// Returns true if a key is directly below another, such as `projects.<name>.agent` below `projects`.
 fn is_below(path: &str, parent: &str) -> bool {
     let Some(rest) = path.strip_prefix(parent) else { return false };
     let rest = rest.strip_prefix("[]").unwrap_or(rest);
@@ -63,7 +64,7 @@ fn is_below(path: &str, parent: &str) -> bool {
     !rest.contains('.') && !rest.is_empty()
 }
 
-fn list(keys: &[&Key], cx: &Context) -> Result<(), CommandError> {
+fn list(keys: &[&ConfigKey], cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&json!({ "keys": keys.iter().map(|key| shown(key)).collect::<Vec<_>>() }))?);
     }
@@ -73,7 +74,7 @@ fn list(keys: &[&Key], cx: &Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn one(key: &Key, below: &[&Key], wanted: &str, cx: &Context) -> Result<(), CommandError> {
+fn one(key: &ConfigKey, below: &[&ConfigKey], wanted: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         let keys: Vec<Value> = std::iter::once(&key).chain(below).map(|key| shown(key)).collect();
         return Ok(ui::json(&json!({ "keys": keys }))?);
@@ -96,8 +97,8 @@ fn one(key: &Key, below: &[&Key], wanted: &str, cx: &Context) -> Result<(), Comm
     Ok(())
 }
 
-/// A key in a few lines.
-fn brief(key: &Key) -> io::Result<()> {
+/// Prints a key in a few lines.
+fn brief(key: &ConfigKey) -> io::Result<()> {
     let title = ui::TITLE;
     let default = key.default.as_ref().map(|text| format!(", by default {text}")).unwrap_or_default();
     ui::line(format_args!("{title}{}{title:#}", key.path))?;
@@ -108,11 +109,11 @@ fn brief(key: &Key) -> io::Result<()> {
     Ok(())
 }
 
-fn shown(key: &Key) -> Value {
+fn shown(key: &ConfigKey) -> Value {
     json!({ "key": key.path, "is": key.kind, "default": key.default, "text": key.text, "example": key.example })
 }
 
-fn unknown(wanted: &str, keys: &[Key]) -> CommandError {
+fn unknown(wanted: &str, keys: &[ConfigKey]) -> CommandError {
     let last = wanted.rsplit('.').next().unwrap_or(wanted);
     let by_path = names::nearest(wanted, keys.iter().map(|key| key.path.as_str()));
     // A key in the wrong place is found by its last part.
@@ -121,8 +122,11 @@ fn unknown(wanted: &str, keys: &[Key]) -> CommandError {
         keys.iter().map(|key| key.path.as_str()).find(|path| path.rsplit('.').next() == Some(name))
     };
     let meant = by_path.or_else(by_name).map(|meant| format!("; did you mean `{meant}`?"));
-    CommandError::new(Kind::UnknownKey, format!("there is no key `{wanted}`{}", meant.unwrap_or_default()))
-        .hint("`ao config-help` lists all keys")
+    CommandError::new(
+        FailureKind::UnknownKey,
+        format!("there is no key `{wanted}`{}", meant.unwrap_or_default()),
+    )
+    .hint("`ao config-help` lists all keys")
 }
 
 #[cfg(test)]

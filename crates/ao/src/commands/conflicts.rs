@@ -1,16 +1,17 @@
-//! `ao conflicts`: which branches will not merge with each other.
+//! `ao conflicts`: branches that will not merge with each other.
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_id;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project_id;
-use crate::{calls, complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Show which branches will not merge with each other
+/// Show branches that will not merge with each other
 ///
-/// All open pull requests and the work of all live sessions are merged with each other in memory, with what agents have not
-/// committed yet. Nothing is changed anywhere. With two names, it shows what these two do not agree on: for each place
-/// both versions, with what was there before.
+/// Merges all open pull requests and the work of all live sessions with each other in memory, including uncommitted
+/// changes. Changes nothing. With two names, shows the conflict between them: both versions of each place, and the
+/// original.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao conflicts
@@ -19,13 +20,13 @@ use crate::{calls, complete, ui};
   ao conflicts --json | jq -r '.clashes[] | \"\\(.a) \\(.b)\"'")]
 pub(crate) struct Args {
     /// A session, a pull request or a branch
-    #[arg(value_name = "A", requires = "b", add = complete::sessions())]
+    #[arg(value_name = "A", requires = "b", add = completers::sessions())]
     a: Option<String>,
-    /// Another one
-    #[arg(value_name = "B", add = complete::sessions())]
+    /// Another session, pull request or branch
+    #[arg(value_name = "B", add = completers::sessions())]
     b: Option<String>,
-    /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let project = cx.wait_for(project_id(&client, args.project.as_deref()))?;
     if let (Some(a), Some(b)) = (&args.a, &args.b) {
-        let conflict = cx.wait_for(async { Ok(calls::forge::conflict(&client, &project, a, b).await?) })?;
+        let conflict = cx.wait_for(async { Ok(client.conflict(&project, a, b).await?) })?;
         if cx.json() {
             return Ok(ui::json(&conflict)?);
         }
@@ -47,13 +48,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         }
         return Ok(ui::text(show::conflict(&conflict))?);
     }
-    let conflicts = cx.wait_for(async { Ok(calls::forge::conflicts(&client, &project).await?) })?;
+    let conflicts = cx.wait_for(async { Ok(client.conflicts(&project).await?) })?;
     if cx.json() {
         return Ok(ui::json(&conflicts)?);
     }
     if conflicts.branches.is_empty() {
         ui::note(
-            "there is nothing to compare: no live session and no open pull request; `ao spawn` begins one",
+            "there is nothing to compare: no live session and no open pull request; `ao spawn` starts one",
         );
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! `ao daemon`: the daemon itself. `ao start` runs it in the background; a service manager runs it as it is.
+//! `ao daemon`: the daemon itself. `ao start` runs it in the background; a service manager runs it directly.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_api::{Daemon as About, VERSION};
-use ao_config::watch::Watcher;
+use ao_config::watch::ConfigWatcher;
 use ao_daemon::config::InForce;
 use ao_daemon::secrets;
 use ao_ports::{Clock, StoreError};
@@ -16,53 +16,54 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{self, Word};
+use crate::cli::context::Context;
+use crate::client::daemon_process::{self, StartReport};
 use crate::clock::SystemClock;
-use crate::context::Context;
-use crate::daemon::{self, Daemon};
-use crate::error::{CommandError, Kind};
+use crate::daemon::Daemon;
+use crate::error::{CommandError, FailureKind};
 use crate::power::Bus;
-use crate::{logs, paths, ui};
+use crate::system::{daemon_log, paths};
+use crate::{daemon, ui};
 
-/// Be the daemon, in the foreground
+/// Run the daemon in the foreground
 ///
-/// `ao start` does this in the background. Use it as it is under a service manager, or to see what it says. Ctrl-C ends it;
-/// agents go on, and the next daemon finds them again.
+/// `ao start` does this in the background. Run it directly under a service manager, or to see its log. Ctrl-C stops
+/// it; agents keep running, and the next daemon finds them again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The port for browsers and programs; 0 takes any [default: the configuration's, 3000]
+    /// The port for browsers and API clients; 0 picks a free one [default: from the configuration, 3000]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Say one word on stdout when it is ready, and nothing after that
+    /// Print one line on stdout when it is ready, and nothing after that
     #[arg(long, hide = true)]
     background: bool,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    // One that is started in the foreground may have files of its shell open; its agents get none of them.
+    // A daemon in the foreground may have inherited open files from its shell; its agents must not.
     ao_process::descriptors::keep_from_children().map_err(CommandError::environment)?;
     let data_dir = cx.data_dir()?;
-    background::make_data_dir(&data_dir)?;
-    // Dropped behind the runtime, when no git of ours runs any more.
+    daemon_process::make_data_dir(&data_dir)?;
+    // Dropped after the runtime, when no git of ours runs any more.
     let _scratch = ao_git::ScratchGuard;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        // The engine, the log and the API are three; more would only take memory.
+        // One for the engine, one for the log, one for the API; more would only take memory.
         .worker_threads(std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4))
         .enable_all()
         .build()
         .map_err(CommandError::environment)?;
     let ended = runtime.block_on(live(args, &data_dir, cx.config()));
-    // What hangs in a thread must not keep the daemon from ending.
+    // A thread that hangs must not keep the daemon from exiting.
     runtime.shutdown_timeout(Duration::from_secs(2));
     match ended {
         Err(err) if args.background => {
-            // Whoever started it waits for a word, unless it was ready and they have gone.
-            let word = Word::Failed {
+            // The parent waits for this line, unless the daemon was ready before and the parent is gone.
+            let word = StartReport::Failed {
                 code: err.kind().exit_code(),
                 text: err.to_plain(),
                 hints: err.hints().to_vec(),
             };
-            let _ = say(&word);
+            let _ = print_report(&word);
             Err(err)
         }
         ended => ended,
@@ -70,15 +71,15 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Result<(), CommandError> {
-    // Tokens of the user's may be in its environment, and agents run as the same user.
+    // Its environment may hold the user's tokens, and agents run as the same user.
     ao_process::close_to_others().map_err(CommandError::environment)?;
-    let log = background::log_file(data_dir);
+    let log = daemon_process::log_file(data_dir);
     // Kept to the end, when the last spans are sent.
     let _traces = if args.background {
-        let traces = logs::to_file(log.as_std_path());
+        let traces = daemon_log::to_file(log.as_std_path());
         Some(traces.map_err(|err| CommandError::environment(format!("`{log}` cannot be written: {err}")))?)
     } else {
-        logs::to_stderr()
+        daemon_log::to_stderr()
     };
     let lock = Arc::new(lock_when_free(data_dir).await?);
     let mut configs = InForce::open(data_dir)?;
@@ -86,7 +87,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
         let file = paths::here()?.join(file);
         configs = configs.with(&file)?;
     }
-    // Before anything is begun, and kept: two daemons that only try the port would turn each other away.
+    // Bound before anything starts, and kept: two daemons that only tried the port would turn each other away.
     let listener = Listener::bind(bind(&configs, args.port), PORT_PATIENCE).await?;
 
     let program = std::env::current_exe().map_err(CommandError::environment)?;
@@ -106,38 +107,38 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     let stop = CancellationToken::new();
     let socket = paths::socket(data_dir);
     let mut about = about(data_dir, &socket, &log);
-    // An address without a page is none for browsers.
+    // An address without a page is useless to browsers.
     about.url = shows_page.then(|| format!("http://{}", listener.addr()));
     let sockets = Sockets { socket, listener };
     let served = serve_until_stopped(args, &daemon, about, clock, &lock, sockets, stop).await;
     let stopped = daemon.stop().await.map_err(CommandError::from);
-    tracing::info!("the daemon has ended; agents go on");
+    tracing::info!("the daemon has stopped; agents keep running");
     served.and(stopped)
 }
 
-/// Time for a daemon before this one to close its log.
+/// Time for the previous daemon to close its log.
 const CLOSES: Duration = Duration::from_secs(10);
-/// Time for the port to become free: that of a daemon that was killed is held until the system has cleared it away.
+/// Time for the port to become free: the system holds the port of a killed daemon for a moment.
 const PORT_PATIENCE: Duration = Duration::from_secs(3);
-/// The pause between two looks at whether the data directory is still in its place.
+/// Interval of the check that the data directory is still in place.
 const LOOKS: Duration = Duration::from_secs(1);
 
-/// Takes the lock of the data directory, and waits a while if a daemon before this one is still closing its log.
+/// Locks the data directory, waiting a while for the previous daemon to close its log.
 async fn lock_when_free(data_dir: &Utf8Path) -> Result<DirLock, CommandError> {
     let until = tokio::time::Instant::now() + CLOSES;
     let socket = paths::socket(data_dir);
     loop {
         let data_dir = data_dir.to_owned();
         let taken = tokio::task::spawn_blocking(move || DirLock::take(&data_dir)).await;
-        match taken.map_err(|err| CommandError::new(Kind::Bug, err))? {
+        match taken.map_err(|err| CommandError::new(FailureKind::Bug, err))? {
             Ok(lock) => return Ok(lock),
             Err(StoreError::Locked { path, holder }) => {
-                // A daemon that answers is not closing anything.
+                // A daemon that answers is not shutting down.
                 let answers = tokio::net::UnixStream::connect(&socket).await.is_ok();
                 if answers || tokio::time::Instant::now() >= until {
-                    let what = format!("a daemon ({holder}) is at work in `{path}` already");
-                    return Err(CommandError::new(Kind::User, what)
-                        .hint("`ao status` talks to it, and `ao stop` ends it; agents go on"));
+                    let what = format!("a daemon ({holder}) already uses `{path}`");
+                    return Err(CommandError::new(FailureKind::User, what)
+                        .hint("`ao status` shows it, and `ao stop` stops it; agents keep running"));
                 }
             }
             Err(err) => return Err(err.into()),
@@ -145,12 +146,12 @@ async fn lock_when_free(data_dir: &Utf8Path) -> Result<DirLock, CommandError> {
     }
 }
 
-/// Returns when the data directory was removed or replaced. Nothing that is written there would be found again.
+/// Returns when the data directory was removed or replaced, so that what is written there would be lost.
 async fn directory_gone(lock: &DirLock) {
     while lock.is_in_place() {
         tokio::time::sleep(LOOKS).await;
     }
-    tracing::error!("the data directory was removed, so the daemon ends; agents go on");
+    tracing::error!("the data directory was removed, so the daemon stops; agents keep running");
 }
 
 /// The ways in to the API.
@@ -190,32 +191,32 @@ async fn serve_until_stopped(
     let url = running.addr().map(|addr| format!("http://{addr}"));
     tracing::info!(url, pid = std::process::id(), "the daemon is ready");
     if args.background {
-        // Whoever started it may have gone, and that is no reason to end.
-        let _ = say(&Word::Ready);
+        // The parent may be gone, which is no reason to exit.
+        let _ = print_report(&StartReport::Ready);
         close_stdout();
     } else {
         let at = url.map(|url| format!(" at {url}")).unwrap_or_default();
-        ui::note(format_args!("the daemon is ready{at}; Ctrl-C ends it, and agents go on"));
+        ui::note(format_args!("the daemon is ready{at}; Ctrl-C stops it, and agents keep running"));
     }
     tokio::select! {
         () = stop.cancelled() => {}
-        () = told_to_end() => stop.cancel(),
+        () = stop_requested() => stop.cancel(),
         () = directory_gone(lock) => stop.cancel(),
         err = daemon.damaged() => {
-            tracing::error!(err = err.to_plain(), "the daemon ends, so that nothing more is written to a damaged log");
+            tracing::error!(err = err.to_plain(), "the daemon stops, so that nothing more is written to a damaged log");
             stop.cancel();
             running.finished().await;
             return Err(err.into());
         }
         () = follow_edits(daemon) => {}
-        () = tell_of_the_day(daemon, clock_of_day) => stop.cancelled().await,
+        () = send_digests(daemon, clock_of_day) => stop.cancelled().await,
     }
     running.finished().await;
     Ok(())
 }
 
-/// Tells of the day at the time that `digest.at` names, if it names one.
-async fn tell_of_the_day(daemon: &Daemon, clock: Arc<dyn Clock>) {
+/// Sends the daily digest at the time of `digest.at`, if it is set.
+async fn send_digests(daemon: &Daemon, clock: Arc<dyn Clock>) {
     let when = || {
         let configs = daemon.config.in_force();
         let digest = configs.main.config.digest.as_ref()?;
@@ -224,21 +225,21 @@ async fn tell_of_the_day(daemon: &Daemon, clock: Arc<dyn Clock>) {
     ao_daemon::chores::tell_of_the_day(daemon.handle.clone(), clock, when).await;
 }
 
-/// Reads the configuration again whenever it is edited. A bad edit changes nothing and is told of in the log and by `ao
+/// Reloads the configuration whenever it is edited. A bad edit changes nothing and is reported in the log and by `ao
 /// status`.
 async fn follow_edits(daemon: &Daemon) {
     loop {
         let files = daemon.config.in_force().watched();
-        let mut watcher = match Watcher::new(&files) {
+        let mut watcher = match ConfigWatcher::new(&files) {
             Ok(watcher) => watcher,
             Err(err) => {
-                tracing::warn!(%err, "edits of the configuration are not seen by themselves; a reload reads them");
+                tracing::warn!(%err, "edits of the configuration are not noticed; reload to apply them");
                 return std::future::pending().await;
             }
         };
-        // Whatever was written before the watch began is read now, as nobody will tell of it.
+        // Edits from before the watch began would go unnoticed, so read everything now.
         reload(daemon).await;
-        // Watched anew when the set of files changes, such as by a project that was added.
+        // Watch anew when the set of files changes, for example after a project was added.
         while daemon.config.in_force().watched() == files {
             tokio::select! {
                 _ = watcher.changed() => reload(daemon).await,
@@ -251,13 +252,13 @@ async fn follow_edits(daemon: &Daemon) {
 async fn reload(daemon: &Daemon) {
     match daemon.reload().await {
         Ok(reloaded) if reloaded.changes.is_empty() => {}
-        Ok(reloaded) => tracing::info!(changes = ?reloaded.changes, "the configuration was read again"),
-        Err(problem) => tracing::warn!(%problem, detail = problem.detail, "an edit is not in force"),
+        Ok(reloaded) => tracing::info!(changes = ?reloaded.changes, "the configuration was reloaded"),
+        Err(problem) => tracing::warn!(%problem, detail = problem.detail, "an edit was not applied"),
     }
 }
 
-/// Ends with SIGTERM, SIGINT or SIGHUP. The last one comes when a terminal closes, and then nobody is left to read.
-async fn told_to_end() {
+/// Waits for SIGTERM, SIGINT or SIGHUP. The last one comes when a terminal closes.
+async fn stop_requested() {
     let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
     let Ok(mut signals) = kinds.map(signal).into_iter().collect::<io::Result<Vec<_>>>() else {
         return std::future::pending().await;
@@ -278,7 +279,7 @@ fn bind(configs: &InForce, port: Option<u16>) -> Bind {
 fn about(data_dir: &Utf8Path, socket: &Utf8Path, log: &Utf8Path) -> About {
     About {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        build: background::build(),
+        build: daemon_process::build(),
         api: VERSION,
         pid: std::process::id(),
         started_at: ao_api::Timestamp::now(),
@@ -295,19 +296,19 @@ fn about(data_dir: &Utf8Path, socket: &Utf8Path, log: &Utf8Path) -> About {
     }
 }
 
-/// What the owner is called where it is said who did something.
+/// Returns the owner's name for records of who did something.
 fn owner() -> String {
     let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     named.filter(|name| !name.is_empty()).unwrap_or_else(|| "you".into())
 }
 
-fn say(word: &Word) -> io::Result<()> {
+fn print_report(word: &StartReport) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", serde_json::to_string(word)?)?;
     out.flush()
 }
 
-/// Lets go of stdout, so that whoever started us in a pipe is not kept waiting for its end.
+/// Closes stdout, so that a parent that reads from a pipe sees its end.
 fn close_stdout() {
     if let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&null);
@@ -317,14 +318,13 @@ fn close_stdout() {
 impl From<ServerError> for CommandError {
     fn from(err: ServerError) -> CommandError {
         match err {
-            ServerError::PortInUse { .. } => CommandError::new(Kind::PortInUse, err).hint(
-                "`ao start --port 0` takes any free one; `ao config set port 3001` another one for good",
+            ServerError::PortInUse { .. } => CommandError::new(FailureKind::PortInUse, err).hint(
+                "`ao start --port 0` picks a free one; `ao config set port 3001` sets another one permanently",
             ),
-            ServerError::Remote { .. } => CommandError::new(Kind::Config, err)
+            ServerError::Remote { .. } => CommandError::new(FailureKind::Config, err)
                 .hint("`ao config set server.allowRemote true` allows it; callers then need the token"),
-            ServerError::SocketInUse { .. } => {
-                CommandError::new(Kind::User, err).hint("`ao status` talks to it, and `ao stop` ends it")
-            }
+            ServerError::SocketInUse { .. } => CommandError::new(FailureKind::User, err)
+                .hint("`ao status` shows it, and `ao stop` stops it"),
             err => CommandError::environment(err),
         }
     }

@@ -1,23 +1,25 @@
-//! `ao dashboard`: the page in the browser, signed in.
+//! `ao dashboard`: opens the page in a browser, signed in.
 
 use ao_api::client::Client;
 use serde_json::json;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::{calls, desktop, ui};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
+use crate::system::desktop;
+use crate::ui;
 
 /// Open the dashboard in a browser
 ///
-/// The address carries a code that is good for one sign-in within a minute. It stands behind `#`, which browsers never send
-/// anywhere. Without a desktop the address is printed, to be opened elsewhere: over ssh, forward the port first.
+/// The address contains a code that is valid for one sign-in within a minute. The code is in the fragment after `#`,
+/// which browsers never send. Without a desktop, prints the address to be opened elsewhere: over ssh, forward the
+/// port first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao dashboard
   ao dashboard --no-open                    only print the address
   ssh -L 3000:127.0.0.1:3000 my-server      then open what `ao dashboard` prints there")]
 pub(crate) struct Args {
-    /// Print the address, and open nothing
+    /// Print the address and open nothing
     #[arg(long)]
     no_open: bool,
 }
@@ -25,8 +27,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let url = calls::daemon(&client).await?.url.ok_or_else(|| {
-            CommandError::new(Kind::Config, "the daemon that runs has no address for browsers").hint(
+        let url = client.daemon().await?.url.ok_or_else(|| {
+            CommandError::new(FailureKind::Config, "the running daemon has no address for browsers").hint(
                 "look at `port` and `dashboard.enabled` with `ao config show`, then `ao stop && ao start`",
             )
         })?;
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             return Ok(());
         }
         if is_open {
-            // Without the code: what stands in a terminal is copied, logged and shown around.
+            // Without the sign-in code: terminals are copied, logged and shared.
             ui::line(format_args!("Opened {url}"))?;
             return Ok(());
         }
@@ -47,13 +49,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             ui::note(format_args!("no browser was opened: {err}"));
         }
         ui::line(address)?;
-        ui::note("it signs one browser in, within a minute");
+        ui::note("it is valid for one sign-in within a minute");
         Ok(())
     })
 }
 
-/// The address that signs a browser in, once. The code stands behind `#`, which browsers never send anywhere.
+/// Returns the address that signs a browser in, once. The code is in the fragment after `#`, which browsers never
+/// send.
 pub(crate) async fn address(client: &Client, url: &str) -> Result<String, CommandError> {
-    let code = calls::sign_in(client).await?.token;
+    let code = client.sign_in().await?.token;
     Ok(format!("{}/#code={code}", url.trim_end_matches('/')))
 }

@@ -1,19 +1,20 @@
-//! `ao emit`: tells of an event of one's own.
+//! `ao emit`: reports a custom event.
 
 use ao_api::NewEvent;
 
-use super::reactions::{data, told};
-use crate::context::Context;
+use super::reactions::{data, render_steps};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_about;
 use crate::error::CommandError;
 use crate::show::{Canvas, plain};
-use crate::which_project::project_about;
-use crate::{complete, ui};
+use crate::ui;
 
-/// Tell of an event of your own, and have done what is configured for it
+/// Report a custom event, and run the reactions configured for it
 ///
-/// What is done stands under `reactions` of the configuration, by the name of the event: `deploy-failed: { action:
-/// send-to-agent }`. The same event again is news only if it says something else; `--key` tells several of one name apart,
-/// and `--clear` says that it is over. An agent tells of its own session. `--json` prints what was done at once.
+/// Configure the reaction under `reactions`, by the name of the event: `deploy-failed: { action: send-to-agent }`.
+/// Repeating an event has no effect unless its content changes. `--key` distinguishes events of the same name, and
+/// `--clear` resolves one. An agent reports for its own session. `--json` prints what was done at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao emit deploy-failed --session my-app-3 --data env=production --detail \"$(tail -n 20 deploy.log)\"
@@ -21,27 +22,27 @@ use crate::{complete, ui};
   ao emit deploy-failed --pr 7 --key staging --clear
   ao emit nightly-done --project my-app --json")]
 pub(crate) struct Args {
-    /// Its name, as the configuration has it
+    /// The name of the event, as in the configuration
     event: String,
-    /// The session that it is about [default: an agent's own]
-    #[arg(long, add = complete::sessions(), conflicts_with = "pr")]
+    /// The session it is about [default: the agent's own]
+    #[arg(long, add = completers::sessions(), conflicts_with = "pr")]
     session: Option<String>,
-    /// The pull request that it is about: `7`, `my-app!7`, a branch
-    #[arg(long, value_name = "PR", alias = "pull", add = complete::pulls())]
+    /// The pull request it is about: `7`, `my-app!7`, a branch
+    #[arg(long, value_name = "PR", alias = "pull", add = completers::pulls())]
     pr: Option<String>,
-    /// The project that it is about, or that of the pull request [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it is about, or of the pull request [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// What conditions and messages know as `data`: `key=value`, or a JSON object
+    /// Values for conditions and messages, available as `data`: `key=value`, or a JSON object
     #[arg(long, value_name = "KEY=VALUE|JSON")]
     data: Vec<String>,
-    /// What whoever deals with it has to know
+    /// Details for the agent or person who handles it
     #[arg(long, value_name = "TEXT", default_value = "")]
     detail: String,
-    /// What tells it from others of its name
+    /// A key that distinguishes it from other events of the same name
     #[arg(long)]
     key: Option<String>,
-    /// Say that it is over
+    /// Resolve the event
     #[arg(long)]
     clear: bool,
 }
@@ -70,9 +71,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let subject = plain(&taken.subject);
     let over = if args.clear { "is over" } else { "is told" };
     ui::line(format_args!("{} on {subject} {over}", taken.event))?;
-    ui::text(told(&taken.steps, Canvas::here()))?;
+    ui::text(render_steps(&taken.steps, Canvas::here()))?;
     if taken.steps.is_empty() && !args.clear {
-        ui::note("it was told before in the same words, so nothing more is done about it");
+        ui::note("the same event was reported before, so nothing more is done");
     }
     Ok(())
 }

@@ -1,27 +1,28 @@
-//! `ao explain`: what speaks for and against the state of a session.
+//! `ao explain`: the evidence for and against the state of a session.
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Explain the state of a session: what was seen, which rule won, what to do
+/// Explain the state of a session: the signals, the rule that won, and what to do
 ///
-/// Each signal is shown with its source and its age, and each rule in the order in which they are tried; `▶` marks what
+/// Shows each signal with its source and age, and the rules in the order in which they are tried. `▶` marks what
 /// decided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao explain my-app-3
   ao explain my-app-3 --json | jq '.rules[] | select(.won)'")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// The session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: String,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let explanation = cx.wait_for(async { Ok(calls::explain(&client, &args.session).await?) })?;
+    let explanation = cx.wait_for(async { Ok(client.explain(&args.session).await?) })?;
     if cx.json() {
         return Ok(ui::json(&explanation)?);
     }

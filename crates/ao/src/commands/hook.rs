@@ -1,4 +1,4 @@
-//! `ao hook`: what an agent runs to tell what it does. Starts nothing and waits for nobody.
+//! `ao hook`: reports of agents about their activity. Starts nothing and waits for nothing.
 
 use std::io;
 
@@ -6,14 +6,14 @@ use ao_agent::hook::{self, Place};
 
 use crate::error::CommandError;
 
-/// Tells the daemon what an agent does; agents run it, with the event as JSON on stdin or as the argument
+/// Report an agent's activity to the daemon; agents run it, with the event as JSON on stdin or as the argument
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The event's name, for agents that do not say it themselves; or the event as JSON, and stdin is not read
+    /// The name of the event, for agents that do not include it; or the event as JSON, and stdin is not read
     event: Option<String>,
 }
 
-/// An agent must not fail because of us, so what goes wrong is said and nothing more.
+/// Prints an error and succeeds anyway: an agent must not fail because of us.
 pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     let left = Place::from_environment(|name| std::env::var(name).ok())
         .and_then(|place| hook::leave(&place, args.event.as_deref(), io::stdin().lock()));

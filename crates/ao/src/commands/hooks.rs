@@ -1,19 +1,20 @@
-//! `ao hooks`: commands of the user's own on the way from a task to a merge.
+//! `ao hooks`: the user's commands on the way from a task to a merge.
 
 use ao_api::{HookLog, HookTest, Hooks};
 use ao_core::hook::HookPoint;
 use clap::builder::PossibleValuesParser;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::{self, Canvas, Cell, Column, Table};
-use crate::which_project::project_about;
-use crate::{calls, complete, ui};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_about;
+use crate::error::{CommandError, FailureKind};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::{show, ui};
 
-/// See which hooks there are, read what they said, and try them
+/// List, test and read the output of hooks
 ///
-/// Hooks are commands of the configuration (`hooks:`) that are run on the way from a task to a merge, with a JSON document on
-/// their standard input. Those before something can object to it by failing; their last line is the reason.
+/// Hooks are commands in the configuration (`hooks:`) that run on the way from a task to a merge, with a JSON
+/// document on stdin. A `before-…` hook can prevent the step by failing; the last line of its output is the reason.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao hooks list
@@ -28,49 +29,49 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     #[command(alias = "ls")]
-    List(List),
-    Logs(Logs),
-    Test(Test),
+    List(HookListArgs),
+    Logs(HookLogsArgs),
+    Test(HookTestArgs),
 }
 
-/// List the hooks that are configured, in the order in which they are run
+/// List the configured hooks, in the order in which they run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao hooks list
   ao hooks list --project my-app --json | jq -r '.hooks[].command'")]
-struct List {
-    /// Only those of this project
-    #[arg(long, short, add = complete::projects())]
+struct HookListArgs {
+    /// Only hooks of this project
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// List what hooks have put out lately, or show one of the logs
+/// List recent hook logs, or show one
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao hooks logs
   ao hooks logs before-merge-err_12")]
-struct Logs {
-    /// A log by its id, or by any part of it that only one has
+struct HookLogsArgs {
+    /// The id of a log, or any unique part of it
     id: Option<String>,
 }
 
-/// Run the hooks of a point now, and show what happened
+/// Run the hooks of a hook point now, and show the result
 ///
-/// They really run, with everything that they do; only what ao would do about their answer is left out. Exits with 1 if one
-/// of them failed.
+/// The hooks really run, with all their side effects; only ao's reaction to their result is left out. Exits with 1 if
+/// one of them failed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao hooks test before-assign --session issue-42
   ao hooks test merged --project my-app")]
-struct Test {
-    /// The point
+struct HookTestArgs {
+    /// The hook point
     #[arg(value_parser = PossibleValuesParser::new(HookPoint::ALL.map(HookPoint::word)))]
     point: String,
-    /// The session that the document is about
-    #[arg(long, short, add = complete::sessions())]
+    /// The session that the document describes
+    #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
-    /// The project whose hooks they are [default: the session's, or the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project that the hooks belong to [default: the session's, or the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -82,9 +83,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-fn list(args: &List, cx: &Context) -> Result<(), CommandError> {
+fn list(args: &HookListArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let hooks = cx.wait_for(async { Ok(calls::hooks(&client, args.project.as_deref()).await?) })?;
+    let hooks = cx.wait_for(async { Ok(client.hooks(args.project.as_deref()).await?) })?;
     if cx.json() {
         return Ok(ui::json(&hooks)?);
     }
@@ -94,69 +95,76 @@ fn list(args: &List, cx: &Context) -> Result<(), CommandError> {
     Ok(ui::text(listed(&hooks).draw(Canvas::here().width))?)
 }
 
-fn listed(hooks: &Hooks) -> Table {
-    let mut table = Table::new(&[
-        Column::new("PROJECT"),
-        Column::new("POINT"),
-        Column::optional("TIMEOUT"),
-        Column::new("COMMAND"),
+fn listed(hooks: &Hooks) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("PROJECT"),
+        TableColumn::new("POINT"),
+        TableColumn::optional("TIMEOUT"),
+        TableColumn::new("COMMAND"),
     ]);
     for hook in &hooks.hooks {
         table.row([
-            Cell::new(&hook.project_id),
-            Cell::styled(&hook.point, ui::TITLE),
-            Cell::new(format!("{}s", hook.timeout_seconds)),
-            Cell::new(&hook.command),
+            TableCell::new(&hook.project_id),
+            TableCell::styled(&hook.point, ui::TITLE),
+            TableCell::new(format!("{}s", hook.timeout_seconds)),
+            TableCell::new(&hook.command),
         ]);
     }
     table
 }
 
-fn logs(args: &Logs, cx: &Context) -> Result<(), CommandError> {
+fn logs(args: &HookLogsArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     if let Some(id) = &args.id {
-        let log = cx.wait_for(async { Ok(calls::hook_log(&client, id).await?) })?;
+        let log = cx.wait_for(async { Ok(client.hook_log(id).await?) })?;
         if cx.json() {
             return Ok(ui::json(&log)?);
         }
         return Ok(ui::text(ao_core::text::sanitise(log.text.as_deref().unwrap_or_default()))?);
     }
-    let logs = cx.wait_for(async { Ok(calls::hook_logs(&client).await?) })?;
+    let logs = cx.wait_for(async { Ok(client.hook_logs().await?) })?;
     if cx.json() {
         return Ok(ui::json(&logs)?);
     }
     if logs.logs.is_empty() {
         return Ok(ui::line("no hook has run yet")?);
     }
-    Ok(ui::text(told(&logs.logs, Canvas::here()).draw(Canvas::here().width))?)
+    Ok(ui::text(log_table(&logs.logs, Canvas::here()).draw(Canvas::here().width))?)
 }
 
-fn told(logs: &[HookLog], canvas: Canvas) -> Table {
-    let mut table =
-        Table::new(&[Column::new("LOG"), Column::new("HOOK"), Column::optional("AGE"), Column::new("ENDED")]);
+fn log_table(logs: &[HookLog], canvas: Canvas) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("LOG"),
+        TableColumn::new("HOOK"),
+        TableColumn::optional("AGE"),
+        TableColumn::new("ENDED"),
+    ]);
     for log in logs {
         let age = log.at.map(|at| show::age(at, canvas.now));
         table.row([
-            Cell::styled(&log.id, ui::TITLE),
-            Cell::new(&log.what),
-            Cell::or_dash(age),
-            Cell::or_dash(log.ended.as_ref()),
+            TableCell::styled(&log.id, ui::TITLE),
+            TableCell::new(&log.what),
+            TableCell::or_dash(age),
+            TableCell::or_dash(log.ended.as_ref()),
         ]);
     }
     table
 }
 
-fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
+fn test(args: &HookTestArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let tested = cx.wait_for(async {
         let project_id =
             project_about(&client, args.session.as_deref(), None, args.project.as_deref()).await?;
         let test = HookTest { project_id, session: args.session.clone() };
-        Ok(calls::hook_test(&client, &args.point, &test).await?)
+        Ok(client.test_hook(&args.point, &test).await?)
     })?;
     if tested.results.is_empty() {
-        return Err(CommandError::new(Kind::User, format!("no hook is configured at `{}`", args.point))
-            .hint("`ao hooks list` shows what is configured"));
+        return Err(CommandError::new(
+            FailureKind::User,
+            format!("no hook is configured at `{}`", args.point),
+        )
+        .hint("`ao hooks list` shows what is configured"));
     }
     if cx.json() {
         ui::json(&tested)?;
@@ -183,7 +191,7 @@ fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
         0 => Ok(()),
         failed => {
             let of = ui::count(tested.results.len() as u64, "hook");
-            Err(CommandError::new(Kind::User, format!("{failed} of {of} failed")))
+            Err(CommandError::new(FailureKind::User, format!("{failed} of {of} failed")))
         }
     }
 }

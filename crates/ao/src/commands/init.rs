@@ -1,46 +1,48 @@
-//! `ao init`: a configuration file for the repository one is in.
+//! `ao init`: writes a configuration file for the current repository.
 
 use ao_daemon::config;
 use serde_json::json;
 
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::check_offer;
+use crate::config::initial_config::{InitialChoices, InitialConfig};
 use crate::error::CommandError;
-use crate::findings::{self, ConfigFinding};
-use crate::initial::{Initial, Wishes};
+use crate::findings::ConfigFinding;
 use crate::repository::Repository;
-use crate::{offer, paths, ui};
+use crate::system::paths;
+use crate::{findings, ui};
 
 /// Write a configuration file for this repository
 ///
-/// The file is `agent-orchestrator.yaml` at the repository's root, and can be committed. What you do not say is found out:
-/// tmux if it is installed, the first agent that is, and whether there is a desktop for notices. Checks that fit what is in the
-/// repository (`cargo test`, `npm test`, `pytest`, `go test`, `make test`) are offered at a terminal, and written as a comment
-/// elsewhere.
+/// Creates `agent-orchestrator.yaml` at the repository's root, ready to be committed. Options that you leave out are
+/// detected: tmux if it is installed, the first agent that is, and desktop notices if there is a desktop. Checks that
+/// fit the repository (`cargo test`, `npm test`, `pytest`, `go test`, `make test`) are offered at a terminal, and
+/// otherwise written as a comment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao init
   ao init --tracker github --agent claude-code --runtime tmux
   ao init --agent codex --runtime process --force   writes over the file that is there")]
 pub(crate) struct Args {
-    /// Where issues live: local; github, gitlab, linear and jira are accepted but not supported yet
+    /// The issue tracker: local; github, gitlab, linear and jira are accepted but not supported yet
     #[arg(long, value_name = "NAME")]
     tracker: Option<String>,
-    /// Which agent does the work: claude-code, codex, aider, opencode, …
+    /// The agent: claude-code, codex, aider, opencode, …
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Where agents run: process or tmux
+    /// The runtime that agents run in: process or tmux
     #[arg(long, value_name = "NAME")]
     runtime: Option<String>,
-    /// How each session gets a checkout of its own: worktree or clone
+    /// The kind of workspace for each session: worktree or clone
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
-    /// What the project is called [default: the name of its folder]
+    /// The name of the project [default: the name of its folder]
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
-    /// Write over the file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
-    /// Ask nothing; checks that fit the repository are written as a comment
+    /// Do not ask; write the checks that fit the repository as a comment
     #[arg(long, short)]
     yes: bool,
 }
@@ -48,16 +50,16 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let here = paths::here()?;
     let repository = cx.wait_for(async { Ok(Repository::at(&here).await?) })?;
-    let wishes = Wishes {
+    let wishes = InitialChoices {
         tracker: args.tracker.clone(),
         agent: args.agent.clone(),
         runtime: args.runtime.clone(),
         workspace: args.workspace.clone(),
         project: args.project.clone(),
     };
-    let mut initial = cx.wait_for(Initial::choose(&repository, &wishes))?;
+    let mut initial = cx.wait_for(InitialConfig::choose(&repository, &wishes))?;
     initial.can_be_written(&repository.root, args.force)?;
-    initial.settle_checks(!args.yes && !cx.json() && offer::can_ask())?;
+    initial.settle_checks(!args.yes && !cx.json() && check_offer::can_ask())?;
     let file = initial.write(&repository.root, args.force)?;
     let findings = cx.wait_for(findings::of(&config::load(Some(&file))?, cx))?;
     if cx.json() {

@@ -3,12 +3,13 @@
 use ao_api::{Session, Sessions};
 
 use super::wait::{STATES, is_one_of};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// List sessions, one a line
+/// List sessions, one per line
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao list
@@ -16,20 +17,20 @@ use crate::{calls, complete, ui};
   ao list --state waiting,error
   ao list --json | jq -r '.sessions[] | select(.status.state == \"idle\") | .name'")]
 pub(crate) struct Args {
-    /// Only those of this project
-    #[arg(long, short, add = complete::projects())]
+    /// Only sessions of this project
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// Only those in one of these states; `waiting` and `error` stand for several each
+    /// Only sessions in one of these states; `waiting` and `error` stand for several each
     #[arg(long, short, value_delimiter = ',', value_name = "STATE", value_parser = STATES)]
     state: Vec<String>,
-    /// Leave out those that have ended
+    /// Leave out ended sessions
     #[arg(long)]
     live: bool,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let Sessions { sessions, pulls, seq } = cx.wait_for(async { Ok(calls::sessions(&client).await?) })?;
+    let Sessions { sessions, pulls, seq } = cx.wait_for(async { Ok(client.sessions().await?) })?;
     let known = sessions.len();
     let sessions: Vec<Session> = sessions.into_iter().filter(|session| args.wants(session)).collect();
     if cx.json() {

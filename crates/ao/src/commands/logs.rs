@@ -1,4 +1,4 @@
-//! `ao logs`: what the program of a session has put out.
+//! `ao logs`: the output of a session's agent.
 
 use std::io::Write;
 use std::time::Duration;
@@ -8,38 +8,41 @@ use ao_api::client::{Client, ClientError};
 use tokio::time::Instant;
 
 use super::wait;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::event_watch::EventWatch;
+use crate::client::{event_watch, find_session};
 use crate::error::CommandError;
-use crate::follow::News;
-use crate::{calls, complete, follow, ui};
+use crate::ui;
 
-/// An answer that came sooner than this was not waited for.
+/// A response that came sooner than this was not waited for.
 const AT_ONCE: Duration = Duration::from_millis(300);
-/// How much is asked for at first to find the last lines in.
+/// Bytes to read first when looking for the last lines.
 const SMALL_TAIL: u64 = 64 * 1024;
-/// A program that puts out no line ends is not read further back than this.
+/// Output without line ends is not read further back than this.
 const LARGEST_TAIL: u64 = 32 * 1024 * 1024;
 
-/// Show what the agent of a session has put out
+/// Show the output of a session's agent
 ///
-/// Both of its streams, stdout and stderr, or the text of its terminal without colours and movements, as far back as it is
-/// kept; `ao attach` shows the terminal itself. With `--setup`, what the commands have put out that made its workspace ready.
+/// Shows stdout and stderr, or the text of its terminal without colours and cursor movements, as far back as it is
+/// recorded; `ao attach` shows the terminal itself. `--setup` shows the output of the commands that set up its
+/// workspace.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao logs my-app-3 --tail 50
   ao logs my-app-3 -f
   ao logs my-app-3 --setup")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// The session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: String,
-    /// Go on showing what comes, until the program ends
+    /// Keep printing new output until the program ends
     #[arg(long, short, conflicts_with = "setup")]
     follow: bool,
-    /// What its set-up commands have put out
+    /// Show the output of its set-up commands
     #[arg(long)]
     setup: bool,
-    /// Only the last lines of what there is
+    /// Only show the last lines
     #[arg(long, short = 'n', value_name = "LINES")]
     tail: Option<usize>,
 }
@@ -50,7 +53,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         if !args.setup {
             return output(args, &client, cx).await;
         }
-        let log = calls::setup_log(&client, &args.session).await?;
+        let log = client.setup_log(&args.session).await?;
         if log.is_empty() && !cx.json() {
             ui::note(format_args!("no set-up commands were run for `{}`", args.session));
         }
@@ -62,8 +65,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), CommandError> {
-    // By its id from here on: what a name begins with may soon be the beginning of another.
-    let session = calls::session(client, &args.session).await?;
+    // Use the id from here on: a prefix may match another session later.
+    let session = find_session(client, &args.session).await?;
     let mut from = 0;
     if let Some(lines) = args.tail {
         let piece = last_piece(client, &session.id, lines).await?;
@@ -73,17 +76,17 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
             return Ok(());
         }
     }
-    let mut news: Option<News> = None;
+    let mut news: Option<EventWatch> = None;
     let mut rests = false;
     loop {
         let asked = Instant::now();
-        let asked_for = calls::output(client, &session.id, from, args.follow).await;
+        let asked_for = client.output(&session.id, from, args.follow).await;
         let piece = match or_nothing(asked_for, client, &session.id, from).await {
             Ok(piece) => piece,
-            // A long wait can outlast the daemon; the output is kept, so nothing is missed.
-            Err(err) if args.follow && follow::is_away(&err) => {
-                let here = async || calls::session(client, &session.id).await.map(Some);
-                follow::until(client, None, here).await?;
+            // A long wait can outlast the daemon; the output is recorded, so nothing is missed.
+            Err(err) if args.follow && event_watch::is_away(&err) => {
+                let here = async || find_session(client, &session.id).await.map(Some);
+                event_watch::until(client, None, here).await?;
                 continue;
             }
             Err(err) => return Err(err.into()),
@@ -97,23 +100,23 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
         if !args.follow || piece.ended || rests {
             return Ok(());
         }
-        // What was put out before it came to rest is read once more before this is believed.
+        // Read the output once more before believing that it has ended.
         rests = can_only_rest(client, &session.id).await?;
         if rests || asked.elapsed() >= AT_ONCE {
             continue;
         }
-        // It has no process, so its output is not waited for; a process does not come without an event. Listened first and
-        // asked then, so that nothing falls between.
+        // Without a process there is no output to wait for, and a process starts with an event. Subscribe before
+        // asking, so that none is missed.
         match &mut news {
             Some(news) => news.next(client, Some(&session.id)).await?,
-            None => news = Some(News::open(client, Some(&session.id)).await?),
+            None => news = Some(EventWatch::open(client, Some(&session.id)).await?),
         }
     }
 }
 
-/// Whether a session has no process and gets none unless a person does something.
+/// Returns true if a session has no process and gets none unless a person acts.
 async fn can_only_rest(client: &Client, session: &str) -> Result<bool, CommandError> {
-    let session = calls::session(client, session).await?;
+    let session = find_session(client, session).await?;
     let rests = wait::can_only_rest(&session.status.state);
     if session.status.state == "setup_failed" {
         let name = &session.name;
@@ -124,24 +127,24 @@ async fn can_only_rest(client: &Client, session: &str) -> Result<bool, CommandEr
     Ok(rests)
 }
 
-/// The end of what there is, cut to so many lines. More and more of it is asked for until they are in it.
+/// Returns the last lines of the output, reading more and more until they are complete.
 async fn last_piece(client: &Client, session: &str, lines: usize) -> Result<Output, CommandError> {
     let mut size = SMALL_TAIL;
-    let mut piece = or_nothing(calls::output_tail(client, session, size).await, client, session, 0).await?;
+    let mut piece = or_nothing(client.output_tail(session, size).await, client, session, 0).await?;
     let mut is_all = piece.from == 0;
-    // The first line may be the rest of one, so there has to be one more.
+    // The first line may be incomplete, so one more is needed.
     while !is_all && line_ends(&piece.text) <= lines && size < LARGEST_TAIL {
         size *= 8;
         let from = piece.next.saturating_sub(size);
         piece = read(client, session, from, piece.next).await?;
-        // Older output may no longer be kept.
+        // Older output may have been deleted.
         is_all = from == 0 || piece.from > from;
     }
     piece.text = last_lines(&piece.text, lines).to_owned();
     Ok(piece)
 }
 
-/// What was answered; or nothing, if it cannot be read because no program was started yet that could have put it out.
+/// Returns the output; nothing if no program was started yet.
 async fn or_nothing(
     answer: Result<Output, ClientError>,
     client: &Client,
@@ -151,7 +154,7 @@ async fn or_nothing(
     const BEFORE: [&str; 4] = ["queued", "setting_up", "setup_failed", "starting"];
     match answer {
         Err(ClientError::Refused(problem)) if problem.word() == "unreadable-output" => {
-            let state = calls::session(client, session).await?.status.state;
+            let state = find_session(client, session).await?.status.state;
             match BEFORE.contains(&state.as_str()) {
                 true => Ok(Output { from, next: from, text: String::new(), ended: false }),
                 false => Err(ClientError::Refused(problem)),
@@ -161,11 +164,11 @@ async fn or_nothing(
     }
 }
 
-/// What lies between two places, as one piece.
+/// Reads the output between two offsets as one piece.
 async fn read(client: &Client, session: &str, from: u64, end: u64) -> Result<Output, CommandError> {
-    let mut all = calls::output(client, session, from, false).await?;
+    let mut all = client.output(session, from, false).await?;
     while all.next < end {
-        let piece = calls::output(client, session, all.next, false).await?;
+        let piece = client.output(session, all.next, false).await?;
         if piece.next <= all.next {
             break;
         }
@@ -183,7 +186,7 @@ fn show(piece: &Output, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn write(text: &str) -> Result<(), CommandError> {
-    // Not through anstream: the text has no colours, and pieces of it may end anywhere.
+    // Not through anstream: the text has no colours, and a piece may end anywhere.
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
@@ -193,7 +196,7 @@ fn line_ends(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// The end of a text, from the beginning of a line on.
+/// Returns the last lines of a text.
 fn last_lines(text: &str, lines: usize) -> &str {
     if lines == 0 {
         return "";

@@ -1,4 +1,4 @@
-//! `ao man`: the manual.
+//! `ao man`: the manual pages.
 
 use std::io::Write;
 
@@ -6,22 +6,21 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Command;
 use clap_mangen::Man;
 
-use crate::cli;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::ui;
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
+use crate::{cli, ui};
 
-/// Print a page of the manual, or write all pages to a folder
+/// Print a manual page, or write all pages to a folder
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao man | man -l -
   ao man session cleanup | man -l -
   ao man --dir ~/.local/share/man/man1")]
 pub(crate) struct Args {
-    /// The command whose page is wanted [default: ao itself]
+    /// The command to describe [default: ao itself]
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
-    /// Write all pages to this folder, which is made if it is not there
+    /// Write all pages to this folder, creating it if needed
     #[arg(long, value_name = "DIR", conflicts_with = "command", value_hint = clap::ValueHint::DirPath)]
     dir: Option<Utf8PathBuf>,
 }
@@ -39,16 +38,19 @@ pub(crate) fn run(args: &Args, _cx: &Context) -> Result<(), CommandError> {
     for word in &args.command {
         command =
             command.find_subcommand(word).filter(|command| is_for_people(command)).ok_or_else(|| {
-                CommandError::new(Kind::User, format!("there is no command `ao {}`", args.command.join(" ")))
-                    .hint("`ao help` lists all")
+                CommandError::new(
+                    FailureKind::User,
+                    format!("there is no command `ao {}`", args.command.join(" ")),
+                )
+                .hint("`ao help` lists all")
             })?;
     }
     let mut page = Vec::new();
-    render(command, &mut page).map_err(|err| CommandError::new(Kind::Bug, err))?;
+    render(command, &mut page).map_err(|err| CommandError::new(FailureKind::Bug, err))?;
     Ok(std::io::stdout().write_all(&page)?)
 }
 
-/// Writes the pages of a command and of all below it: `ao-session-kill.1`.
+/// Writes the pages of a command and of all its subcommands: `ao-session-kill.1`.
 fn write_all(command: &Command, dir: &Utf8Path) -> std::io::Result<u64> {
     std::fs::create_dir_all(dir)?;
     let mut page = Vec::new();
@@ -62,7 +64,7 @@ fn write_all(command: &Command, dir: &Utf8Path) -> std::io::Result<u64> {
 }
 
 fn render(command: &Command, page: &mut Vec<u8>) -> std::io::Result<()> {
-    // A page is named by the whole command, as `man ao-session-kill` asks for it.
+    // A page is named after the whole command, as in `man ao-session-kill`.
     let named = command.clone().name(file_name(command)).disable_help_subcommand(true);
     Man::new(named).render(page)
 }

@@ -1,11 +1,11 @@
-//! One file for each command.
+//! The commands, one file each.
 
 use ao_api::Session;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::ui;
+use crate::show::Canvas;
+use crate::{show, ui};
 
 pub(crate) mod add_project;
 pub(crate) mod advise;
@@ -63,8 +63,8 @@ pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod why;
 
-/// Tells how a session stands after something was asked of it.
-fn told_state(session: &Session, cx: &Context) -> Result<(), CommandError> {
+/// Prints the state of a session after a command.
+fn print_state(session: &Session, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(session)?);
     }

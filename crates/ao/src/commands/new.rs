@@ -1,13 +1,13 @@
-//! `ao new`: a session from a title.
+//! `ao new`: starts a session from a title.
 
 use ao_api::NewSession;
 use ao_api::client::Client;
 
 use super::spawn;
-use crate::complete;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::{project, project_of_issue};
 use crate::error::CommandError;
-use crate::which_project::{project, project_of_issue};
 
 /// Start a session from a title
 #[derive(Debug, clap::Args)]
@@ -16,54 +16,54 @@ use crate::which_project::{project, project_of_issue};
   ao new \"Try the new parser\" --agent codex --branch try/parser
   ao new \"Tidy up\" --prompt \"Remove dead code from src/, run the tests, open a pull request.\"")]
 pub(crate) struct Args {
-    /// What is to be done, in one line
+    /// The task, in one line
     title: String,
-    /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it belongs to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// The issue it is for, which must exist; one issue never gets two sessions
+    /// The issue it is for, which must exist; an issue never gets two sessions
     #[arg(long, short)]
     issue: Option<String>,
     #[command(flatten)]
-    how: How,
-    /// What people will call the session [default: made of project and title]
+    how: SessionOptions,
+    /// The name of the session [default: derived from project and title]
     #[arg(long)]
     name: Option<String>,
 }
 
-/// How a new session is to work, where it should differ from the configuration.
+/// Settings of a new session that differ from the configuration.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct How {
-    /// Which agent works on it [default: as configured]
+pub(crate) struct SessionOptions {
+    /// The agent [default: from the configuration]
     #[arg(long, short)]
     pub(super) agent: Option<String>,
-    /// The model that the agent uses
+    /// The model of the agent
     #[arg(long)]
     pub(super) model: Option<String>,
-    /// What the agent is told to do [default: made of the issue and the title]
+    /// The prompt for the agent [default: made from the issue and the title]
     #[arg(long)]
     pub(super) prompt: Option<String>,
-    /// The branch it works on [default: made of the name]
+    /// The branch to work on [default: derived from the name]
     #[arg(long)]
     pub(super) branch: Option<String>,
-    /// Where its process runs: process, tmux, …
+    /// The runtime of its process: process, tmux, …
     #[arg(long)]
     pub(super) runtime: Option<String>,
-    /// What kind of folder it gets: worktree or clone
+    /// The kind of workspace: worktree or clone
     #[arg(long)]
     pub(super) workspace: Option<String>,
-    /// Sessions with a higher number get a free slot first
+    /// Sessions with a higher priority get a free slot first
     #[arg(long, allow_negative_numbers = true)]
     pub(super) priority: Option<i32>,
-    /// Answer for an issue that an outsider wrote: read it before, its text becomes the agent's task
+    /// Trust an issue that an outsider wrote; read it first, because its text becomes the agent's task
     #[arg(long)]
     pub(super) trust: bool,
-    /// Start although the tracker cannot be asked about the issue; the agent gets no more of it than its name
+    /// Start even if the tracker cannot be reached; the agent then only gets the issue's name
     #[arg(long)]
     pub(super) force: bool,
 }
 
-impl How {
+impl SessionOptions {
     pub(super) fn wish(&self) -> NewSession {
         NewSession {
             agent: self.agent.clone(),

@@ -1,13 +1,13 @@
-//! `ao notify`: whether notices reach people.
+//! `ao notify`: the channels for notices.
 
 use ao_api::{ChannelTest, NotifyChannel, NotifyTest};
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::{Canvas, Cell, Column, Table};
-use crate::{calls, ui};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::ui;
 
-/// See and try the channels by which people are told
+/// List and test the channels for notices
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao notify list
@@ -20,22 +20,22 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    List(List),
-    Test(Test),
+    List(NotifyListArgs),
+    Test(NotifyTestArgs),
 }
 
-/// List the channels, what goes to each, and how it fares
+/// List the channels, what is sent to each, and their state
 ///
-/// Secrets in addresses are masked. Exits with 0 also if a channel cannot be used; `ao notify test` says whether they work.
+/// Secrets in addresses are masked. Exits with 0 even if a channel does not work; `ao notify test` checks that.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao notify list
   ao notify list --json | jq '.[] | select(.problem)'")]
-struct List {}
+struct NotifyListArgs {}
 
-/// Send a test notice on each channel, and say for each what became of it
+/// Send a test notice on each channel, and show the results
 ///
-/// Every channel is tried on its own, so one that hangs holds up no other. Quiet hours are not kept. Exits with 1 if one of
+/// Channels are tried independently, so a slow one delays no other. Quiet hours are ignored. Exits with 1 if one of
 /// them failed. Secrets in addresses are masked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -43,24 +43,24 @@ struct List {}
   ao notify test slack desktop
   ao notify test --level urgent pager
   ao notify test --json | jq '.[] | select(.delivered | not)'")]
-struct Test {
+struct NotifyTestArgs {
     /// The channels, by their names in the configuration [default: all]
     channels: Vec<String>,
-    /// How urgent the notice is
+    /// The urgency of the notice
     #[arg(long, value_parser = ["urgent", "action", "warning", "info"])]
     level: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match &args.command {
-        Command::List(List {}) => list(cx),
+        Command::List(NotifyListArgs {}) => list(cx),
         Command::Test(args) => test(args, cx),
     }
 }
 
 fn list(cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let channels = cx.wait_for(async { Ok(calls::notify_list(&client).await?) })?;
+    let channels = cx.wait_for(async { Ok(client.notify_channels().await?) })?;
     if cx.json() {
         ui::json(&channels)?;
     } else {
@@ -69,10 +69,10 @@ fn list(cx: &Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
+fn test(args: &NotifyTestArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let test = NotifyTest { channels: args.channels.clone(), level: args.level.clone() };
-    let tests = cx.wait_for(async { Ok(calls::notify_test(&client, &test).await?) })?;
+    let tests = cx.wait_for(async { Ok(client.test_notify(&test).await?) })?;
     if cx.json() {
         ui::json(&tests)?;
     } else {
@@ -80,57 +80,61 @@ fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
     }
     let failed = tests.iter().filter(|test| !test.delivered).count();
     match (tests.len(), failed) {
-        (0, _) => Err(CommandError::new(Kind::User, "no channel is configured, so nobody would be told")
-            .hint("`ao config-help` shows how to add one under `notifiers`")),
+        (0, _) => {
+            Err(CommandError::new(FailureKind::User, "no channel is configured, so notices go nowhere")
+                .hint("`ao config-help` shows how to add one under `notifiers`"))
+        }
         (_, 0) => Ok(()),
         (all, failed) => {
             let error = format!("{failed} of {} failed", ui::count(all as u64, "channel"));
-            Err(CommandError::new(Kind::User, error))
+            Err(CommandError::new(FailureKind::User, error))
         }
     }
 }
 
-fn table(tests: &[ChannelTest]) -> Table {
-    let mut table = Table::new(&[
-        Column::new("CHANNEL"),
-        Column::optional("PLUGIN"),
-        Column::new("RESULT"),
-        Column::optional("WHERE"),
-        Column::new("PROBLEM"),
+fn table(tests: &[ChannelTest]) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("CHANNEL"),
+        TableColumn::optional("PLUGIN"),
+        TableColumn::new("RESULT"),
+        TableColumn::optional("WHERE"),
+        TableColumn::new("PROBLEM"),
     ]);
     for test in tests {
         let (result, style) = if test.delivered { ("delivered", ui::GOOD) } else { ("failed", ui::ERROR) };
         table.row([
-            Cell::new(&test.channel),
-            Cell::new(&test.plugin),
-            Cell::styled(result, style),
-            Cell::new(test.target.as_deref().unwrap_or_default()),
-            Cell::new(test.problem.as_deref().unwrap_or_default()),
+            TableCell::new(&test.channel),
+            TableCell::new(&test.plugin),
+            TableCell::styled(result, style),
+            TableCell::new(test.target.as_deref().unwrap_or_default()),
+            TableCell::new(test.problem.as_deref().unwrap_or_default()),
         ]);
     }
     table
 }
 
-fn listing(channels: &[NotifyChannel]) -> Table {
-    let mut table = Table::new(&[
-        Column::new("CHANNEL"),
-        Column::optional("PLUGIN"),
-        Column::new("FOR"),
-        Column::new("NOW"),
-        Column::optional("WHERE"),
-        Column::optional("LAST TOLD"),
-        Column::new("PROBLEM"),
+fn listing(channels: &[NotifyChannel]) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("CHANNEL"),
+        TableColumn::optional("PLUGIN"),
+        TableColumn::new("FOR"),
+        TableColumn::new("NOW"),
+        TableColumn::optional("WHERE"),
+        TableColumn::optional("LAST TOLD"),
+        TableColumn::new("PROBLEM"),
     ]);
     for channel in channels {
         let (now, style) = now(channel);
         table.row([
-            Cell::new(&channel.channel),
-            Cell::new(&channel.plugin),
-            Cell::new(audience(channel)),
-            Cell::styled(&now, style),
-            Cell::new(channel.target.as_deref().unwrap_or_default()),
-            Cell::new(channel.last_told.map(|at| at.strftime("%F %H:%MZ").to_string()).unwrap_or_default()),
-            Cell::new(channel.problem.as_deref().unwrap_or_default()),
+            TableCell::new(&channel.channel),
+            TableCell::new(&channel.plugin),
+            TableCell::new(audience(channel)),
+            TableCell::styled(&now, style),
+            TableCell::new(channel.target.as_deref().unwrap_or_default()),
+            TableCell::new(
+                channel.last_told.map(|at| at.strftime("%F %H:%MZ").to_string()).unwrap_or_default(),
+            ),
+            TableCell::new(channel.problem.as_deref().unwrap_or_default()),
         ]);
     }
     table
@@ -139,7 +143,7 @@ fn listing(channels: &[NotifyChannel]) -> Table {
 fn audience(channel: &NotifyChannel) -> String {
     let projects = channel.projects.iter().map(|project| format!("all of {project}"));
     let whom: Vec<String> = channel.levels.iter().cloned().chain(projects).collect();
-    // A reaction may name it all the same.
+    // A reaction may still name it.
     if whom.is_empty() { "what names it".to_owned() } else { whom.join(", ") }
 }
 

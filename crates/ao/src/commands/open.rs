@@ -1,24 +1,28 @@
-//! `ao open`: a session where one can look at it.
+//! `ao open`: opens a session in the dashboard.
 
 use super::dashboard;
-use crate::context::Context;
+
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
 use crate::error::CommandError;
-use crate::{calls, complete, desktop, ui};
+use crate::system::desktop;
+use crate::ui;
 
 /// Open a session in the dashboard
 ///
-/// With a desktop, its page is opened in the browser; without one, or if the daemon serves no pages, it says how to look at
-/// the session from here.
+/// Opens the session's page in the browser. Without a desktop, or if the daemon serves no pages, prints how to look
+/// at the session from the terminal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao open my-app-3
   ao open my-app-3 --print   only print the address
   ao attach my-app-3         its terminal, here")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// The session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: String,
-    /// Only print the address of its page
+    /// Print the address of its page and open nothing
     #[arg(long)]
     print: bool,
 }
@@ -26,9 +30,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let session = calls::session(&client, &args.session).await?;
+        let session = find_session(&client, &args.session).await?;
         let name = &session.name;
-        let Some(url) = calls::daemon(&client).await?.url else {
+        let Some(url) = client.daemon().await?.url else {
             ui::note("the daemon has no address for browsers; this shows its terminal here");
             return Ok(ui::line(format_args!("ao attach {name}"))?);
         };
@@ -39,12 +43,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             return Ok(ui::json(&serde_json::json!({ "session": name, "url": page, "opened": opened }))?);
         }
         if opened {
-            // Without the code: what stands in a terminal is copied, logged and shown around.
+            // Without the sign-in code: terminals are copied, logged and shared.
             return Ok(ui::line(format_args!("opened {name} at {url}"))?);
         }
         ui::line(&page)?;
         ui::note(format_args!(
-            "it signs one browser in, within a minute; `ao attach {name}` shows its terminal here"
+            "it is valid for one sign-in within a minute; `ao attach {name}` shows its terminal here"
         ));
         Ok(())
     })

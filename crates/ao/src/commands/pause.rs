@@ -1,20 +1,21 @@
-//! `ao pause`: no further turn until it is resumed.
+//! `ao pause`: holds a session back until it is resumed.
 
-use super::told_state;
-use crate::context::Context;
+use super::print_state;
+
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::{calls, complete};
 
-/// Hold a session back: it gets no further turn until it is resumed
+/// Pause a session: it gets no further turn until it is resumed
 ///
-/// Its process stays, and what it is doing now goes on to its end. Messages wait in its outbox.
+/// Its process stays, and the current turn ends normally. Messages wait in its outbox.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pause my-app-3
   ao resume my-app-3")]
 pub(crate) struct Args {
     /// The sessions
-    #[arg(required = true, value_name = "SESSION", add = complete::sessions())]
+    #[arg(required = true, value_name = "SESSION", add = completers::sessions())]
     sessions: Vec<String>,
 }
 
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         for session in &args.sessions {
-            told_state(&calls::pause(&client, session).await?, cx)?;
+            print_state(&client.pause(session).await?, cx)?;
         }
         Ok(())
     })

@@ -1,14 +1,15 @@
-//! `ao plan`: what would run when, and why the rest waits.
+//! `ao plan`: the order in which sessions will start, and why the rest waits.
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Show what runs, what would run next, and why the rest waits
+/// Show what runs, what will run next, and why the rest waits
 ///
-/// Sessions in the queue, and the issues that are picked up by themselves. A round begins when the one before has ended; it is
-/// told as if all took as long, and is no promise. What waits for a person has no round.
+/// Includes queued sessions, and issues that are assigned automatically. A round starts when the previous one has
+/// ended. All sessions are assumed to take the same time, so this is an estimate. Sessions that wait for a person
+/// have no round.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao plan
@@ -16,17 +17,17 @@ use crate::{calls, ui};
   ao plan --mermaid > plan.mmd     a graph for a page or a pull request
   ao plan --json")]
 pub(crate) struct Args {
-    /// Only what this project has
+    /// Only this project
     #[arg(long, short, value_name = "PROJECT")]
     project: Option<String>,
-    /// As a graph in the language of Mermaid
+    /// Print a Mermaid graph
     #[arg(long)]
     mermaid: bool,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let plan = cx.wait_for(async { Ok(calls::plan(&client, args.project.as_deref()).await?) })?;
+    let plan = cx.wait_for(async { Ok(client.plan(args.project.as_deref()).await?) })?;
     if cx.json() {
         return Ok(ui::json(&plan)?);
     }

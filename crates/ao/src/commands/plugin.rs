@@ -1,13 +1,13 @@
-//! `ao plugin`: the slots, and what can fill them.
+//! `ao plugin`: the ports and their adapters.
 
 use serde::Serialize;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::{Cell, Column, Table};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
+use crate::show::{TableCell, TableColumn, TextTable};
 use crate::ui;
 
-/// Show the slots and what can fill them
+/// List and manage plugins
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao plugin list
@@ -19,63 +19,63 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List every slot with what can fill it
+    /// List every slot with its plugins
     #[command(alias = "ls", after_help = "Examples:\n  ao plugin list\n  ao plugin list --json")]
     List,
-    /// List those whose name, slot or description has a word in it
+    /// List plugins whose name, slot or description contains a text
     #[command(after_help = "Examples:\n  ao plugin search runtime\n  ao plugin search git")]
     Search {
-        /// The word
+        /// The text
         word: String,
     },
-    /// Install a plugin from elsewhere (not yet)
+    /// Install a plugin (not available yet)
     Install {
         /// Its name or path
         plugin: String,
     },
-    /// Begin a plugin of your own (not yet)
+    /// Create a plugin from a template (not available yet)
     Create {
         /// Its name
         name: String,
     },
-    /// Try a plugin against the contract of its slot (not yet)
+    /// Test a plugin against the contract of its slot (not available yet)
     Test {
         /// Its name or path
         plugin: String,
     },
 }
 
-/// Something that fills a slot.
+/// A plugin.
 #[derive(Debug, Clone, Serialize)]
-struct Plugin {
+struct PluginRow {
     slot: &'static str,
     name: String,
-    /// What it is, in one line.
+    /// A one-line description.
     about: String,
 }
 
-/// What is built in. A slot that nothing fills yet has nothing here.
-fn built_in() -> Vec<Plugin> {
+/// Lists the built-in plugins. A slot without any has none here.
+fn built_in() -> Vec<PluginRow> {
     const FIXED: [(&str, &str, &str); 11] = [
-        ("runtime", "process", "a process of its own, held by a small program that outlives the daemon"),
+        ("runtime", "process", "its own process, held by a small program that outlives the daemon"),
         ("runtime", "tmux", "a pane of a private tmux server; needs tmux"),
         ("workspace", "worktree", "a git worktree inside the repository"),
-        ("workspace", "clone", "a clone of its own"),
-        ("notifier", "desktop", "a notice of the desktop"),
-        ("notifier", "slack", "a message by an incoming webhook of Slack"),
-        ("notifier", "discord", "a message by a webhook of Discord"),
-        ("notifier", "telegram", "a message by a bot of Telegram"),
-        ("notifier", "webhook", "JSON to an address of yours"),
-        ("notifier", "composio", "a tool of a service that is connected at Composio"),
+        ("workspace", "clone", "its own clone"),
+        ("notifier", "desktop", "a desktop notification"),
+        ("notifier", "slack", "a message through a Slack webhook"),
+        ("notifier", "discord", "a message through a Discord webhook"),
+        ("notifier", "telegram", "a message through a Telegram bot"),
+        ("notifier", "webhook", "JSON to a URL of yours"),
+        ("notifier", "composio", "a tool of a service connected to Composio"),
         ("notifier", "openclaw", "a hook of an OpenClaw gateway"),
     ];
-    let fixed = FIXED.map(|(slot, name, about)| Plugin { slot, name: name.into(), about: about.into() });
-    let agents = ao_agent::known().into_iter().map(|agent| Plugin {
+    let fixed = FIXED.map(|(slot, name, about)| PluginRow { slot, name: name.into(), about: about.into() });
+    let agents = ao_agent::known().into_iter().map(|agent| PluginRow {
         slot: "agent",
         about: format!("runs `{}`", agent.program),
         name: agent.name,
     });
-    let own = Plugin {
+    let own = PluginRow {
         slot: "agent",
         name: "command".into(),
         about: "any program, described under `tools` in the configuration".into(),
@@ -89,37 +89,42 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Command::Search { word } => {
             let found = found(word);
             if found.is_empty() {
-                return Err(CommandError::new(Kind::User, format!("no plugin has `{word}` in its words"))
+                return Err(CommandError::new(FailureKind::User, format!("no plugin matches `{word}`"))
                     .hint("`ao plugin list` shows all"));
             }
             list(&found, cx)
         }
         Command::Install { plugin } => Err(not_yet(format!("`{plugin}` cannot be installed"))),
-        Command::Create { name } => Err(not_yet(format!("`{name}` cannot be begun"))),
-        Command::Test { plugin } => Err(not_yet(format!("`{plugin}` cannot be tried"))),
+        Command::Create { name } => Err(not_yet(format!("`{name}` cannot be created"))),
+        Command::Test { plugin } => Err(not_yet(format!("`{plugin}` cannot be tested"))),
     }
 }
 
 fn not_yet(what: String) -> CommandError {
-    CommandError::new(Kind::User, format!("{what}: plugins from elsewhere are not supported yet"))
+    CommandError::new(FailureKind::User, format!("{what}: plugins from elsewhere are not supported yet"))
         .hint("`ao plugin list` shows what is built in")
 }
 
-fn found(word: &str) -> Vec<Plugin> {
+fn found(word: &str) -> Vec<PluginRow> {
     let word = word.to_lowercase();
-    let has = |plugin: &Plugin| {
+    let has = |plugin: &PluginRow| {
         [plugin.slot, &plugin.name, &plugin.about].iter().any(|text| text.to_lowercase().contains(&word))
     };
     built_in().into_iter().filter(has).collect()
 }
 
-fn list(plugins: &[Plugin], cx: &Context) -> Result<(), CommandError> {
+fn list(plugins: &[PluginRow], cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&plugins)?);
     }
-    let mut table = Table::new(&[Column::new("SLOT"), Column::new("NAME"), Column::new("WHAT IT IS")]);
+    let mut table =
+        TextTable::new(&[TableColumn::new("SLOT"), TableColumn::new("NAME"), TableColumn::new("WHAT IT IS")]);
     for plugin in plugins {
-        table.row([Cell::new(plugin.slot), Cell::styled(&plugin.name, ui::TITLE), Cell::new(&plugin.about)]);
+        table.row([
+            TableCell::new(plugin.slot),
+            TableCell::styled(&plugin.name, ui::TITLE),
+            TableCell::new(&plugin.about),
+        ]);
     }
     Ok(ui::text(table.draw(ui::width()))?)
 }

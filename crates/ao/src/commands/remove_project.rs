@@ -1,4 +1,4 @@
-//! `ao remove-project`: a repository that is no longer looked after. Nothing of it is deleted.
+//! `ao remove-project`: removes a project and deletes none of its files.
 
 use ao_api::Project;
 use ao_api::client::ClientError;
@@ -7,22 +7,24 @@ use ao_config::{LayerKind, names};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::change::{Change, tell_daemon};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::{calls, complete, settings, ui};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::config::edit::{ConfigEdit, reload_daemon};
+use crate::config::settings;
+use crate::error::{CommandError, FailureKind};
+use crate::ui;
 
-/// Stop looking after a repository; nothing of it is deleted
+/// Remove a project; nothing of it is deleted
 ///
-/// It is taken out of the configuration, and the daemon forgets it. The repository, its branches and its workspaces stay where
-/// they are. Refused while sessions of it are live.
+/// Removes it from the configuration, and from the daemon. The repository, its branches and its workspaces stay where
+/// they are. Refused while it has live sessions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao remove-project my-app
   ao stop --project my-app --all && ao remove-project my-app")]
 pub(crate) struct Args {
-    /// The project's name
-    #[arg(add = complete::projects())]
+    /// The name of the project
+    #[arg(add = completers::projects())]
     project: String,
 }
 
@@ -32,40 +34,44 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let running = known.as_ref().and_then(|projects| projects.iter().find(|project| project.id == name));
     if let Some(project) = running.filter(|project| project.live_sessions > 0) {
         let sessions = ui::count(project.live_sessions.into(), "session");
-        return Err(CommandError::new(Kind::User, format!("`{name}` has {sessions} that did not end yet"))
-            .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
+        return Err(CommandError::new(
+            FailureKind::User,
+            format!("`{name}` has {sessions} that have not ended yet"),
+        )
+        .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
     }
-    // A file of its own is simply forgotten: it belongs to the repository, which stays as it is. Also one that is not there
-    // any more, whose projects the daemon only remembers.
+    // A configuration file in the repository is only forgotten, because it belongs to the repository; also one that
+    // no longer exists and that only the daemon remembers.
     if known.is_some() && forget(name, cx)? {
-        return told(name, None, cx);
+        return print_removal(name, None, cx);
     }
     let file = match running.and_then(|project| project.config.as_ref()) {
         Some(file) => Utf8PathBuf::from(file),
         None => file_with(name, known.as_deref().unwrap_or_default(), cx)?,
     };
-    let change = Change::of_file(&file, cx)?;
+    let change = ConfigEdit::of_file(&file, cx)?;
     change.make(|text| edit::remove_project(text, name))?;
-    told(name, Some(&file), cx)
+    print_removal(name, Some(&file), cx)
 }
 
-/// The projects of the daemon, if one runs.
+/// Returns the projects of the daemon, if one runs.
 fn known_to_daemon(cx: &Context) -> Result<Option<Vec<Project>>, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        match calls::projects(&client).await {
-            Ok(known) => Ok(Some(known)),
+        match client.projects().await {
+            Ok(known) => Ok(Some(known.projects)),
             Err(err) if err.is_absence() => Ok(None),
             Err(err) => Err(err.into()),
         }
     })
 }
 
-/// Whether the daemon could forget it with the file that names it. It cannot if that file names others too.
+/// Returns true if the daemon could forget the project together with its file. It cannot if that file names other
+/// projects.
 fn forget(name: &str, cx: &Context) -> Result<bool, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        match calls::forget_project(&client, name).await {
+        match client.forget_project(name).await {
             Ok(()) => Ok(true),
             Err(ClientError::Refused(problem))
                 if matches!(problem.word(), "configured" | "unknown-project") =>
@@ -77,7 +83,7 @@ fn forget(name: &str, cx: &Context) -> Result<bool, CommandError> {
     })
 }
 
-/// The file that names the project, of those that count here.
+/// Returns the configuration file in use that names the project.
 fn file_with(name: &str, known: &[Project], cx: &Context) -> Result<Utf8PathBuf, CommandError> {
     let places = settings::places(cx)?;
     for layer in ao_config::find(&places)?.into_iter().rev() {
@@ -85,7 +91,7 @@ fn file_with(name: &str, known: &[Project], cx: &Context) -> Result<Utf8PathBuf,
         match edit::remove_project(&text, name) {
             Ok(_) => return Ok(layer.path),
             Err(EditError::Absent(_)) => {}
-            // It is told when the change is made.
+            // The edit reports the error.
             Err(_) if layer.kind != LayerKind::User => return Ok(layer.path),
             Err(_) => {}
         }
@@ -100,7 +106,7 @@ fn file_with(name: &str, known: &[Project], cx: &Context) -> Result<Utf8PathBuf,
         .collect();
     let meant = names::nearest(name, names.iter().copied()).map(|meant| format!("; did you mean `{meant}`?"));
     let error = CommandError::new(
-        Kind::Unknown,
+        FailureKind::Unknown,
         format!("there is no project `{name}`{}", meant.unwrap_or_default()),
     );
     Err(match names.is_empty() {
@@ -109,10 +115,10 @@ fn file_with(name: &str, known: &[Project], cx: &Context) -> Result<Utf8PathBuf,
     })
 }
 
-fn told(name: &str, file: Option<&Utf8Path>, cx: &Context) -> Result<(), CommandError> {
+fn print_removal(name: &str, file: Option<&Utf8Path>, cx: &Context) -> Result<(), CommandError> {
     if !cx.json() {
         match file {
-            Some(file) => ui::line(format_args!("Took {name} out of {file}"))?,
+            Some(file) => ui::line(format_args!("Removed {name} from {file}"))?,
             None => {
                 ui::line(format_args!("The daemon no longer manages {name}; its configuration file stays"))?;
             }
@@ -120,7 +126,7 @@ fn told(name: &str, file: Option<&Utf8Path>, cx: &Context) -> Result<(), Command
         ui::note("the repository, its branches and its workspaces stay where they are");
     }
     let daemon = match file {
-        Some(file) => Some(tell_daemon(file, cx)?),
+        Some(file) => Some(reload_daemon(file, cx)?),
         None => None,
     };
     if cx.json() {

@@ -1,22 +1,23 @@
-//! `ao retry`: what failed is tried again.
+//! `ao retry`: retries a failed set-up or start.
 
-use super::told_state;
-use crate::context::Context;
+use super::print_state;
+
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::{calls, complete};
 
-/// Try again what failed: the set-up of a session, or the start of its agent
+/// Retry what failed: the set-up of a session, or the start of its agent
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao logs my-app-3 --setup   what went wrong
   ao retry my-app-3")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// The session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: String,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    cx.wait_for(async { told_state(&calls::retry(&client, &args.session).await?, cx) })
+    cx.wait_for(async { print_state(&client.retry(&args.session).await?, cx) })
 }

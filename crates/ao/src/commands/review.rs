@@ -1,16 +1,15 @@
-//! `ao review`: an agent that reads a pull request and says what it finds.
+//! `ao review`: starts an agent that reviews a pull request.
 
 use ao_api::ReviewerWish;
 
-use super::pr::Which;
-use crate::calls::forge;
-use crate::context::Context;
+use super::pr::PullArg;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::{show, ui};
 
-/// Let an agent review a pull request
+/// Start an agent that reviews a pull request
 ///
-/// It works in a checkout that it cannot change, and what it finds becomes threads of the pull request.
+/// It works in a read-only checkout, and its findings become review threads of the pull request.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao review 7
@@ -18,11 +17,11 @@ use crate::{show, ui};
   ao review 7 --prompt \"Look at the error handling first\"")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// Which agent reads it [default: as configured]
+    which: PullArg,
+    /// The agent [default: from the configuration]
     #[arg(long, short)]
     agent: Option<String>,
-    /// What to look for, besides what every reviewer looks for
+    /// Additional instructions for the reviewer
     #[arg(long)]
     prompt: Option<String>,
 }
@@ -32,14 +31,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let wish = ReviewerWish { agent: args.agent.clone(), prompt: args.prompt.clone() };
     let answer = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        Ok(forge::reviewer(&client, args.which.named(project.as_deref()), &wish).await?)
+        Ok(client.start_reviewer(args.which.named(project.as_deref()), &wish).reply().await?)
     })?;
     if cx.json() {
-        return Ok(ui::raw(answer.raw())?);
+        return Ok(ui::raw(answer.json())?);
     }
     let (title, name) = (ui::TITLE, show::plain(&answer.value.session.name));
     let does = if answer.value.created { "reviews" } else { "reviews already" };
     ui::line(format_args!("{title}{name}{title:#} {does} {}", args.which.name()))?;
-    ui::note(format_args!("`ao attach {name}` looks over its shoulder; its findings become threads"));
+    ui::note(format_args!("`ao attach {name}` shows its terminal; its findings become review threads"));
     Ok(())
 }

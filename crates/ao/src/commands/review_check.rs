@@ -1,19 +1,20 @@
-//! `ao review-check`: what reviewers and checks still want, and whether the agents know.
+//! `ao review-check`: open reviews and failed checks, and whether the agents received them.
 
-use ao_api::client::Client;
+use ao_api::client::{Client, PullQuery};
 use ao_api::{Explanation, Incident, Pull, Session};
 use serde::Serialize;
 
-use crate::calls::forge::{self, Named, Query};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
 use crate::error::CommandError;
-use crate::show::{self, Canvas, Cell, Column, Table};
-use crate::{calls, complete, ui};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::{show, ui};
 
-/// Show pull requests with open reviews, and whether their agents were told
+/// Show pull requests with open reviews, and whether their agents were notified
 ///
-/// Lists the open pull requests with threads that are not resolved or changes asked for, and what checks and the forge still
-/// want of each session.
+/// Lists open pull requests with unresolved threads or requested changes, and what checks and the forge still require
+/// of each session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao review-check
@@ -21,17 +22,17 @@ use crate::{calls, complete, ui};
   ao review-check --project my-app --json")]
 pub(crate) struct Args {
     /// Only this session
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: Option<String>,
-    /// Only those of this project
-    #[arg(long, short, add = complete::projects())]
+    /// Only this project
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// What is open for one session, or for a pull request that no session answers for.
+/// The open items of a session, or of a pull request without an owner.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Open {
+struct OpenItems {
     session_id: Option<String>,
     session_name: Option<String>,
     pulls: Vec<String>,
@@ -39,7 +40,7 @@ struct Open {
     reviews: Vec<OpenReview>,
 }
 
-/// What reviewers still want of a pull request.
+/// The open review items of a pull request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenReview {
@@ -47,7 +48,7 @@ struct OpenReview {
     title: String,
     changes_requested: bool,
     open_threads: usize,
-    /// When something was last done with it.
+    /// Time of the last activity.
     updated_at: ao_api::Timestamp,
 }
 
@@ -60,21 +61,21 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if open.is_empty() {
         let pulls = ui::count(looked_at.pulls as u64, "open pull request");
         let sessions = ui::count(looked_at.sessions as u64, "session");
-        return Ok(ui::line(format_args!("nothing is open in the reviews of {pulls} and {sessions}"))?);
+        return Ok(ui::line(format_args!("there are no open reviews in {pulls} and {sessions}"))?);
     }
     Ok(ui::text(table(&open, Canvas::here()).draw(ui::width()))?)
 }
 
-/// How many sessions and open pull requests were looked at.
-struct LookedAt {
+/// The number of sessions and open pull requests that were checked.
+struct CheckedCounts {
     sessions: usize,
     pulls: usize,
 }
 
-async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), CommandError> {
+async fn look(args: &Args, client: &Client) -> Result<(CheckedCounts, Vec<OpenItems>), CommandError> {
     let sessions = match &args.session {
-        Some(session) => vec![calls::session(client, session).await?],
-        None => calls::sessions(client).await?.sessions,
+        Some(session) => vec![find_session(client, session).await?],
+        None => client.sessions().await?.sessions,
     };
     let meant = |session: &&Session| {
         args.project.as_ref().is_none_or(|project| *project == session.project_id)
@@ -85,16 +86,16 @@ async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), Com
     if args.session.is_some() {
         pulls.retain(|pull| sessions.iter().any(|session| pull.session.as_ref() == Some(&session.name)));
     }
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenItems> = Vec::new();
     for session in &sessions {
-        let mut found = Open {
+        let mut found = OpenItems {
             session_id: Some(session.id.clone()),
             session_name: Some(session.name.clone()),
             pulls: session.pulls.clone(),
-            ..Open::default()
+            ..OpenItems::default()
         };
         if session.incidents > 0 {
-            let Explanation { incidents, .. } = calls::explain(client, &session.id).await?;
+            let Explanation { incidents, .. } = client.explain(&session.id).await?;
             found.incidents = incidents.into_iter().filter(is_of_a_review).collect();
         }
         for pull in pulls.iter().filter(|pull| pull.session.as_ref() == Some(&session.name)) {
@@ -106,31 +107,32 @@ async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), Com
         |pull: &&Pull| sessions.iter().any(|session| pull.session.as_ref() == Some(&session.name));
     for pull in pulls.iter().filter(|pull| !is_claimed(pull)) {
         let reviews = Vec::from_iter(review(client, pull).await?);
-        open.push(Open { pulls: vec![pull.id.clone()], reviews, ..Open::default() });
+        open.push(OpenItems { pulls: vec![pull.id.clone()], reviews, ..OpenItems::default() });
     }
     open.retain(|open| !open.incidents.is_empty() || !open.reviews.is_empty());
-    Ok((LookedAt { sessions: sessions.len(), pulls: pulls.len() }, open))
+    Ok((CheckedCounts { sessions: sessions.len(), pulls: pulls.len() }, open))
 }
 
-/// The open pull requests, as far as forges can be asked.
+/// Lists the open pull requests, as far as forges can be reached.
 async fn pulls(args: &Args, client: &Client) -> Vec<Pull> {
-    let query = Query::new().maybe("project", args.project.as_deref()).with("state", "open");
-    match forge::pulls(client, query).await {
+    let query =
+        PullQuery { project: args.project.clone(), state: Some("open".into()), ..PullQuery::default() };
+    match client.pulls(&query).await {
         Ok(pulls) => pulls.pulls,
         Err(err) => {
-            // To programs too: a list with nothing in it would be taken for reviews with nothing in them.
+            // Also for programs: an empty list would read as "no open reviews".
             let why = CommandError::from(err).to_plain();
             ui::note(format_args!(
-                "pull requests cannot be listed, so only what sessions were told is known: {why}"
+                "pull requests cannot be listed, so only the messages of sessions are known: {why}"
             ));
             vec![]
         }
     }
 }
 
-/// What reviewers still want of it, if they want something.
+/// Returns the open review items of a pull request, if there are any.
 async fn review(client: &Client, pull: &Pull) -> Result<Option<OpenReview>, CommandError> {
-    let threads = forge::pull(client, Named::whole(&pull.id)).await?.value.threads;
+    let threads = client.pull(&pull.id).await?.threads;
     let review = OpenReview {
         pull: pull.id.clone(),
         title: pull.title.clone(),
@@ -141,21 +143,21 @@ async fn review(client: &Client, pull: &Pull) -> Result<Option<OpenReview>, Comm
     Ok((review.changes_requested || review.open_threads > 0).then_some(review))
 }
 
-/// Whether it is about a pull request, rather than about the agent.
+/// Returns true if an incident is about a pull request, not about the agent.
 fn is_of_a_review(incident: &Incident) -> bool {
     const KINDS: [&str; 5] =
         ["ci-failed", "changes-requested", "bot-comments", "merge-conflicts", "label-added"];
     KINDS.contains(&incident.kind.as_str())
 }
 
-fn table(open: &[Open], canvas: Canvas) -> Table {
-    let mut table = Table::new(&[
-        Column::new("SESSION"),
-        Column::optional("PULLS"),
-        Column::new("WHAT"),
-        Column::new("FOR"),
-        Column::new("TOLD"),
-        Column::new("DETAIL"),
+fn table(open: &[OpenItems], canvas: Canvas) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("SESSION"),
+        TableColumn::optional("PULLS"),
+        TableColumn::new("WHAT"),
+        TableColumn::new("FOR"),
+        TableColumn::new("TOLD"),
+        TableColumn::new("DETAIL"),
     ]);
     for session in open {
         for review in &session.reviews {
@@ -168,40 +170,40 @@ fn table(open: &[Open], canvas: Canvas) -> Table {
             }
             table.row([
                 name(session),
-                Cell::new(&review.pull),
-                Cell::new(wants.join(", ")),
-                Cell::new(show::age(review.updated_at, canvas.now)),
-                Cell::new(""),
-                Cell::new(&review.title),
+                TableCell::new(&review.pull),
+                TableCell::new(wants.join(", ")),
+                TableCell::new(show::age(review.updated_at, canvas.now)),
+                TableCell::new(""),
+                TableCell::new(&review.title),
             ]);
         }
         for incident in &session.incidents {
             let detail = if incident.detail.is_empty() { &incident.problem } else { &incident.detail };
             table.row([
                 name(session),
-                Cell::new(session.pulls.join(" ")),
-                Cell::new(&incident.kind),
-                Cell::new(show::age(incident.opened_at, canvas.now)),
-                told(incident),
-                Cell::new(detail),
+                TableCell::new(session.pulls.join(" ")),
+                TableCell::new(&incident.kind),
+                TableCell::new(show::age(incident.opened_at, canvas.now)),
+                delivery_cell(incident),
+                TableCell::new(detail),
             ]);
         }
     }
     table
 }
 
-fn name(open: &Open) -> Cell {
+fn name(open: &OpenItems) -> TableCell {
     match &open.session_name {
-        Some(name) => Cell::styled(name, ui::TITLE),
-        None => Cell::styled("-", ui::FAINT),
+        Some(name) => TableCell::styled(name, ui::TITLE),
+        None => TableCell::styled("-", ui::FAINT),
     }
 }
 
-fn told(incident: &Incident) -> Cell {
+fn delivery_cell(incident: &Incident) -> TableCell {
     match (incident.asked.as_str(), incident.acted) {
-        ("nobody", 0) => Cell::styled("nobody yet", ui::BUSY),
-        ("nobody", acted) => Cell::styled(format!("{acted}×, given up"), ui::ERROR),
-        (asked, 0) => Cell::styled(format!("{asked}, not yet"), ui::BUSY),
-        (asked, acted) => Cell::styled(format!("{asked}, {acted}×"), ui::GOOD),
+        ("nobody", 0) => TableCell::styled("nobody yet", ui::BUSY),
+        ("nobody", acted) => TableCell::styled(format!("{acted}×, given up"), ui::ERROR),
+        (asked, 0) => TableCell::styled(format!("{asked}, not yet"), ui::BUSY),
+        (asked, acted) => TableCell::styled(format!("{asked}, {acted}×"), ui::GOOD),
     }
 }

@@ -1,4 +1,4 @@
-//! `ao send`: a message that is known to have arrived, or not to have.
+//! `ao send`: delivers a message and reports whether the agent has accepted it.
 
 use std::io::{IsTerminal, Read};
 use std::time::Duration;
@@ -8,19 +8,21 @@ use ao_api::{MessageSent, MessageState, NewMessage};
 use camino::Utf8PathBuf;
 use tokio::time::{Instant, sleep};
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::repeat::{self, KNOCK, Tries};
-use crate::{calls, complete, span, ui};
+use crate::cli::context::Context;
+use crate::cli::{completers, duration_arg};
+use crate::client::retry::{CallRetry, KNOCK};
+use crate::client::{find_session, retry};
+use crate::error::{CommandError, FailureKind};
+use crate::ui;
 
-/// What the daemon waits at most in one call.
+/// The longest that the daemon waits in one call, in seconds.
 const ONE_CALL: u64 = 300;
 
-/// Tell an agent something, and wait until it has taken it
+/// Send a message to an agent, and wait until it is accepted
 ///
-/// The message is queued for good before anything else happens, and is delivered when the agent is at rest: never into a
-/// dialog, over somebody's typing, or into a running turn, unless with `--interrupt`. Exits with 0 when the agent has taken
-/// it, with 7 if it was given up (the outbox keeps the text), and with 8 if it still waits.
+/// The message is stored first, and delivered when the agent is idle: never into a dialog, while a person types, or
+/// during a turn, unless you pass `--interrupt`. Exits with 0 when the agent has accepted it, with 7 if delivery was
+/// given up (the outbox keeps the text), and with 8 if it still waits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao send my-app-3 \"Please add tests for this change\"
@@ -29,22 +31,22 @@ const ONE_CALL: u64 = 300;
   ao send my-app-3 \"Stop that\" --interrupt
   ao send my-app-3 \"When you have time: update the docs\" --no-wait")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// The session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: String,
-    /// What to say; `-` reads it from stdin
+    /// The message; `-` reads it from stdin
     #[arg(required_unless_present = "file", conflicts_with = "file", allow_hyphen_values = true)]
     text: Option<String>,
-    /// Say what stands in this file
+    /// Read the message from this file
     #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<Utf8PathBuf>,
-    /// Break into a running turn instead of waiting for its end
+    /// Interrupt a running turn instead of waiting for its end
     #[arg(long)]
     interrupt: bool,
-    /// How long to wait for the agent to take it: 30, 30s, 5m, 2h
-    #[arg(long, short, default_value = "2m", value_parser = span::parse)]
+    /// Maximum time to wait for the agent to accept it: 30, 30s, 5m, 2h
+    #[arg(long, short, default_value = "2m", value_parser = duration_arg::parse)]
     timeout: Duration,
-    /// Do not wait: it is queued, and that is all that is known
+    /// Do not wait for delivery
     #[arg(long, conflicts_with = "timeout")]
     no_wait: bool,
 }
@@ -57,11 +59,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::json(&sent)?;
     }
     let MessageSent { session_name: name, message, .. } = &sent;
-    let reason = message.reason.as_deref().unwrap_or("the daemon does not say why");
+    let reason = message.reason.as_deref().unwrap_or("the daemon gives no reason");
     match message.state {
         MessageState::Accepted if cx.json() => Ok(()),
         MessageState::Accepted => {
-            Ok(ui::line(format_args!("{name} has taken it (message {})", message.number))?)
+            Ok(ui::line(format_args!("{name} has accepted it (message {})", message.number))?)
         }
         MessageState::Queued | MessageState::Written if args.no_wait => match cx.json() {
             true => Ok(()),
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                 true => reason.to_string(),
                 false => format!("not accepted: {reason}"),
             };
-            Err(CommandError::new(Kind::NotAccepted, error)
+            Err(CommandError::new(FailureKind::NotAccepted, error)
                 .hint(format!(
                     "the outbox of `{name}` keeps the text as message {}; `ao status {name}` shows it",
                     message.number
@@ -80,25 +82,25 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                 .hint(format!("`ao attach {name}` shows what the agent's terminal looks like")))
         }
         MessageState::Queued => Err(late(format!("still queued for `{name}`: {reason}"))),
-        MessageState::Written => Err(late(format!(
-            "it was written to `{name}`, and nothing shows yet that the agent has taken it: {reason}"
-        ))),
+        MessageState::Written => {
+            Err(late(format!("it was written to `{name}`, but the agent has not accepted it yet: {reason}")))
+        }
     }
 }
 
 fn late(error: String) -> CommandError {
-    CommandError::new(Kind::TimedOut, error).hint("it stays in the outbox and goes on its way by itself")
+    CommandError::new(FailureKind::TimedOut, error).hint("it stays in the outbox and will be delivered")
 }
 
-/// Hands the message over and waits for what becomes of it. It has a key, so it can be handed over again: after a broken
-/// connection, and to wait longer than one call may.
+/// Sends the message and waits for the result. It has a key, so it can be sent again: after a broken connection, and
+/// to wait longer than one call allows.
 async fn deliver(client: &Client, args: &Args, content: String) -> Result<MessageSent, CommandError> {
     let deadline = Instant::now() + args.timeout;
-    // By its id, because a key is known to one session only: a beginning of a name that now means another would have the
-    // text taken for a new message there.
-    let session = calls::session(client, &args.session).await?.id;
-    let key = repeat::key();
-    let mut tries = Tries::until(deadline);
+    // By id, because a key is known to one session only: a prefix that now matches another session would send the
+    // text again there.
+    let session = find_session(client, &args.session).await?.id;
+    let key = retry::key();
+    let mut tries = CallRetry::until(deadline);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let seconds = left.as_millis().div_ceil(1000).min(ONE_CALL.into());
@@ -108,14 +110,14 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
             key: Some(key.clone()),
             wait_seconds: (!args.no_wait).then_some(u32::try_from(seconds).unwrap_or(u32::MAX)),
         };
-        match calls::send(client, &session, &message).await {
+        match client.send(&session, &message).await {
             Ok(sent) => {
                 tries.answered();
                 let settled = matches!(sent.message.state, MessageState::Accepted | MessageState::Failed);
                 if settled || args.no_wait || Instant::now() >= deadline {
                     return Ok(sent);
                 }
-                // A daemon that answers before the time is over would otherwise be asked in a circle.
+                // Avoids a busy loop with a daemon that answers early.
                 sleep(KNOCK).await;
             }
             Err(err) => tries.again(err).await?,
@@ -126,21 +128,21 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
 fn content(args: &Args) -> Result<String, CommandError> {
     let content = match (&args.text, &args.file) {
         (_, Some(file)) => std::fs::read_to_string(file)
-            .map_err(|err| CommandError::new(Kind::User, format!("`{file}` cannot be read: {err}")))?,
+            .map_err(|err| CommandError::new(FailureKind::User, format!("`{file}` cannot be read: {err}")))?,
         (Some(dash), None) if dash == "-" => {
             if std::io::stdin().is_terminal() {
                 ui::note("type the message; Ctrl-D ends it");
             }
             let mut text = String::new();
-            std::io::stdin()
-                .read_to_string(&mut text)
-                .map_err(|err| CommandError::new(Kind::User, format!("stdin cannot be read: {err}")))?;
+            std::io::stdin().read_to_string(&mut text).map_err(|err| {
+                CommandError::new(FailureKind::User, format!("stdin cannot be read: {err}"))
+            })?;
             text
         }
         (text, None) => text.clone().unwrap_or_default(),
     };
     if content.trim().is_empty() {
-        return Err(CommandError::new(Kind::User, "the message is empty, so nothing was sent"));
+        return Err(CommandError::new(FailureKind::User, "the message is empty, so nothing was sent"));
     }
     Ok(content)
 }

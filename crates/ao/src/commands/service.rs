@@ -1,4 +1,4 @@
-//! `ao service`: the daemon starts with the login, and is started again if it falls.
+//! `ao service`: runs the daemon as a service of the user's login.
 
 use std::io;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 use tokio::process::Command as Program;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::initial::write_whole;
-use crate::program::{self, ProgramError};
-use crate::service::{MARK, Service, launchd, systemd};
-use crate::ui;
+use crate::cli::context::Context;
+use crate::config::initial_config::write_whole;
+use crate::error::{CommandError, FailureKind};
+use crate::program::ProgramError;
+use crate::service::{MARK, ServiceDefinition, launchd, systemd};
+use crate::{program, ui};
 
-/// Let the daemon start with your login
+/// Start the daemon at login
 ///
-/// Writes a unit for systemd's user manager, or a launch agent on a Mac. Agents outlive the service: whether it is stopped,
-/// restarted or removed, they go on. Needs no root.
+/// Writes a unit for systemd's user manager, or a launch agent on macOS. Agents outlive the service: they keep
+/// running when it is stopped, restarted or removed. Does not need root.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao service install
@@ -30,20 +30,20 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Write the service, enable it and start it
+    /// Install, enable and start the service
     #[command(after_help = "Examples:
   ao service install
   ao --data-dir ~/ao-work service install   for a daemon with a data folder of its own")]
     Install {
-        /// Write over a file that was not written by this command
+        /// Overwrite a file that was not written by this command
         #[arg(long)]
         force: bool,
     },
-    /// Stop the service and remove it; agents go on
+    /// Stop and remove the service; agents keep running
     #[command(after_help = "Examples:
   ao service uninstall")]
     Uninstall,
-    /// Say whether it is installed, enabled and running
+    /// Show whether the service is installed, enabled and running
     #[command(after_help = "Examples:
   ao service status
   ao service status --json | jq .running")]
@@ -51,7 +51,7 @@ enum Command {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let manager = Manager::here()?;
+    let manager = ServiceManager::here()?;
     cx.wait_for(async {
         match args.command {
             Command::Install { force } => install(&manager, force, cx).await,
@@ -61,35 +61,35 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// The program that services are asked of, and the file that it reads.
-struct Manager {
+/// The program of the service manager, and the file that it reads.
+struct ServiceManager {
     mac: bool,
     file: Utf8PathBuf,
 }
 
-/// A service manager answers at once; starting a daemon takes it some seconds at most.
+/// A service manager answers at once; starting a daemon takes a few seconds at most.
 const LIMIT: Duration = Duration::from_secs(60);
 
-impl Manager {
-    fn here() -> Result<Manager, CommandError> {
+impl ServiceManager {
+    fn here() -> Result<ServiceManager, CommandError> {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty()).map(Utf8PathBuf::from);
         let home = set("HOME").ok_or_else(|| {
-            CommandError::new(Kind::Config, "it is not known where services are kept: HOME is not set")
+            CommandError::new(FailureKind::Config, "the folder of services is unknown: HOME is not set")
         })?;
         if cfg!(target_os = "macos") {
             let file = home.join(format!("Library/LaunchAgents/{}.plist", launchd::LABEL));
-            return Ok(Manager { mac: true, file });
+            return Ok(ServiceManager { mac: true, file });
         }
         let config = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
         let config = config.unwrap_or_else(|| home.join(".config"));
-        Ok(Manager { mac: false, file: config.join("systemd/user").join(systemd::UNIT) })
+        Ok(ServiceManager { mac: false, file: config.join("systemd/user").join(systemd::UNIT) })
     }
 
-    fn text(&self, service: &Service) -> String {
+    fn text(&self, service: &ServiceDefinition) -> String {
         if self.mac { launchd::property_list(service) } else { systemd::unit(service) }
     }
 
-    /// What has to be run after the file was written.
+    /// Returns the commands to run after the file was written.
     fn start(&self, now: bool) -> Vec<Vec<&str>> {
         if self.mac {
             return vec![vec!["launchctl", "load", "-w", self.file.as_str()]];
@@ -106,7 +106,7 @@ impl Manager {
         }
     }
 
-    /// Whether there is a manager to ask. In a container or over `su` there is none.
+    /// Returns true if the service manager can be reached. In a container or after `su` there is none.
     async fn answers(&self) -> bool {
         let asked = if self.mac {
             ["launchctl", "version"].as_slice()
@@ -117,26 +117,25 @@ impl Manager {
     }
 }
 
-async fn install(manager: &Manager, force: bool, cx: &Context) -> Result<(), CommandError> {
+async fn install(manager: &ServiceManager, force: bool, cx: &Context) -> Result<(), CommandError> {
     let program = std::env::current_exe().ok().and_then(|program| Utf8PathBuf::from_path_buf(program).ok());
-    let program =
-        program.ok_or_else(|| CommandError::environment("it is not known where this program is"))?;
+    let program = program.ok_or_else(|| CommandError::environment("the path of this program is unknown"))?;
     let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into());
-    let service = Service { program, data_dir: cx.data_dir()?, path };
+    let service = ServiceDefinition { program, data_dir: cx.data_dir()?, path };
     let text = manager.text(&service);
     let there = std::fs::read_to_string(&manager.file).ok();
     if !force && there.as_ref().is_some_and(|there| !there.contains(MARK)) {
         return Err(CommandError::new(
-            Kind::User,
-            format!("`{}` was written by somebody else", manager.file),
+            FailureKind::User,
+            format!("`{}` was not written by ao", manager.file),
         )
-        .hint("look at it, and write over it with `ao service install --force`"));
+        .hint("look at it, and overwrite it with `ao service install --force`"));
     }
     let changed = there.as_ref() != Some(&text);
     if changed {
         write(&manager.file, &text)?;
     }
-    // A second daemon would end at once, and be started again and again.
+    // A second daemon would exit at once, and be restarted again and again.
     let running = match cx.client()?.get::<ao_api::Daemon>("/api/daemon").await {
         Ok(_) => true,
         Err(err) => !err.is_absence(),
@@ -145,7 +144,7 @@ async fn install(manager: &Manager, force: bool, cx: &Context) -> Result<(), Com
     let asked = manager.answers().await;
     if asked {
         for command in &commands {
-            let failed = |err: CommandError| err.hint(format!("`{}` was written all the same", manager.file));
+            let failed = |err: CommandError| err.hint(format!("`{}` was written anyway", manager.file));
             call(command).await.map_err(failed)?;
         }
     }
@@ -158,38 +157,38 @@ async fn install(manager: &Manager, force: bool, cx: &Context) -> Result<(), Com
     let wrote = if changed { "Wrote" } else { "Kept" };
     ui::line(format_args!("{wrote} {}", manager.file))?;
     if !asked {
-        ui::note("there is no service manager to talk to from here; once you are logged in, run");
+        ui::note("no service manager can be reached from here; once you are logged in, run");
         for command in &commands {
             ui::line(format_args!("  {}", command.join(" ")))?;
         }
     } else if running {
-        ui::line("The service starts the daemon with your next login")?;
+        ui::line("The service starts the daemon at your next login")?;
         ui::note(
             "a daemon runs already; to hand over to the service now: `ao stop && systemctl --user start ao`",
         );
     } else {
-        ui::line("The daemon runs, and starts with your login")?;
+        ui::line("The daemon runs, and starts at login")?;
     }
     if !manager.mac {
-        ui::note("to let it run while you are logged out: `loginctl enable-linger`");
+        ui::note("to keep it running while you are logged out: `loginctl enable-linger`");
         ui::note(
-            "tokens that the daemon needs go to ~/.config/ao/environment, one NAME=value a line, with mode 600",
+            "tokens that the daemon needs go to ~/.config/ao/environment, one NAME=value per line, with mode 600",
         );
     }
     Ok(())
 }
 
-async fn uninstall(manager: &Manager, cx: &Context) -> Result<(), CommandError> {
+async fn uninstall(manager: &ServiceManager, cx: &Context) -> Result<(), CommandError> {
     let there = manager.file.symlink_metadata().is_ok();
     if there && std::fs::read_to_string(&manager.file).is_ok_and(|text| !text.contains(MARK)) {
         return Err(CommandError::new(
-            Kind::User,
-            format!("`{}` was written by somebody else", manager.file),
+            FailureKind::User,
+            format!("`{}` was not written by ao", manager.file),
         )
-        .hint("look at it, and remove it by hand"));
+        .hint("look at it, and remove it manually"));
     }
     if there && manager.answers().await {
-        // It may have been stopped or disabled by hand, which is what is wanted.
+        // It may have been stopped or disabled by hand already.
         call(&manager.stop()).await.ok();
     }
     match std::fs::remove_file(&manager.file) {
@@ -205,14 +204,14 @@ async fn uninstall(manager: &Manager, cx: &Context) -> Result<(), CommandError> 
         ui::json(&json!({ "file": manager.file, "changed": there }))?;
     } else if there {
         ui::line(format_args!("Removed {}", manager.file))?;
-        ui::note("agents that run go on; `ao start` finds them again");
+        ui::note("agents keep running; `ao start` finds them again");
     } else {
         ui::line("The service is not installed")?;
     }
     Ok(())
 }
 
-async fn status(manager: &Manager, cx: &Context) -> Result<(), CommandError> {
+async fn status(manager: &ServiceManager, cx: &Context) -> Result<(), CommandError> {
     let installed = manager.file.is_file();
     let (enabled, running) = match (installed, manager.mac) {
         (false, _) => (false, false),
@@ -239,7 +238,7 @@ async fn status(manager: &Manager, cx: &Context) -> Result<(), CommandError> {
     ui::line(format_args!("enabled  {}", word(enabled)))?;
     ui::line(format_args!("running  {}", word(running)))?;
     if !running && !manager.mac {
-        ui::note("`journalctl --user -u ao` tells what it said last");
+        ui::note("`journalctl --user -u ao` shows its last messages");
     }
     Ok(())
 }
@@ -251,13 +250,16 @@ fn write(file: &Utf8Path, text: &str) -> Result<(), CommandError> {
         .map_err(|err| CommandError::environment(format!("`{file}` could not be written: {err}")))
 }
 
-/// Runs a command and returns what it said.
+/// Runs a command and returns its output.
 async fn call(words: &[&str]) -> Result<String, CommandError> {
     let mut command = Program::new(words[0]);
     command.args(&words[1..]);
     let output = program::ask(command, LIMIT).await.map_err(|err| {
-        let kind =
-            if matches!(err, ProgramError::Missing(_)) { Kind::MissingProgram } else { Kind::Environment };
+        let kind = if matches!(err, ProgramError::Missing(_)) {
+            FailureKind::MissingProgram
+        } else {
+            FailureKind::Environment
+        };
         CommandError::new(kind, err)
     })?;
     if output.status.success() {

@@ -1,19 +1,19 @@
-//! `ao spawn`: a session from an issue.
+//! `ao spawn`: starts a session for an issue.
 
-use ao_api::client::Client;
+use ao_api::client::{Client, ItemName};
 use ao_api::{NewSession, Spawned};
 
-use super::new::How;
-use crate::calls::forge::{self, Named};
-use crate::context::Context;
+use super::new::SessionOptions;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_of_issue;
 use crate::error::CommandError;
-use crate::which_project::project_of_issue;
-use crate::{calls, complete, ui};
+use crate::ui;
 
 /// Start a session for an issue
 ///
-/// The issue must exist: one that its tracker does not have, or cannot be asked about, starts nothing. One issue never gets
-/// two sessions: if it has one, that one is named and nothing is started.
+/// The issue must exist in its tracker. If the tracker cannot be reached, nothing is started unless you pass
+/// `--force`. An issue never gets two sessions: if it has one, that session is named and nothing is started.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao spawn 42
@@ -21,17 +21,17 @@ use crate::{calls, complete, ui};
   ao spawn 42 --claim-pr 7               go on with the branch of pull request 7
   ao spawn 42 --prompt \"Only the parser; leave the printer alone.\"")]
 pub(crate) struct Args {
-    /// The issue, as its tracker calls it: 42, #42, my-app#42, GH-789
+    /// The issue, as in its tracker: 42, #42, my-app#42, GH-789
     issue: String,
-    /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it belongs to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     #[command(flatten)]
-    how: How,
-    /// Take over the branch of this pull request
+    how: SessionOptions,
+    /// Continue on the branch of this pull request
     #[arg(long, value_name = "NUMBER")]
     claim_pr: Option<u64>,
-    /// What people will call the session [default: made of the issue]
+    /// The name of the session [default: derived from the issue]
     #[arg(long)]
     name: Option<String>,
 }
@@ -50,26 +50,26 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Asks for a session and tells what came of it.
+/// Requests a session and prints the outcome.
 pub(super) async fn one(client: &Client, wish: &NewSession, cx: &Context) -> Result<(), CommandError> {
-    let spawned = calls::spawn(client, wish).await?;
+    let spawned = client.spawn(wish).await?;
     if let Some(pull) = wish.claim_pr {
         let name = pull.to_string();
-        let named = Named { name: &name, project: Some(&spawned.session.project_id) };
-        if forge::pull(client, named).await.is_err() {
+        let named = ItemName { name: &name, project: Some(&spawned.session.project_id) };
+        if client.pull(named).await.is_err() {
             ui::note(format_args!(
-                "the project's forge does not know pull request {pull}: only its commits are there, from its remote"
+                "the project's forge does not know pull request {pull}: only its commits were fetched from the remote"
             ));
         }
     }
     if cx.json() {
         return Ok(ui::json(&spawned)?);
     }
-    Ok(ui::line(told(&spawned))?)
+    Ok(ui::line(describe(&spawned))?)
 }
 
-/// What a wish has come to, in one line.
-pub(super) fn told(spawned: &Spawned) -> String {
+/// Describes the outcome of a request in one line.
+pub(super) fn describe(spawned: &Spawned) -> String {
     let session = &spawned.session;
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);
     if spawned.created {
@@ -77,6 +77,6 @@ pub(super) fn told(spawned: &Spawned) -> String {
     }
     match &session.issue {
         Some(issue) => format!("issue {issue} has a session already: {title}{name}{title:#}, {state}"),
-        None => format!("there is such a session already: {title}{name}{title:#}, {state}"),
+        None => format!("the session exists already: {title}{name}{title:#}, {state}"),
     }
 }

@@ -1,6 +1,6 @@
-//! `ao start`: one daemon, this repository in its care, and a word on where everything is.
+//! `ao start`: starts the daemon and registers the current repository.
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{Client, ClientError, ItemName};
 use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
 use ao_config::ConfigError;
 use ao_daemon::config;
@@ -8,25 +8,26 @@ use ao_daemon::config::apply::agents_of;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::background::{self, How, Joined};
-use crate::calls::forge::says_project;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::findings::{self, ConfigFinding};
-use crate::git_url::GitUrl;
-use crate::initial::{Initial, Wishes, existing};
+use crate::cli::context::Context;
+use crate::client::daemon_process::{self, DaemonOrigin, RunningDaemon};
+use crate::client::project_choice::project_of_issue;
+use crate::config::check_offer;
+use crate::config::initial_config::{InitialChoices, InitialConfig, existing};
+use crate::config::untrusted_config::risky_keys;
+use crate::error::{CommandError, FailureKind};
+use crate::findings::ConfigFinding;
+use crate::git::clone;
+use crate::git::url::GitUrl;
 use crate::repository::Repository;
-use crate::strange::strange;
-use crate::which_project::project_of_issue;
-use crate::{calls, clone, combination, desktop, offer, paths, ui};
+use crate::system::{desktop, paths};
+use crate::{combination, findings, ui};
 
-/// Start the daemon, or join the one that runs, and take care of a repository
+/// Start the daemon if needed, and register a repository
 ///
-/// In a git repository without a configuration file, one is written first; at a terminal you are asked whether the checks that
-/// fit the repository are to run. There is one daemon for all your repositories: run
-/// this in each of them, or name them. Agents that an earlier daemon has left running are found again. A daemon of another
-/// build is replaced; its agents go on meanwhile. After `ao stop --all`, automatic assignment is on again where the configuration
-/// says so.
+/// In a git repository without a configuration file, one is written first; at a terminal you are asked whether the
+/// checks that fit the repository should run. One daemon serves all your repositories: run this in each of them, or
+/// name them. Agents that an earlier daemon left running are found again. A daemon of another build is replaced while
+/// its agents keep running. After `ao stop --all`, automatic assignment resumes where it is configured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao start                                     the repository you are in
@@ -34,41 +35,41 @@ use crate::{calls, clone, combination, desktop, offer, paths, ui};
   ao start https://github.com/owner/my-app     clones it here first
   ao start --issue 42                          and a session for that issue")]
 pub(crate) struct Args {
-    /// A repository: a folder, or a URL to clone into the current folder [default: the one you are in]
+    /// A repository: a folder, or a URL to clone into the current folder [default: the current repository]
     #[arg(value_name = "PATH|URL")]
     what: Option<String>,
-    /// Also start a session for this issue; can be given several times
+    /// Also start a session for this issue; can be repeated
     #[arg(long, value_name = "ISSUE")]
     issue: Vec<String>,
-    /// The port for browsers and programs; 0 takes any [default: the configuration's, 3000]
+    /// The port for browsers and API clients; 0 picks a free one [default: from the configuration, 3000]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Start no orchestrator: the agent that helps you steer the others
+    /// Do not start the orchestrator, the agent that helps you manage the others
     #[arg(long)]
     no_orchestrator: bool,
-    /// Open no browser
+    /// Do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// With `--issue`: start although the tracker cannot be asked about the issue
+    /// With `--issue`: start even if the tracker cannot be reached
     #[arg(long, requires = "issue")]
     force: bool,
-    /// Take the configuration of a repository that is cloned as it is, whatever it runs
+    /// Trust the configuration of a cloned repository, with every command in it
     #[arg(long)]
     trust: bool,
-    /// Ask nothing; checks that fit the repository are written as a comment
+    /// Do not ask; write the checks that fit the repository as a comment
     #[arg(long, short)]
     yes: bool,
 }
 
-/// What there is after the start.
-struct Started {
-    joined: Joined,
+/// The result of a start.
+struct StartResult {
+    joined: RunningDaemon,
     projects: Vec<String>,
     config: Option<Utf8PathBuf>,
-    /// What is configured and does not work.
+    /// Settings that do not work here.
     findings: Vec<ConfigFinding>,
     notes: Vec<String>,
-    /// Whether the configuration wants the page to be opened.
+    /// The configuration asks to open the page.
     opens: bool,
     orchestrator: Option<Session>,
     sessions: Vec<Spawned>,
@@ -78,39 +79,39 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         let started = start(args, cx).await?;
         let opened = !args.no_open && !cx.json() && open_browser(&started).await;
-        tell(&started, opened, cx)
+        print_result(&started, opened, cx)
     })
 }
 
-async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
-    // Everything that can be wrong with what was asked for is found out before anything is started.
+async fn start(args: &Args, cx: &Context) -> Result<StartResult, CommandError> {
+    // Validate everything before anything is started.
     let mut notes = Vec::new();
     let config = match find(args.what.as_deref(), cx).await? {
-        Found::Config(file) => Some(file),
-        Found::Brought(file) => {
+        StartTarget::Config(file) => Some(file),
+        StartTarget::Brought(file) => {
             if !args.trust {
                 is_plain(&file)?;
             }
             Some(file)
         }
-        Found::Repository(repository) => {
-            let asks = !args.yes && !cx.json() && offer::can_ask();
+        StartTarget::Repository(repository) => {
+            let asks = !args.yes && !cx.json() && check_offer::can_ask();
             Some(configure(&repository, asks, &mut notes).await?)
         }
-        Found::Nothing => None,
+        StartTarget::Nothing => None,
     };
     let loaded = config::load(config.as_deref())?;
     let findings = working(findings::of(&loaded, cx).await?)?;
     let enabled = config.is_some() && combination::has_orchestrator(&loaded, &agents_of(&loaded));
     let opens = loaded.config.dashboard.open;
-    let mut joined = background::ensure(cx, args.port, config.clone()).await?;
+    let mut joined = daemon_process::ensure(cx, args.port, config.clone()).await?;
     let mut projects: Vec<String> = Vec::new();
     if let Some(file) = &config {
         let project = NewProject { config: file.to_string() };
         let added: Projects = match joined.client.post("/api/projects", &project).await {
-            // It was about to end when it answered.
-            Err(ClientError::Unreachable { .. }) if joined.how == How::Ran => {
-                joined = background::ensure(cx, args.port, config.clone()).await?;
+            // The daemon was shutting down when it answered.
+            Err(ClientError::Unreachable { .. }) if joined.how == DaemonOrigin::Ran => {
+                joined = daemon_process::ensure(cx, args.port, config.clone()).await?;
                 joined.client.post("/api/projects", &project).await?
             }
             added => added?,
@@ -118,12 +119,20 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
         projects = added.projects.into_iter().map(|project| project.id).collect();
     }
     started_again(&joined.client, &projects, &mut notes).await?;
-    if args.port.is_some_and(|port| port != 0) && joined.how == How::Ran {
+    if args.port.is_some_and(|port| port != 0) && joined.how == DaemonOrigin::Ran {
         let url = joined.daemon.url.as_deref().unwrap_or("its socket only");
-        notes.push(format!("the daemon runs already and stays at {url}; `ao stop` first to change its port"));
+        notes.push(format!("the daemon already runs at {url}; to change its port, run `ao stop` first"));
     }
-    let mut started =
-        Started { joined, projects, config, findings, notes, opens, orchestrator: None, sessions: vec![] };
+    let mut started = StartResult {
+        joined,
+        projects,
+        config,
+        findings,
+        notes,
+        opens,
+        orchestrator: None,
+        sessions: vec![],
+    };
     if enabled && !args.no_orchestrator {
         orchestrate(&mut started).await?;
     }
@@ -140,25 +149,25 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
     Ok(started)
 }
 
-/// Lets the work of projects go on that `ao stop --all` has stopped: of those that are named, or of all if none is.
+/// Resumes projects that `ao stop --all` has stopped: the named ones, or all.
 async fn started_again(
     client: &Client,
     projects: &[String],
     notes: &mut Vec<String>,
 ) -> Result<(), CommandError> {
-    for project in calls::projects(client).await? {
+    for project in client.projects().await?.projects {
         if project.stopped_by.is_none() || !(projects.is_empty() || projects.contains(&project.id)) {
             continue;
         }
-        let project = calls::start_work(client, &project.id).await?;
+        let project = client.start_work(&project.id).await?;
         if project.auto_assign {
-            notes.push(format!("automatic assignment is on again for {}", project.id));
+            notes.push(format!("automatic assignment is enabled again for {}", project.id));
         }
     }
     Ok(())
 }
 
-/// Refuses a configuration with which nothing should be started; what else was found is told afterwards.
+/// Refuses a configuration with errors; warnings are shown after the start.
 fn working(findings: Vec<ConfigFinding>) -> Result<Vec<ConfigFinding>, CommandError> {
     let (wrong, warnings): (Vec<_>, Vec<_>) = findings.into_iter().partition(ConfigFinding::is_error);
     match wrong.is_empty() {
@@ -167,47 +176,49 @@ fn working(findings: Vec<ConfigFinding>) -> Result<Vec<ConfigFinding>, CommandEr
     }
 }
 
-/// The project that an issue is looked for in: the one that was started, or the one of this folder, if there are several.
-async fn project_of(issue: &str, started: &Started) -> Result<Option<String>, CommandError> {
+/// Returns the project to look for an issue in: the one that was started, or the one of the current folder if there
+/// are several.
+async fn project_of(issue: &str, started: &StartResult) -> Result<Option<String>, CommandError> {
     match &started.projects[..] {
-        _ if says_project(issue) => Ok(None),
+        _ if ItemName::has_project(issue) => Ok(None),
         [only] => Ok(Some(only.clone())),
         _ => project_of_issue(&started.joined.client, issue, None).await,
     }
 }
 
-/// Refuses a file that came with a repository and says more than what its project is: nobody here has read it yet.
+/// Refuses a configuration file from a cloned repository that does more than describe its project, because the user
+/// has not read it yet.
 fn is_plain(file: &Utf8Path) -> Result<(), CommandError> {
-    let said = strange(file)?;
+    let said = risky_keys(file)?;
     if said.is_empty() {
         return Ok(());
     }
     let folder = file.parent().unwrap_or(file);
     let what = format!(
-        "the repository brings a configuration that does more than name its project, so nothing was started: `{file}`\n  {}",
+        "the repository's configuration does more than describe its project, so nothing was started: `{file}`\n  {}",
         said.join("\n  ")
     );
-    Err(CommandError::new(Kind::User, what)
-        .hint(format!("look at it, and go on with `ao start {folder}`"))
-        .hint("if you know the repository, `--trust` takes its configuration as it is"))
+    Err(CommandError::new(FailureKind::User, what)
+        .hint(format!("read it, then run `ao start {folder}`"))
+        .hint("if you trust the repository, `--trust` accepts its configuration"))
 }
 
-enum Found {
-    /// A configuration file that has come with a repository, and that nobody has started ao with yet.
+enum StartTarget {
+    /// A configuration file from a cloned repository, which was never used here.
     Brought(Utf8PathBuf),
-    /// A configuration file that is there.
+    /// An existing configuration file.
     Config(Utf8PathBuf),
-    /// A repository that has none yet.
+    /// A repository without a configuration file.
     Repository(Box<Repository>),
-    /// Neither, and nothing was asked for: the daemon is all that is wanted.
+    /// Neither, and none was asked for: only the daemon is started.
     Nothing,
 }
 
-async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
+async fn find(what: Option<&str>, cx: &Context) -> Result<StartTarget, CommandError> {
     let here = paths::here()?;
     let mut cloned_to = None;
     let folder = match what {
-        // Whatever is there is a path, whatever it looks like.
+        // An existing path is never taken for a URL.
         Some(what) if here.join(what).exists() => here.join(what),
         Some(what) => match GitUrl::parse_short(what)? {
             Some(url) => {
@@ -219,7 +230,7 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
         },
         None => {
             if let Some(file) = cx.config() {
-                return Ok(Found::Config(here.join(file)));
+                return Ok(StartTarget::Config(here.join(file)));
             }
             here
         }
@@ -227,30 +238,30 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     let repository = match Repository::at(&folder).await {
         Ok(repository) => Ok(repository),
         Err(err) => match CommandError::from(err) {
-            // Without git nothing can be done anywhere.
-            err if err.kind() == Kind::MissingProgram => return Err(err),
+            // Without git nothing works.
+            err if err.kind() == FailureKind::MissingProgram => return Err(err),
             err => Err(err),
         },
     };
     let from = repository.as_ref().map_or(&folder, |repository| &repository.root);
     if let Some(file) = upwards(from) {
-        // Also if the clone was there: that it was refused a moment ago is no reason to take it now.
+        // Also if the clone existed before: it may have been refused a moment ago.
         let came = cloned_to.is_some_and(|root| file.starts_with(root));
         let brought = came && !config::is_registered(&cx.data_dir()?, &file);
-        return Ok(if brought { Found::Brought(file) } else { Found::Config(file) });
+        return Ok(if brought { StartTarget::Brought(file) } else { StartTarget::Config(file) });
     }
     match repository {
-        Ok(repository) => Ok(Found::Repository(Box::new(repository))),
-        // The user's own file may name the projects; then one can start from anywhere.
-        Err(err) if what.is_none() && err.kind() == Kind::NoRepository => {
+        Ok(repository) => Ok(StartTarget::Repository(Box::new(repository))),
+        // The user's own file may name projects, so `ao start` works anywhere.
+        Err(err) if what.is_none() && err.kind() == FailureKind::NoRepository => {
             let own = config::load(None)?;
-            if own.config.projects.is_empty() { Err(err) } else { Ok(Found::Nothing) }
+            if own.config.projects.is_empty() { Err(err) } else { Ok(StartTarget::Nothing) }
         }
         Err(err) => Err(err),
     }
 }
 
-/// The project's configuration file in a folder or one above it.
+/// Returns the configuration file in a folder or one above it.
 fn upwards(folder: &Utf8Path) -> Option<Utf8PathBuf> {
     let in_folder = |folder: &Utf8Path| {
         ao_config::PROJECT_FILES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
@@ -263,20 +274,20 @@ async fn configure(
     asks: bool,
     notes: &mut Vec<String>,
 ) -> Result<Utf8PathBuf, CommandError> {
-    let mut initial = Initial::choose(repository, &Wishes::default()).await?;
+    let mut initial = InitialConfig::choose(repository, &InitialChoices::default()).await?;
     initial.settle_checks(asks)?;
     let file = match initial.write(&repository.root, false) {
         Ok(file) => file,
-        // Another start was faster, and theirs is as good.
+        // Another `ao start` was faster, and its file is as good.
         Err(err) => return existing(&repository.root).filter(|file| file.is_file()).ok_or(err),
     };
-    notes.push(format!("wrote {file}; it is yours to change and to commit"));
+    notes.push(format!("wrote {file}; change and commit it as you like"));
     notes.extend(initial.notes);
     Ok(file)
 }
 
-/// Starts the orchestrator of the first project. One that cannot be started is no reason to fail: sessions work without it.
-async fn orchestrate(started: &mut Started) -> Result<(), CommandError> {
+/// Starts the orchestrator of the first project. A failure is reported and ignored: sessions work without it.
+async fn orchestrate(started: &mut StartResult) -> Result<(), CommandError> {
     let Some(project) = started.projects.first() else { return Ok(()) };
     let wish = NewSession {
         project_id: Some(project.clone()),
@@ -295,9 +306,9 @@ async fn orchestrate(started: &mut Started) -> Result<(), CommandError> {
     Ok(())
 }
 
-async fn open_browser(started: &Started) -> bool {
-    // Once: whoever starts again has the page open.
-    let (Some(url), true) = (&started.joined.daemon.url, started.joined.how == How::Started) else {
+async fn open_browser(started: &StartResult) -> bool {
+    // Only on the first start; later the page is open already.
+    let (Some(url), true) = (&started.joined.daemon.url, started.joined.how == DaemonOrigin::Started) else {
         return false;
     };
     if !started.opens || !desktop::is_there() {
@@ -309,14 +320,14 @@ async fn open_browser(started: &Started) -> bool {
     }
 }
 
-fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandError> {
-    let Started { joined, projects, config, findings, notes, orchestrator, sessions, .. } = started;
+fn print_result(started: &StartResult, opened: bool, cx: &Context) -> Result<(), CommandError> {
+    let StartResult { joined, projects, config, findings, notes, orchestrator, sessions, .. } = started;
     let daemon = &joined.daemon;
     if cx.json() {
         ui::json(&json!({
             "daemon": daemon,
-            "started": joined.how != How::Ran,
-            "replaced": joined.how == How::Replaced,
+            "started": joined.how != DaemonOrigin::Ran,
+            "replaced": joined.how == DaemonOrigin::Replaced,
             "projects": projects,
             "config": config,
             "orchestrator": orchestrator,
@@ -333,9 +344,9 @@ fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandErro
         ui::note(note);
     }
     let how = match joined.how {
-        How::Ran => "The daemon runs",
-        How::Started => "The daemon has started",
-        How::Replaced => "The daemon has been replaced by this build; its agents went on",
+        DaemonOrigin::Ran => "The daemon runs",
+        DaemonOrigin::Started => "The daemon has started",
+        DaemonOrigin::Replaced => "The daemon was replaced by this build; its agents kept running",
     };
     ui::line(format_args!("{how} (pid {}).", daemon.pid))?;
     if let Some(url) = &daemon.url {

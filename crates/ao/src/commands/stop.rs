@@ -1,4 +1,4 @@
-//! `ao stop`: the end of sessions, or of the daemon while agents go on.
+//! `ao stop`: stops sessions, or the daemon while agents keep running.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -10,41 +10,43 @@ use futures::StreamExt;
 use futures::stream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::{background, calls, complete, follow, show, span, ui};
+use crate::cli::context::Context;
+use crate::cli::{completers, duration_arg};
+use crate::client::{DELETED, daemon_process, event_watch, find_session};
+use crate::error::{CommandError, FailureKind};
+use crate::{show, ui};
 
-/// Calls that are made at the same time.
+/// Number of concurrent calls.
 const AT_ONCE: usize = 16;
 
-/// Stop sessions; or the daemon, if none is named, while agents go on
+/// Stop sessions; without a name, stop the daemon and leave agents running
 ///
-/// A stopped session keeps its work: its workspace stays where it is until `ao session cleanup` shows that nothing would be
-/// lost. A stopped daemon leaves every agent running, and `ao start` finds them again.
+/// A stopped session keeps its work: its workspace stays until `ao session cleanup` finds that nothing would be lost.
+/// A stopped daemon leaves every agent running, and `ao start` finds them again.
 ///
-/// With `--all` the projects stay stopped: none of their issues starts automatically, also after a restart, until `ao start`.
-/// You can still start sessions yourself with `ao spawn`, `ao new` or `ao session restore`.
+/// With `--all` the projects stay stopped: no issue starts automatically, even after a restart, until `ao start`. You
+/// can still start sessions yourself with `ao spawn`, `ao new` or `ao session restore`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ao stop                            the daemon; agents go on
+  ao stop                            stop the daemon; agents keep running
   ao stop my-app-3 my-app-4          two sessions
   ao stop --project my-app --all     all sessions of a project
   ao stop --all && ao stop           everything")]
 pub(crate) struct Args {
     /// The sessions
-    #[arg(value_name = "SESSION", conflicts_with = "all", add = complete::sessions())]
+    #[arg(value_name = "SESSION", conflicts_with = "all", add = completers::sessions())]
     sessions: Vec<String>,
-    /// All sessions that have not ended
+    /// All live sessions
     #[arg(long)]
     all: bool,
-    /// With `--all`: only those of this project
-    #[arg(long, short, requires = "all", add = complete::projects())]
+    /// With `--all`: only this project
+    #[arg(long, short, requires = "all", add = completers::projects())]
     project: Option<String>,
-    /// Why, for the record
+    /// The reason, for the log
     #[arg(long)]
     why: Option<String>,
-    /// How long to wait for each to end: 30, 30s, 5m
-    #[arg(long, short, default_value = "2m", value_parser = span::parse)]
+    /// Maximum time to wait for each session to end: 30, 30s, 5m
+    #[arg(long, short, default_value = "2m", value_parser = duration_arg::parse)]
     timeout: Duration,
 }
 
@@ -61,20 +63,19 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Ends all sessions, of one project or of all, after seeing to it that no further one begins by itself.
+/// Stops all sessions, of one project or of all, after disabling automatic assignment.
 async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let all = calls::sessions(client).await?.sessions;
+    let all = client.sessions().await?.sessions;
     if let Some(project) = &args.project {
         known_project(client, project, &all).await?;
     }
     let is_meant = |project: &str| args.project.as_ref().is_none_or(|meant| meant == project);
     let mut quiet = Vec::new();
-    for project in calls::projects(client).await?.into_iter().filter(|project| is_meant(&project.id)) {
-        quiet
-            .extend(Some(calls::stop_work(client, &project.id).await?).filter(|project| project.auto_assign));
+    for project in client.projects().await?.projects.into_iter().filter(|project| is_meant(&project.id)) {
+        quiet.extend(Some(client.stop_work(&project.id).await?).filter(|project| project.auto_assign));
     }
     let live = async || {
-        let all = calls::sessions(client).await?.sessions.into_iter();
+        let all = client.sessions().await?.sessions.into_iter();
         let meant =
             all.filter(|session| !show::is_over(&session.status.state) && is_meant(&session.project_id));
         Ok::<Vec<String>, CommandError>(meant.map(|session| session.id).collect())
@@ -83,7 +84,7 @@ async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), Co
     if ids.is_empty() && !cx.json() {
         ui::note("there is no session to stop");
     }
-    // One that was being made meanwhile is ended too; each is ended once.
+    // A session that was being created meanwhile is stopped too; each is stopped once.
     let mut ended = BTreeSet::new();
     while !ids.is_empty() {
         several(client, &ids, args, cx).await?;
@@ -92,29 +93,29 @@ async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), Co
     }
     for project in quiet.iter().filter(|_| !cx.json()) {
         let id = &project.id;
-        ui::note(format!("automatic assignment is off for {id}; `ao start` turns it on again"));
+        ui::note(format!("automatic assignment is off for {id}; `ao start` enables it again"));
     }
     Ok(())
 }
 
-/// A project that is not there has no sessions either; but whoever mistypes its name should hear of it.
+/// Fails for an unknown project, so that a typo is reported.
 async fn known_project(client: &Client, project: &str, all: &[Session]) -> Result<(), CommandError> {
     if all.iter().any(|session| session.project_id == project) {
         return Ok(());
     }
-    let projects = calls::projects(client).await?;
+    let projects = client.projects().await?.projects;
     if projects.iter().any(|known| known.id == project) {
         return Ok(());
     }
     let names: Vec<&str> = projects.iter().map(|known| known.id.as_str()).collect();
-    let error = CommandError::new(Kind::Unknown, format!("there is no project `{project}`"));
+    let error = CommandError::new(FailureKind::Unknown, format!("there is no project `{project}`"));
     Err(match names.is_empty() {
         true => error,
         false => error.hint(format!("there is {}", names.join(", "))),
     })
 }
 
-/// Stops sessions at the same time, and tells of each as it ends.
+/// Stops sessions concurrently, and prints each as it ends.
 async fn several(
     client: &Client,
     sessions: &[String],
@@ -123,30 +124,30 @@ async fn several(
 ) -> Result<(), CommandError> {
     let order = Stop { why: args.why.clone(), cleanup: false };
     let stopping = stream::iter(sessions).map(|session| begin(client, session, &order)).buffered(AT_ONCE);
-    // Each is told to stop before any is waited for.
+    // Request every stop before waiting for any.
     let stopping: Vec<_> = stopping.collect().await;
     let until = Instant::now() + args.timeout;
     let ends = stopping.into_iter().map(async |stopping| finish(client, &stopping?, until).await);
     let mut ends = pin!(stream::iter(ends).buffer_unordered(AT_ONCE));
-    let mut failures = Failures::of(sessions.len());
+    let mut failures = StopFailures::of(sessions.len());
     while let Some(ended) = ends.next().await {
         match ended {
             Ok(session) if cx.json() => ui::json(&session)?,
-            Ok(session) => ui::line(told(&session))?,
+            Ok(session) => ui::line(describe(&session))?,
             Err(err) => failures.add(err)?,
         }
     }
     failures.sum_up("stopped")
 }
 
-/// Ends one after the other and tells of each; goes on after one that fails, and ends with the first failure.
+/// Handles one after the other and prints each; continues after a failure, and returns the first one.
 pub(super) async fn each<T>(
     sessions: &[String],
     ended: &str,
     mut end: impl AsyncFnMut(&str) -> Result<T, CommandError>,
     mut tell: impl FnMut(T) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
-    let mut failures = Failures::of(sessions.len());
+    let mut failures = StopFailures::of(sessions.len());
     for session in sessions {
         match end(session).await {
             Ok(it) => tell(it)?,
@@ -156,18 +157,18 @@ pub(super) async fn each<T>(
     failures.sum_up(ended)
 }
 
-/// The failures among several sessions. Each is told at once.
-struct Failures {
+/// The failures of several sessions. Each is printed at once.
+struct StopFailures {
     sessions: usize,
     first: Option<CommandError>,
 }
 
-impl Failures {
-    fn of(sessions: usize) -> Failures {
-        Failures { sessions, first: None }
+impl StopFailures {
+    fn of(sessions: usize) -> StopFailures {
+        StopFailures { sessions, first: None }
     }
 
-    /// Tells of a failure; that of a single session is the failure of the whole command.
+    /// Adds a failure; that of a single session fails the whole command.
     fn add(&mut self, err: CommandError) -> Result<(), CommandError> {
         if self.sessions == 1 {
             return Err(err);
@@ -177,7 +178,7 @@ impl Failures {
         Ok(())
     }
 
-    /// Ends with the kind of the first failure, which was told already.
+    /// Returns an error of the kind of the first failure, which was printed already.
     fn sum_up(self, ended: &str) -> Result<(), CommandError> {
         let Some(first) = self.first else { return Ok(()) };
         let sessions = ui::count(self.sessions as u64, "session");
@@ -185,14 +186,14 @@ impl Failures {
     }
 }
 
-/// A session that was told to stop.
-struct Stopping {
-    /// The name that the user gave.
+/// A session that is being stopped.
+struct PendingStop {
+    /// The name that the user typed.
     named: String,
     id: String,
 }
 
-/// Stops a session and waits until it has ended, but not longer than this.
+/// Stops a session and waits until it has ended, up to a time limit.
 pub(super) async fn one(
     client: &Client,
     session: &str,
@@ -203,40 +204,40 @@ pub(super) async fn one(
     finish(client, &begin(client, session, order).await?, until).await
 }
 
-async fn begin(client: &Client, session: &str, order: &Stop) -> Result<Stopping, CommandError> {
-    let known = calls::session(client, session).await?;
+async fn begin(client: &Client, session: &str, order: &Stop) -> Result<PendingStop, CommandError> {
+    let known = find_session(client, session).await?;
     if !show::is_over(&known.status.state) {
-        calls::stop(client, &known.id, order).await?;
+        client.stop(&known.id, order).await?;
     }
-    Ok(Stopping { named: session.to_owned(), id: known.id })
+    Ok(PendingStop { named: session.to_owned(), id: known.id })
 }
 
-async fn finish(client: &Client, stopping: &Stopping, until: Instant) -> Result<Session, CommandError> {
-    let Stopping { named, id } = stopping;
+async fn finish(client: &Client, stopping: &PendingStop, until: Instant) -> Result<Session, CommandError> {
+    let PendingStop { named, id } = stopping;
     let ended = async || {
-        let session = calls::session(client, id).await?;
+        let session = find_session(client, id).await?;
         Ok(show::is_over(&session.status.state).then_some(session))
     };
     let waited = async {
         match ended().await {
-            // Most have ended by now, and need no stream of events.
+            // Most have ended by now, and need no feed of events.
             Ok(Some(session)) => Ok(session),
-            _ => follow::until(client, Some(id), ended).await,
+            _ => event_watch::until(client, Some(id), ended).await,
         }
     };
     timeout_at(until, waited).await.unwrap_or_else(|_| {
-        Err(CommandError::new(Kind::TimedOut, format!("`{named}` has not ended in time"))
-            .hint(format!("it is still being stopped; `ao explain {named}` says what it waits for")))
+        Err(CommandError::new(FailureKind::TimedOut, format!("`{named}` has not ended in time"))
+            .hint(format!("it is still being stopped; `ao explain {named}` shows what it waits for")))
     })
 }
 
-fn told(session: &Session) -> String {
+fn describe(session: &Session) -> String {
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);
     match &session.workspace {
-        Some(tree) if tree.state == calls::DELETED => {
+        Some(tree) if tree.state == DELETED => {
             format!(
-                "{title}{name}{title:#}: {state}; its folder {} was deleted, and what was committed is on the branch {}; \
-                 `ao session restore {name}` makes the folder again",
+                "{title}{name}{title:#}: {state}; its folder {} was deleted; its commits are on the branch {}; \
+                 `ao session restore {name}` recreates the folder",
                 tree.path, session.branch
             )
         }
@@ -251,7 +252,7 @@ fn told(session: &Session) -> String {
 }
 
 async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
-    let stopping = match background::stop(client).await {
+    let stopping = match daemon_process::stop(client).await {
         Ok(stopping) => stopping,
         Err(err) if err.is_absence() => {
             if !cx.json() {
@@ -261,14 +262,14 @@ async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
         }
         Err(err) => return Err(err.into()),
     };
-    background::still_there(stopping.pid)?;
+    daemon_process::still_there(stopping.pid)?;
     if cx.json() {
         return Ok(ui::json(&stopping)?);
     }
-    Ok(ui::line(told_of_daemon(&stopping))?)
+    Ok(ui::line(describe_daemon(&stopping))?)
 }
 
-fn told_of_daemon(stopping: &ao_api::Stopping) -> String {
+fn describe_daemon(stopping: &ao_api::Stopping) -> String {
     let mut told = format!("stopped the daemon (pid {})", stopping.pid);
     if !stopping.running.is_empty() {
         let go = if stopping.running.len() == 1 { "goes" } else { "go" };
@@ -295,13 +296,13 @@ mod tests {
 
     #[test]
     fn whoever_stops_the_daemon_hears_what_goes_on() {
-        let told = |running: &[&str], queued: &[&str]| {
+        let stopped = |running: &[&str], queued: &[&str]| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-            told_of_daemon(&ao_api::Stopping { pid: 123, running: owned(running), queued: owned(queued) })
+            describe_daemon(&ao_api::Stopping { pid: 123, running: owned(running), queued: owned(queued) })
         };
-        assert_eq!(told(&[], &[]), "stopped the daemon (pid 123)");
+        assert_eq!(stopped(&[], &[]), "stopped the daemon (pid 123)");
         assert_eq!(
-            told(&["app-1", "app-2"], &["app-3"]),
+            stopped(&["app-1", "app-2"], &["app-3"]),
             "stopped the daemon (pid 123); 2 agents go on: app-1, app-2; 1 queued session waits for the next start; \
              `ao start` finds them again"
         );

@@ -1,41 +1,39 @@
-//! `ao trust-project`: a person's word that a repository is as it should be.
+//! `ao trust-project`: confirms that a repository is as it should be.
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::{calls, complete, show, ui};
+use crate::{show, ui};
 
-/// Confirm what was changed in a repository while agents were at work
+/// Confirm changes to a repository that were made while agents were at work
 ///
-/// Agents share the repository with you, so a base branch that moved by no landing, push or fetch, and settings, hooks or
-/// attributes that changed, are an incident (`repository-changed`): the tip and the policy before stay in force, and nothing is
-/// merged. Look at what `ao status` says of it; this takes the repository as it is now. Programs that its settings name may be
-/// run by the daemon's git from then on.
+/// Agents share the repository with you. A base branch that moved without a merge, push or fetch, and changed
+/// settings, hooks or attributes, raise an incident (`repository-changed`): the previous tip and policy stay in
+/// force, and nothing is merged. Look at the changes in `ao status`; this command accepts the repository as it is
+/// now. From then on the daemon's git may run the programs that its settings name.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao trust-project my-app")]
 pub(crate) struct Args {
-    /// The project's name
-    #[arg(add = complete::projects())]
+    /// The name of the project
+    #[arg(add = completers::projects())]
     project: String,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let (confirmed, trust) = cx.wait_for(async {
-        let confirmed = calls::trust_project(&client, &args.project).await?;
-        Ok((confirmed, calls::repository_trust(&client, &args.project).await?))
+        let confirmed = client.trust_project(&args.project).await?;
+        Ok((confirmed, client.repository_trust(&args.project).await?))
     })?;
     if cx.json() {
         return Ok(ui::json(&confirmed)?);
     }
     if confirmed.changes.is_empty() {
-        return Ok(ui::line(format_args!(
-            "Nothing in {} waits for your word; it is trusted as it is",
-            args.project
-        ))?);
+        return Ok(ui::line(format_args!("Nothing in {} waits for your confirmation", args.project))?);
     }
     for change in &confirmed.changes {
-        // What is to be done about it is done.
+        // The next step has been taken.
         let told = change
             .lines()
             .take_while(|line| !line.starts_with("Until you") && !line.starts_with("If it was"));

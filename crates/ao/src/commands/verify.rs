@@ -1,4 +1,4 @@
-//! `ao verify`: what ao believes, held against what is there.
+//! `ao verify`: compares the daemon's state with reality.
 
 use std::path::Path;
 
@@ -6,36 +6,39 @@ use ao_api::client::Client;
 use ao_api::{Explanation, Session};
 use serde::Serialize;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::{background, calls, complete, show, ui};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::{daemon_process, find_session};
+use crate::error::{CommandError, FailureKind};
+use crate::{show, ui};
 
-/// Compare what ao believes with what is there
+/// Compare the recorded state with reality
 ///
-/// The daemon answers and is of this build; the process of each session that runs has been seen, and its workspace is
-/// where it should be; removed ones are gone. Changes nothing. Exits with 1 if something differs.
+/// Checks that the daemon answers and is this build, that the process of each running session was seen, that
+/// workspaces are where they should be, and that removed ones are gone. Changes nothing. Exits with 1 if something
+/// differs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao verify
   ao verify my-app-3
-  ao doctor    looks at the machine rather than at the sessions")]
+  ao doctor    checks the machine instead of the sessions")]
 pub(crate) struct Args {
     /// Only this session
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: Option<String>,
 }
 
-/// What was found.
+/// All differences that were found.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+struct VerifyReport {
     sessions: usize,
-    differences: Vec<Difference>,
+    differences: Vec<StateDifference>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Difference {
+struct StateDifference {
     /// Absent for the daemon itself.
     session: Option<String>,
     what: String,
@@ -55,72 +58,72 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let sessions = ui::count(report.sessions as u64, "session");
     match report.differences.len() {
         0 if cx.json() => Ok(()),
-        0 => Ok(ui::line(format_args!("all is as it should be: the daemon and {sessions}"))?),
+        0 => Ok(ui::line(format_args!("no differences: the daemon and {sessions} were checked"))?),
         found => {
             let error =
-                format!("{} from what ao believes of {sessions}", ui::count(found as u64, "difference"));
-            Err(CommandError::new(Kind::User, error)
-                .hint("`ao explain SESSION` shows the evidence; `ao doctor` looks at the machine"))
+                format!("{} from the recorded state of {sessions}", ui::count(found as u64, "difference"));
+            Err(CommandError::new(FailureKind::User, error)
+                .hint("`ao explain SESSION` shows the evidence; `ao doctor` checks the machine"))
         }
     }
 }
 
-async fn compare(args: &Args, client: &Client) -> Result<Report, CommandError> {
-    let mut report = Report::default();
-    let daemon = calls::daemon(client).await?;
-    if daemon.build != background::build() {
+async fn compare(args: &Args, client: &Client) -> Result<VerifyReport, CommandError> {
+    let mut report = VerifyReport::default();
+    let daemon = client.daemon().await?;
+    if daemon.build != daemon_process::build() {
         let what =
-            "is of another build than this program; `ao start` replaces it, and agents go on meanwhile";
-        report.differences.push(Difference { session: None, what: what.into() });
+            "is another build than this program; `ao start` replaces it, and agents keep running meanwhile";
+        report.differences.push(StateDifference { session: None, what: what.into() });
     }
     if let Some(problem) = daemon.config_problem {
-        let what = format!("goes on with an older configuration: {problem}");
-        report.differences.push(Difference { session: None, what });
+        let what = format!("uses an older configuration: {problem}");
+        report.differences.push(StateDifference { session: None, what });
     }
     let sessions = match &args.session {
-        Some(session) => vec![calls::session(client, session).await?],
-        None => calls::sessions(client).await?.sessions,
+        Some(session) => vec![find_session(client, session).await?],
+        None => client.sessions().await?.sessions,
     };
     report.sessions = sessions.len();
     for session in &sessions {
         let mut found = folders(session, |path| Path::new(path).join(".git").exists());
         if runs(&session.status.state) {
-            found.extend(process(&calls::explain(client, &session.id).await?));
+            found.extend(process(&client.explain(&session.id).await?));
         }
         let name = &session.name;
         report
             .differences
-            .extend(found.into_iter().map(|what| Difference { session: Some(name.clone()), what }));
+            .extend(found.into_iter().map(|what| StateDifference { session: Some(name.clone()), what }));
     }
     Ok(report)
 }
 
-/// Whether a session in this state has a process.
+/// Returns true if a session in this state has a process.
 fn runs(state: &str) -> bool {
     matches!(state, "working" | "idle" | "needs_input" | "blocked" | "rate_limited" | "unknown")
 }
 
-/// Whether its workspace is where it should be.
+/// Checks that the workspace of a session is where it should be.
 fn folders(session: &Session, is_there: impl Fn(&str) -> bool) -> Vec<String> {
     let Some(tree) = &session.workspace else {
         let lacks = runs(&session.status.state);
-        return lacks.then(|| "it runs, and has no workspace".to_owned()).into_iter().collect();
+        return lacks.then(|| "it runs without a workspace".to_owned()).into_iter().collect();
     };
     let path = &tree.path;
     let what = match (tree.state.as_str(), is_there(path)) {
         ("ready" | "kept", false) => format!("its workspace `{path}` is not there"),
-        ("removed", true) => format!("its workspace `{path}` is said to be removed and is there"),
-        ("doubtful", _) => format!("nobody knows what became of its workspace `{path}`"),
+        ("removed", true) => format!("its workspace `{path}` is recorded as removed, but exists"),
+        ("doubtful", _) => format!("the state of its workspace is unknown: `{path}`"),
         _ if show::is_over(&session.status.state) || !runs(&session.status.state) => return vec![],
-        ("removing" | "removed", _) => format!("it runs, and its workspace is {}", tree.state),
+        ("removing" | "removed", _) => format!("it runs, but its workspace is {}", tree.state),
         _ => return vec![],
     };
     vec![what]
 }
 
-/// Whether its process was seen.
+/// Checks that the process of a session was seen.
 fn process(explanation: &Explanation) -> Option<String> {
-    // It has come to its end since it was listed; what is true of it now is not what was asked.
+    // It has ended since it was listed, so there is nothing to compare.
     if !runs(&explanation.status.state) {
         return None;
     }
@@ -130,21 +133,18 @@ fn process(explanation: &Explanation) -> Option<String> {
     let status = &explanation.status;
     let seen = explanation.signals.iter().find(|signal| signal.source == "process");
     match seen {
-        // One that ends its process with each turn, or has given its slot away, is at rest without one.
+        // A session that ends its process after each turn, or has released its slot, is idle without one.
         Some(signal) if signal.reading == "exited" && status.state == "idle" => None,
         Some(signal) if matches!(signal.reading.as_str(), "exited" | "unreadable") => {
             let age = show::span(signal.age_seconds);
-            Some(format!(
-                "said to be {}, and its process was seen {} {age} ago",
-                status.state, signal.reading
-            ))
+            Some(format!("recorded as {}, but its process was {} {age} ago", status.state, signal.reading))
         }
         Some(signal) if signal.reading == "unheld" => Some(format!(
-            "said to be {}, and the process that held its agent is gone; the agent is ended and begun again",
+            "recorded as {}, but the shim of its agent is gone; the agent is restarted",
             status.state
         )),
-        _ if status.state == "unknown" => Some(format!("nobody knows what it does: {}", status.reason)),
-        _ if explanation.signals.is_empty() => Some("nothing was ever seen of its process".to_owned()),
+        _ if status.state == "unknown" => Some(format!("its state is unknown: {}", status.reason)),
+        _ if explanation.signals.is_empty() => Some("its process was never seen".to_owned()),
         _ => None,
     }
 }

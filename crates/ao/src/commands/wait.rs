@@ -1,16 +1,18 @@
-//! `ao wait`: until a session is in a state.
+//! `ao wait`: waits until a session reaches a state.
 
 use std::time::Duration;
 
 use ao_api::Session;
 use ao_core::session::StatusWord;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::{self, Canvas};
-use crate::{calls, complete, follow, span, ui};
+use crate::cli::context::Context;
+use crate::cli::{completers, duration_arg};
+use crate::client::{event_watch, find_session};
+use crate::error::{CommandError, FailureKind};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Every state that a session can be in; and the two of the classic four that stand for several of them.
+/// Every state of a session, and the two group names that stand for several states.
 pub(super) const STATES: [&str; 19] = [
     "queued",
     "setting_up",
@@ -33,34 +35,34 @@ pub(super) const STATES: [&str; 19] = [
     "error",
 ];
 
-/// Whether a state is one of those that were asked for.
+/// Returns true if a state is one of those asked for.
 pub(super) fn is_one_of(state: &str, asked: &[String]) -> bool {
     match StatusWord::of_word(state) {
         Some(word) => asked.iter().any(|asked| word.is_meant_by(asked)),
-        // A state of a newer daemon has no other name.
+        // A state of a newer daemon belongs to no group.
         None => asked.iter().any(|asked| asked == state),
     }
 }
 
-/// Wait until a session is in a state
+/// Wait until a session reaches a state
 ///
-/// Returns at once if it is so already. Exits with 0 when one of the states is reached, with 8 if that took too long, with
-/// 5 if there is no such session, and with 1 if it has ended in another way or has spent its budget, so that only a person
-/// can bring it there.
+/// Returns at once if it is in that state already. Exits with 0 when one of the states is reached, with 8 after the
+/// timeout, with 5 if there is no such session, and with 1 if the session has ended in another way or has used up its
+/// budget, so that only a person can continue it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao wait my-app-3 --for idle --timeout 5
   ao wait my-app-3 --for idle,needs_input && ao status my-app-3
   ao wait my-app-3 --for merged --timeout 2h")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// The session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: String,
     /// The states to wait for
     #[arg(long = "for", required = true, value_delimiter = ',', value_name = "STATE", value_parser = STATES)]
     states: Vec<String>,
-    /// How long at most: 30, 30s, 5m, 2h [default: without end]
-    #[arg(long, short, value_parser = span::parse)]
+    /// Maximum time to wait: 30, 30s, 5m, 2h [default: no limit]
+    #[arg(long, short, value_parser = duration_arg::parse)]
     timeout: Option<Duration>,
 }
 
@@ -69,13 +71,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let reached = cx.wait_for(async {
         let mut last = None;
         let waiting = async {
-            // By its id from here on: what a name begins with may soon be the beginning of another.
-            let id = calls::session(&client, &args.session).await?.id;
-            follow::until(&client, Some(&id), async || {
-                let session = calls::session(&client, &id).await?;
+            // Use the id from here on: a prefix may match another session later.
+            let id = find_session(&client, &args.session).await?.id;
+            event_watch::until(&client, Some(&id), async || {
+                let session = find_session(&client, &id).await?;
                 let state = session.status.state.as_str();
                 let wanted = is_one_of(state, &args.states);
-                // A spent budget is no rest, but nothing more comes of it until somebody allows it.
+                // A session without budget is not at rest, but needs a person to continue.
                 let settled = wanted || can_only_rest(state) || state == "capped";
                 if settled {
                     return Ok(Some(session));
@@ -102,14 +104,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(());
     }
     let error = format!("`{}` is {}, so {} cannot come", reached.name, reached.status.state, wanted(args));
-    let error = CommandError::new(Kind::User, error);
+    let error = CommandError::new(FailureKind::User, error);
     Err(match reached.status.state.as_str() {
-        "capped" => error.hint(format!("`ao resume {}` says which limit it needs", reached.name)),
+        "capped" => error.hint(format!("`ao resume {}` shows which limit it needs", reached.name)),
         _ => error,
     })
 }
 
-/// Whether nothing but a person brings a session out of this state.
+/// Returns true if only a person can move a session out of this state.
 pub(super) fn can_only_rest(state: &str) -> bool {
     show::is_over(state) || matches!(state, "exited" | "setup_failed")
 }
@@ -122,10 +124,10 @@ fn too_late(args: &Args, last: Option<&Session>) -> CommandError {
     let error = match last {
         Some(session) => {
             let why = show::why(&session.name, &session.status, Canvas::here());
-            format!("{} did not come in time; {why}", wanted(args))
+            format!("{} was not reached in time; {why}", wanted(args))
         }
-        None => format!("{} did not come in time; the daemon did not answer either", wanted(args)),
+        None => format!("{} was not reached in time; the daemon did not answer either", wanted(args)),
     };
-    CommandError::new(Kind::TimedOut, error)
-        .hint(format!("`ao explain {}` says what it waits for", args.session))
+    CommandError::new(FailureKind::TimedOut, error)
+        .hint(format!("`ao explain {}` shows what it waits for", args.session))
 }

@@ -1,24 +1,26 @@
 //! `ao why`: the state of a session and its reason, in one line.
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{calls, complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Say in one line why a session is in its state
+/// Explain in one line why a session is in its state
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao why my-app-3
   ao explain my-app-3   the whole of it, with each signal and each rule")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// The session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: String,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let session = cx.wait_for(async { Ok(calls::session(&client, &args.session).await?) })?;
+    let session = cx.wait_for(async { Ok(find_session(&client, &args.session).await?) })?;
     if cx.json() {
         return Ok(ui::json(&session.status)?);
     }

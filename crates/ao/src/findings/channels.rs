@@ -1,4 +1,4 @@
-//! Channels that would tell nobody: without a key, with a setting that is none, on a desktop that is not there.
+//! Finds channels that would send nothing: without a key, with an invalid setting, or on a missing desktop.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
     let main = facts.main(loaded);
     let mut findings = Vec::new();
     for (name, path) in named(loaded) {
-        // What this file says of it has no effect, which is told of by itself.
+        // The file's settings for this channel have no effect, which is a finding of its own.
         if facts.main.is_some() && loaded.config.notifiers.contains_key(&name) {
             continue;
         }
         let plugin = channels::described(&main.config, &name).plugin;
         let described = vec!["notifiers".to_owned(), name.clone()];
         let place = if loaded.is_written(&strs(&described)) { &described } else { &path };
-        // What nobody has written nobody expects.
+        // Defaults that the user has not written are no finding.
         if !loaded.is_written(&strs(place)) {
             continue;
         }
@@ -33,21 +33,20 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
                 if let Err(why) = &facts.desktop {
                     let what =
                         format!("the notifier `{name}` shows nothing: there is no desktop here ({why})");
-                    let hint = "take it out, or use `slack`, `discord`, `telegram` or `webhook`; \
-                        `ao config set defaults.notifiers '[]'` tells on no channel";
+                    let hint = "remove it, or use `slack`, `discord`, `telegram` or `webhook`; \
+                        `ao config set defaults.notifiers '[]'` sends no notices";
                     findings.push(ConfigFinding::warning("notifier", tell(what, Some(hint.to_owned()))));
                 }
             }
             Ok(_) => {}
-            // The variable that is not set was told of where it stands.
+            // The unset variable is reported where it is used.
             Err(ChannelFault::Reference(_)) => {}
             Err(ChannelFault::Channel(err)) => {
                 let hint = match &err {
                     ChannelError::Missing { key, .. } => format!(
-                        "`ao config set notifiers.{name} '{{ plugin: {plugin}, {key}: … }}'`; without it, take it out of `notifiers`"
+                        "`ao config set notifiers.{name} '{{ plugin: {plugin}, {key}: … }}'`; or remove it from `notifiers`"
                     ),
-                    _ => "`ao notify test` tries it afterwards; without it, take it out of `notifiers`"
-                        .to_owned(),
+                    _ => "`ao notify test` tests it afterwards; or remove it from `notifiers`".to_owned(),
                 };
                 let problem = tell(format!("the notifier `{name}` cannot send: {err}"), Some(hint));
                 findings.push(match err {
@@ -60,7 +59,7 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
     findings
 }
 
-/// Every channel that is described, or that something goes to, with the place where it is first named.
+/// Returns every configured or used channel, with the place where it is first named.
 fn named(loaded: &Loaded) -> BTreeMap<String, KeyPath> {
     let config = &loaded.config;
     let mut named: BTreeMap<String, KeyPath> = BTreeMap::new();

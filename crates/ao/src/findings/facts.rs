@@ -1,4 +1,4 @@
-//! What findings have to know of the machine, found out before anything is judged by it.
+//! The facts about the machine that findings depend on.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use ao_config::{Env, Loaded};
 use ao_daemon::config;
 use camino::Utf8Path;
 
-/// The surroundings of a configuration.
+/// The environment of a configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct MachineFacts {
     pub(crate) env: Env,
-    /// Whether notices can be shown on a desktop, and if not, why.
+    /// Ok if notices can be shown on a desktop, or the reason why not.
     pub(crate) desktop: Result<(), String>,
-    /// The configuration that holds for all projects, if that is another one.
+    /// The configuration of the whole daemon, if it is another one.
     pub(crate) main: Option<Arc<Loaded>>,
 }
 
@@ -27,13 +27,13 @@ impl MachineFacts {
         MachineFacts { env, desktop, main }
     }
 
-    /// The configuration that says what holds for all projects.
+    /// Returns the configuration that sets the global keys.
     pub(super) fn main<'a>(&'a self, loaded: &'a Loaded) -> &'a Loaded {
         self.main.as_deref().unwrap_or(loaded)
     }
 }
 
-/// Finds out whether notices can be shown on a desktop.
+/// Checks whether notices can be shown on a desktop.
 pub(crate) async fn desktop(env: &Env) -> Result<(), String> {
     ao_notifier::desktop_reachable(&|name| env.get(name).map(str::to_owned)).await
 }

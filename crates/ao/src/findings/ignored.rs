@@ -1,4 +1,5 @@
-//! Keys of a second project's file that are read and have no say: there is one daemon, and the first file speaks for all.
+//! Finds keys of a second project's file that have no effect: there is one daemon, and the first file sets its global
+//! keys.
 
 use ao_config::shape::Config;
 use ao_config::{Loaded, Problem};
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use super::{ConfigFinding, MachineFacts};
 
-/// The keys at the top that hold for the whole daemon.
+/// The top-level keys that apply to the whole daemon.
 const FOR_ALL: [&str; 10] = [
     "port",
     "server",
@@ -24,17 +25,15 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
     let Some(main) = &facts.main else { return vec![] };
     let first = main.main_file().map(ToString::to_string).unwrap_or_default();
     let what = |key: &str| {
-        format!("`{key}` has no effect here: `{first}` was registered first, and holds for all projects")
+        format!("`{key}` has no effect here: `{first}` was registered first and applies to all projects")
     };
     let hint = |key: &str| {
-        Some(format!(
-            "set `{key}` there, or in your own file (`ao config set --user …`), and take it out here"
-        ))
+        Some(format!("set `{key}` there, or in your own file (`ao config set --user …`), and remove it here"))
     };
     let (here, there) = (whole(&loaded.config), whole(&main.config));
     let mut found: Vec<Problem> = FOR_ALL
         .iter()
-        // Where both say the same, nothing is missed.
+        // Equal values are no finding.
         .filter(|key| here.get(**key) != there.get(**key))
         .filter_map(|key| loaded.problem_at_top(key, what(key), hint(key)))
         .collect();
@@ -53,7 +52,7 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
 
 fn whole(config: &Config) -> Value {
     let mut whole = serde_json::to_value(config).expect("a configuration can be written");
-    // Each file says itself whether a start with it opens the page.
+    // Each file decides by itself whether `ao start` opens the page.
     if let Some(dashboard) = whole["dashboard"].as_object_mut() {
         dashboard.remove("open");
     }

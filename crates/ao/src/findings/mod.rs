@@ -1,12 +1,12 @@
-//! What is configured and cannot work: one list, by which `ao config check`, `ao start` and `ao doctor` speak.
+//! Finds settings that cannot work: one list for `ao config check`, `ao start` and `ao doctor`.
 //!
 //! ```text
 //!  Loaded (files, with places) ─┐
-//!  MachineFacts ────────────────┴─► look ─► ConfigFinding (severity, place, reason, way out)
+//!  MachineFacts ────────────────┴─► look ─► ConfigFinding (severity, place, reason, fix)
 //! ```
 //!
-//! Each kind of thing has a file of its own. An error stops a start; a warning is told, and what it is about is refused where
-//! it is used.
+//! Each kind of finding has its own file. An error stops a start; a warning is shown, and the setting is refused where it is
+//! used.
 
 mod channels;
 mod facts;
@@ -18,41 +18,42 @@ use ao_config::{Loaded, Problem};
 use ao_daemon::config::apply::strange_tools;
 use serde_json::{Value, json};
 
-pub(crate) use self::facts::{MachineFacts, desktop};
-pub(crate) use self::programs::PROGRAM;
+use crate::cli::context::Context;
 use crate::combination;
-use crate::context::Context;
 use crate::error::CommandError;
 
-/// How much a finding stands in the way.
+pub(crate) use self::facts::{MachineFacts, desktop};
+pub(crate) use self::programs::PROGRAM;
+
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
-    /// A part of what is configured does not work; the rest does.
+pub(crate) enum FindingSeverity {
+    /// A part of the configuration does not work; the rest does.
     Warning,
     /// Nothing should be started with this.
     Error,
 }
 
-/// Something that is configured and cannot work, with its place, the reason and the way out.
+/// A setting that cannot work, with its place, the reason and the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigFinding {
-    /// What it is about, in a word.
+    /// A short id of the kind of finding.
     pub(crate) id: &'static str,
-    pub(crate) severity: Severity,
+    pub(crate) severity: FindingSeverity,
     pub(crate) problem: Problem,
 }
 
 impl ConfigFinding {
     pub(crate) fn warning(id: &'static str, problem: Problem) -> ConfigFinding {
-        ConfigFinding { id, severity: Severity::Warning, problem }
+        ConfigFinding { id, severity: FindingSeverity::Warning, problem }
     }
 
     pub(crate) fn error(id: &'static str, problem: Problem) -> ConfigFinding {
-        ConfigFinding { id, severity: Severity::Error, problem }
+        ConfigFinding { id, severity: FindingSeverity::Error, problem }
     }
 
     pub(crate) fn is_error(&self) -> bool {
-        self.severity == Severity::Error
+        self.severity == FindingSeverity::Error
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -83,24 +84,24 @@ pub(crate) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
     findings
 }
 
-/// The same, with what has to be known of this machine.
+/// Collects the facts about this machine, and finds everything that cannot work.
 pub(crate) async fn of(loaded: &Loaded, cx: &Context) -> Result<Vec<ConfigFinding>, CommandError> {
     Ok(look(loaded, &MachineFacts::gather(loaded, &cx.data_dir()?).await))
 }
 
-/// Agents that could not be what they are described to be.
+/// Finds invalid descriptions of agents.
 fn tools(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
     strange_tools(loaded).into_iter().map(|problem| ConfigFinding::error("agent", problem))
 }
 
-/// Agents and runtimes that do not go together, or are not there.
+/// Finds agents and runtimes that do not fit together, or do not exist.
 fn combinations(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
     let combination::Unworkable { refused, doubtful } = combination::unworkable(loaded);
     let refused = refused.into_iter().map(|problem| ConfigFinding::error("runtime", problem));
     refused.chain(doubtful.into_iter().map(|warning| ConfigFinding::warning("runtime", warning.0)))
 }
 
-/// A configuration that is about nothing.
+/// Finds a configuration without projects.
 fn projects(loaded: &Loaded) -> Option<ConfigFinding> {
     if !loaded.config.projects.is_empty() || loaded.layers.is_empty() {
         return None;

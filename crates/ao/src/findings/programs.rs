@@ -1,15 +1,15 @@
-//! Programs that the configured runtimes need and that are not installed.
+//! Finds programs that the configured runtimes need and that are not installed.
 
 use ao_config::Loaded;
 
 use super::ConfigFinding;
 use crate::program;
 
-/// The id of these findings. `ao doctor` looks at programs by itself and says more of them.
+/// The id of these findings. `ao doctor` checks programs itself, in more detail.
 pub(crate) const PROGRAM: &str = "program";
 
-/// A missing tmux is found before a session is refused for it. A missing agent is not told here: which one is used can be said
-/// with each session.
+/// Reports a missing tmux before a session is refused for it. A missing agent is not reported here: each session can
+/// choose its own.
 pub(super) fn look(loaded: &Loaded) -> Option<ConfigFinding> {
     let config = &loaded.config;
     let mut projects = config.projects.keys().filter_map(|name| config.effective(name));

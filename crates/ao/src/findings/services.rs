@@ -1,4 +1,4 @@
-//! Trackers and forges that can be named and are not there yet.
+//! Finds trackers and forges that are not supported yet.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(super) fn look(loaded: &Loaded) -> Vec<ConfigFinding> {
     findings
 }
 
-/// What is said for a slot, by each project or for all. A project without a word of its own is told of with the default.
+/// Checks a slot for each project. Projects without a setting of their own are reported with the default.
 fn slot(loaded: &Loaded, slot: &'static str, available: &[&str]) -> Vec<ConfigFinding> {
     let config = &loaded.config;
     let mut findings = Vec::new();
@@ -46,7 +46,7 @@ fn slot(loaded: &Loaded, slot: &'static str, available: &[&str]) -> Vec<ConfigFi
     findings
 }
 
-/// `forge` says whether a forge of its own is configured; otherwise that goes with the tracker.
+/// `forge` is true if a forge is configured; otherwise it follows the tracker.
 fn finding(
     loaded: &Loaded,
     slot: &'static str,
@@ -56,9 +56,9 @@ fn finding(
     key: &str,
 ) -> ConfigFinding {
     let (means, way_out) = match (slot, forge) {
-        ("tracker", true) => ("`ao spawn ISSUE` refuses, and no issue is picked up", "keep issues here"),
+        ("tracker", true) => ("`ao spawn ISSUE` refuses, and no issue is assigned", "keep issues here"),
         ("tracker", false) => (
-            "`ao spawn ISSUE` refuses, no issue is picked up, and there are no pull requests and checks",
+            "`ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks",
             "keep issues here",
         ),
         _ => ("there are no pull requests and checks", "keep pull requests in the repository itself"),
@@ -66,7 +66,7 @@ fn finding(
     let what = format!("{}: {means}; sessions by title (`ao new`) work", not_available(slot, name));
     let mut hint = format!("{way_out}: `ao config set {key} local`");
     if (slot, name) == ("tracker", "github") {
-        hint += "; `ao issue import` takes over what `gh issue list --json` writes";
+        hint += "; `ao issue import` imports the output of `gh issue list --json`";
     }
     ConfigFinding::warning(slot, loaded.problem_at(path, what, Some(hint)))
 }

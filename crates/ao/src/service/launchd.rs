@@ -1,15 +1,15 @@
-//! A launch agent for a Mac's launchd.
+//! A launch agent for launchd on macOS.
 
-use super::{MARK, Service};
+use super::{MARK, ServiceDefinition};
 
-/// What the launch agent is called.
+/// The name of the launch agent.
 pub const LABEL: &str = "ao.daemon";
 
-/// The property list's text.
+/// Renders the property list.
 ///
 /// Agents are children of the daemon and must outlive it, so launchd leaves them alone (`AbandonProcessGroup`).
-pub fn property_list(service: &Service) -> String {
-    let Service { program, data_dir, path } = service;
+pub fn property_list(service: &ServiceDefinition) -> String {
+    let ServiceDefinition { program, data_dir, path } = service;
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -54,7 +54,7 @@ pub fn property_list(service: &Service) -> String {
     )
 }
 
-/// Text as XML has it.
+/// Escapes text for XML.
 fn text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_launch_agent_lets_agents_outlive_the_daemon() {
-        let service = Service {
+        let service = ServiceDefinition {
             program: "/Applications/R&D/ao".into(),
             data_dir: "/Users/me/Library/<ao>".into(),
             path: "/opt/homebrew/bin:/usr/bin".into(),

@@ -1,6 +1,6 @@
-//! The service manager's view of a daemon that runs: whether it is the service, and how it is started anew.
+//! Asks the service manager about a running daemon: whether it is the service, and to restart it.
 //!
-//! What is installed and removed is the business of `ao service`.
+//! `ao service` installs and removes the service.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::{launchd, systemd};
 use crate::error::CommandError;
 use crate::program;
 
-/// A manager answers at once, unless it waits for a daemon that ends.
+/// A manager answers at once, unless it waits for a daemon to exit.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Whether the process is the one that the manager runs as our service. Without a manager it is not.
+/// Returns true if the process is the one that the manager runs as our service. Without a manager it is not.
 pub(crate) async fn is_service(pid: u32) -> bool {
     let said = if cfg!(target_os = "macos") {
         ask(&["launchctl", "list", launchd::LABEL]).await
@@ -23,7 +23,7 @@ pub(crate) async fn is_service(pid: u32) -> bool {
     said.is_ok_and(|said| said.split(|c: char| !c.is_ascii_digit()).any(|word| word == pid.to_string()))
 }
 
-/// Ends the service's daemon and starts it again. Agents go on.
+/// Restarts the service's daemon. Agents keep running.
 pub(crate) async fn restart() -> Result<(), CommandError> {
     let service = format!("gui/{}/{}", rustix::process::getuid().as_raw(), launchd::LABEL);
     let words: &[&str] = if cfg!(target_os = "macos") {
@@ -43,5 +43,5 @@ async fn ask(words: &[&str]) -> Result<String, CommandError> {
     }
     let said = program::text(&output.stderr);
     Err(CommandError::environment(format!("`{}` failed: {said}", words.join(" ")))
-        .hint("`ao service status` tells how the service stands"))
+        .hint("`ao service status` shows its state"))
 }

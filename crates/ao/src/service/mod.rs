@@ -1,7 +1,7 @@
-//! The daemon as a service of the user's login: systemd on Linux, launchd on a Mac.
+//! The daemon as a service of the user's login: systemd on Linux, launchd on macOS.
 //!
-//! What is written is made by pure functions, so that it can be looked at in tests; what is asked of the service manager is
-//! asked by its own program. Nothing here needs root.
+//! Pure functions render the files, so that tests can check them; the service manager's own program does the rest.
+//! Nothing here needs root.
 
 pub mod launchd;
 pub(crate) mod manager;
@@ -9,15 +9,15 @@ pub mod systemd;
 
 use camino::Utf8PathBuf;
 
-/// What a service has to know.
+/// The parameters of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Service {
+pub struct ServiceDefinition {
     /// This program.
     pub program: Utf8PathBuf,
     pub data_dir: Utf8PathBuf,
-    /// Where agents and their tools are found. A login's own services know only the system's folders.
+    /// `PATH`, to find agents and their tools. A login's services only know the system's folders.
     pub path: String,
 }
 
-/// The first line of what we write, by which it is known to be ours.
+/// The first line of our files, by which they are recognised.
 pub(crate) const MARK: &str = "Written by `ao service install`";

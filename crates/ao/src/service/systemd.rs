@@ -1,17 +1,17 @@
 //! A unit for systemd's user manager.
 
-use super::{MARK, Service};
+use super::{MARK, ServiceDefinition};
 
-/// What the unit is called.
+/// The name of the unit.
 pub const UNIT: &str = "ao.service";
 
-/// The unit's text.
+/// Renders the unit.
 ///
-/// Agents are children of the daemon and must outlive it, so only the daemon itself is ended (`KillMode=process`), and one
-/// agent that takes too much memory does not end all others (`OOMPolicy=continue`). Starting again does not help against a
-/// wrong setting, a missing program, or a port that somebody else has.
-pub fn unit(service: &Service) -> String {
-    let Service { program, data_dir, path } = service;
+/// Agents are children of the daemon and must outlive it, so only the daemon itself is ended (`KillMode=process`),
+/// and one agent that takes too much memory does not end the others (`OOMPolicy=continue`). Restarting does not help
+/// against an invalid setting, a missing program, or a port in use.
+pub fn unit(service: &ServiceDefinition) -> String {
+    let ServiceDefinition { program, data_dir, path } = service;
     format!(
         "\
 # {MARK}; `ao service uninstall` removes it.
@@ -22,7 +22,7 @@ Description=ao, which runs AI coding agents and keeps track of them
 Type=exec
 ExecStart={program} daemon --data-dir {data_dir}
 Environment={path}
-# Tokens for the daemon, one NAME=value a line. Only you should be able to read that file.
+# Tokens for the daemon, one NAME=value per line. Only you should be able to read that file.
 EnvironmentFile=-%E/ao/environment
 Restart=on-failure
 RestartSec=2
@@ -41,7 +41,7 @@ WantedBy=default.target
     )
 }
 
-/// A word as systemd reads it: `%` stands for itself only when doubled, and quotes keep spaces.
+/// Quotes a word for systemd: `%` is doubled, and quotes keep spaces.
 fn word(text: &str) -> String {
     let mut word = String::from("\"");
     for c in text.chars() {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_unit_lets_agents_outlive_the_daemon() {
-        let service = Service {
+        let service = ServiceDefinition {
             program: "/srv/me/.cargo/bin/ao".into(),
             data_dir: "/srv/me/.local/share/ao".into(),
             path: "/srv/me/.npm/bin:/usr/bin:/bin".into(),
@@ -81,7 +81,7 @@ mod tests {
         Type=exec
         ExecStart="/srv/me/.cargo/bin/ao" daemon --data-dir "/srv/me/.local/share/ao"
         Environment="PATH=/srv/me/.npm/bin:/usr/bin:/bin"
-        # Tokens for the daemon, one NAME=value a line. Only you should be able to read that file.
+        # Tokens for the daemon, one NAME=value per line. Only you should be able to read that file.
         EnvironmentFile=-%E/ao/environment
         Restart=on-failure
         RestartSec=2
@@ -99,8 +99,11 @@ mod tests {
     #[test]
     fn odd_characters_stay_what_they_are() {
         assert_eq!(word(r#"/a b/100%/"x"\y"#), r#""/a b/100%%/\"x\"\\y""#);
-        let service =
-            Service { program: "/a $b/ao".into(), data_dir: "/d".into(), path: "/usr/bin:/$HOME/bin".into() };
+        let service = ServiceDefinition {
+            program: "/a $b/ao".into(),
+            data_dir: "/d".into(),
+            path: "/usr/bin:/$HOME/bin".into(),
+        };
         let unit = unit(&service);
         assert!(unit.contains("ExecStart=\"/a $$b/ao\" daemon"), "{unit}");
         assert!(unit.contains("Environment=\"PATH=/usr/bin:/$HOME/bin\""), "{unit}");

@@ -1,4 +1,4 @@
-//! What matters now, each with its reason and a command.
+//! Renders advice, each with its reason and a command.
 
 use std::fmt::Write;
 
@@ -7,11 +7,10 @@ use ao_api::AdviceList;
 use super::{Canvas, words};
 use crate::ui;
 
-/// One after the other: what, why, and what to do.
+/// Renders a list of advice: what, why, and the command.
 pub fn advice(list: &AdviceList, _: Canvas) -> String {
     if list.advice.is_empty() {
-        return "Nothing needs you now. `ao status` shows who works on what, `ao plan` what comes next.\n"
-            .into();
+        return "Nothing needs you now. `ao status` shows all sessions, `ao plan` what comes next.\n".into();
     }
     let (title, faint, hint) = (ui::TITLE, ui::FAINT, ui::HINT);
     let mut drawn = String::new();

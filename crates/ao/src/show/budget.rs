@@ -1,17 +1,17 @@
-//! Budgets as a table, and in a word. What is not known is called so, and is never nought.
+//! Renders budgets as a table and in short. Unknown usage is shown as such, never as zero.
 
 use std::fmt::Write;
 
 use ao_api::{Budget, Budgets, Limits};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
-/// What is spent of what, and who is refused.
+/// Renders the usage of all budgets, and refused accounts.
 pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
-    let columns = ["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"].map(Column::new);
-    let mut table = Table::new(&columns);
+    let columns = ["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"].map(TableColumn::new);
+    let mut table = TextTable::new(&columns);
     for budget in &budgets.budgets {
         let [cost, tokens, turns, time] = counters(budget);
         let (state, style) = match (&budget.capped, budget.marked) {
@@ -19,8 +19,8 @@ pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
             (None, true) => ("nearly spent", ui::HINT),
             (None, false) => ("", ui::FAINT),
         };
-        let row = [Cell::new(words::plain(&whose(budget))), cost, tokens, turns, time];
-        table.row(row.into_iter().chain([Cell::styled(state, style)]).collect::<Vec<_>>());
+        let row = [TableCell::new(words::plain(&whose(budget))), cost, tokens, turns, time];
+        table.row(row.into_iter().chain([TableCell::styled(state, style)]).collect::<Vec<_>>());
     }
     let mut drawn = table.draw(canvas.width);
     for account in &budgets.accounts {
@@ -40,7 +40,7 @@ pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
     drawn
 }
 
-/// One budget in a line: `$1.20 of $2.00, 3 turns`.
+/// Renders a budget in one line: `$1.20 of $2.00, 3 turns`.
 pub(super) fn line(budget: &Budget) -> String {
     let Limits { usd, tokens: most_tokens, turns, seconds } = budget.limits;
     let parts = [
@@ -52,12 +52,12 @@ pub(super) fn line(budget: &Budget) -> String {
     let told = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     match (&budget.capped, budget.marked) {
         (Some(_), _) => format!("{told}; spent"),
-        (None, true) => format!("{told}; nearly spent"),
+        (None, true) => format!("{told}; nearly used up"),
         (None, false) => told,
     }
 }
 
-/// Whose budget it is, as people say it.
+/// Describes the owner of a budget.
 pub(super) fn whose(budget: &Budget) -> String {
     match (budget.scope.as_str(), budget.of.as_deref()) {
         ("day", _) => "all, today".into(),
@@ -68,11 +68,11 @@ pub(super) fn whose(budget: &Budget) -> String {
     }
 }
 
-fn counters(budget: &Budget) -> [Cell; 4] {
+fn counters(budget: &Budget) -> [TableCell; 4] {
     let Limits { usd, tokens: most_tokens, turns, seconds } = budget.limits;
     let of = |spent: String, most: Option<String>| match most {
-        Some(most) => Cell::new(format!("{spent} of {most}")),
-        None => Cell::new(spent),
+        Some(most) => TableCell::new(format!("{spent} of {most}")),
+        None => TableCell::new(spent),
     };
     [
         of(cost(budget), usd.map(|usd| format!("${usd:.2}"))),
@@ -83,16 +83,15 @@ fn counters(budget: &Budget) -> [Cell; 4] {
 }
 
 fn cost(budget: &Budget) -> String {
-    told(budget, budget.spend.usd.map(|usd| format!("${usd:.2}")))
+    reported_usage(budget, budget.spend.usd.map(|usd| format!("${usd:.2}")))
 }
 
 fn tokens(budget: &Budget) -> String {
-    told(budget, budget.spend.tokens.map(|tokens| tokens.to_string()))
+    reported_usage(budget, budget.spend.tokens.map(|tokens| tokens.to_string()))
 }
 
-/// What agents tell of what they have used up. Where nobody has taken a turn there is nothing to tell; what was used up untold
-/// is unknown.
-fn told(budget: &Budget, spent: Option<String>) -> String {
+/// Describes the reported usage. Without a turn there is nothing to report; usage without a report is unknown.
+fn reported_usage(budget: &Budget, spent: Option<String>) -> String {
     match spent {
         Some(spent) if budget.partly_unknown => format!("at least {spent}"),
         Some(spent) => spent,
@@ -123,8 +122,11 @@ mod tests {
     /// acceptance: B3
     #[test]
     fn what_is_not_known_of_a_budget_is_called_so() {
-        assert_eq!(line(&budget(None, 3, true)), "unknown of $2.00, 3 of 9 turns; nearly spent");
-        assert_eq!(line(&budget(Some(1.2), 3, true)), "at least $1.20 of $2.00, 3 of 9 turns; nearly spent");
+        assert_eq!(line(&budget(None, 3, true)), "unknown of $2.00, 3 of 9 turns; nearly used up");
+        assert_eq!(
+            line(&budget(Some(1.2), 3, true)),
+            "at least $1.20 of $2.00, 3 of 9 turns; nearly used up"
+        );
         let spent = Budget { capped: Some("spent".into()), ..budget(Some(1.2), 3, false) };
         assert_eq!(line(&spent), "$1.20 of $2.00, 3 of 9 turns; spent");
         let drawn =

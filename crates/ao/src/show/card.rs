@@ -1,14 +1,14 @@
-//! All that is known of one session.
+//! Renders everything about one session.
 
 use std::fmt::Write;
 
 use ao_api::{Message, Queue, Session, Spend, Tree};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, budget, explain, fleet, words, work};
 use crate::ui;
 
-/// `outbox` has the messages that wait and those that were given up.
+/// Renders a session. `outbox` has the pending and the failed messages.
 pub fn card(session: &Session, queue: Option<&Queue>, outbox: &[Message], canvas: Canvas) -> String {
     let mut drawn = String::new();
     let title = ui::TITLE;
@@ -39,11 +39,12 @@ pub fn card(session: &Session, queue: Option<&Queue>, outbox: &[Message], canvas
     drawn
 }
 
-fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
-    let mut table = Table::new(&[Column::new(""), Column::new("")]).without_heading().indented(2);
+fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> TextTable {
+    let mut table =
+        TextTable::new(&[TableColumn::new(""), TableColumn::new("")]).without_heading().indented(2);
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {
-            table.row([Cell::styled(name, ui::FAINT), Cell::new(value)]);
+            table.row([TableCell::styled(name, ui::FAINT), TableCell::new(value)]);
         }
     };
     fact("works on", words::task(session));
@@ -71,7 +72,7 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
         let age = words::age(session.status.since, canvas.now);
         fact("process", format!("{} for {age}: {}", words::state(&session.status), session.status.reason));
     }
-    // The one that counts is told above.
+    // The main pull request is shown above.
     let counts = session.work.pull.as_ref().map(|pull| pull.id.as_str());
     let others: Vec<&str> =
         session.pulls.iter().map(String::as_str).filter(|pull| Some(*pull) != counts).collect();
@@ -89,7 +90,7 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
         "problems",
         match session.incidents {
             0 => String::new(),
-            open => format!("{open} open; `ao explain {}` tells them", session.name),
+            open => format!("{open} open; `ao explain {}` lists them", session.name),
         },
     );
     fact("used", spend(&session.spend));
@@ -105,7 +106,7 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
     table
 }
 
-/// Whether its work stands where its pull request says, and not where its process does.
+/// Returns true if the pull request determines the stage, not the process.
 fn by_pull(session: &Session) -> bool {
     let of_process = ["question", "stuck", "budget", "limit", "working", "starting", "stopping"];
     let work = &session.work;
@@ -166,8 +167,8 @@ fn runs_in(session: &Session) -> String {
 fn workspace(tree: &Tree) -> String {
     match tree.state.as_str() {
         "ready" => tree.path.clone(),
-        crate::calls::DELETED => {
-            format!("{} was deleted; the session goes on in a new one from its branch", tree.path)
+        crate::client::DELETED => {
+            format!("{} was deleted; the session continues in a new one from its branch", tree.path)
         }
         state => format!("{} ({state})", tree.path),
     }
@@ -192,7 +193,7 @@ fn denied(session: &Session) -> String {
     }
 }
 
-/// What nobody could tell is said to be unknown, and is never shown as nought.
+/// Renders spending. Unreported spending is shown as unknown, never as zero.
 fn spend(spend: &Spend) -> String {
     let usd = spend.usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.2}"));
     let tokens = spend.tokens.map_or_else(String::new, |tokens| format!(", {tokens} tokens"));

@@ -1,27 +1,27 @@
-//! Checks and their runs.
+//! Renders checks and their runs.
 
 use std::fmt::Write;
 
 use anstyle::Style;
 use ao_api::{Check, CheckRun, Checks};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, prose, words};
 use crate::ui;
 
-/// Whether a run in this state goes on.
+/// Returns true if a run in this state has not ended.
 pub(crate) fn is_pending(state: &str) -> bool {
     matches!(state, "queued" | "running")
 }
 
-/// Whether a run in this state stands in the way.
+/// Returns true if a run in this state prevents a merge.
 pub(crate) fn is_bad(state: &str) -> bool {
     matches!(state, "failed" | "broken" | "cancelled")
 }
 
-/// The state of a run, or the sum of several, with its colour.
-pub(super) fn state(state: &str) -> Cell {
-    Cell::styled(state, style(state))
+/// Renders the state of a run, or of several, with its colour.
+pub(super) fn state(state: &str) -> TableCell {
+    TableCell::styled(state, style(state))
 }
 
 fn style(state: &str) -> Style {
@@ -33,7 +33,7 @@ fn style(state: &str) -> Style {
     }
 }
 
-/// How long a run took, or has taken so far.
+/// Formats the duration of a run so far.
 pub(super) fn duration(run: &CheckRun, canvas: Canvas) -> String {
     let Some(began) = run.began_at else { return String::new() };
     let millis = run.ended_at.unwrap_or(canvas.now).as_millisecond() - began.as_millisecond();
@@ -45,34 +45,34 @@ pub(super) fn duration(run: &CheckRun, canvas: Canvas) -> String {
     }
 }
 
-/// Runs, one a line.
+/// Renders runs, one per line.
 pub fn runs(runs: &[CheckRun], canvas: Canvas) -> String {
-    let mut table = Table::new(&[
-        Column::new("RUN"),
-        Column::new("CHECK"),
-        Column::new("STATE"),
-        Column::optional("PULL"),
-        Column::optional("COMMIT"),
-        Column::new("TOOK"),
-        Column::optional("AGE"),
-        Column::new("WHY"),
+    let mut table = TextTable::new(&[
+        TableColumn::new("RUN"),
+        TableColumn::new("CHECK"),
+        TableColumn::new("STATE"),
+        TableColumn::optional("PULL"),
+        TableColumn::optional("COMMIT"),
+        TableColumn::new("TOOK"),
+        TableColumn::optional("AGE"),
+        TableColumn::new("WHY"),
     ]);
     for run in runs {
         table.row([
-            Cell::styled(&run.id, ui::TITLE),
-            Cell::new(&run.check),
+            TableCell::styled(&run.id, ui::TITLE),
+            TableCell::new(&run.check),
             state(&run.state),
-            Cell::new(run.pull.as_deref().unwrap_or_default()),
-            Cell::styled(short(&run.head), ui::FAINT),
-            Cell::new(duration(run, canvas)),
-            Cell::new(words::age(run.queued_at, canvas.now)),
-            Cell::new(why(run)),
+            TableCell::new(run.pull.as_deref().unwrap_or_default()),
+            TableCell::styled(words::short_commit(&run.head), ui::FAINT),
+            TableCell::new(duration(run, canvas)),
+            TableCell::new(words::age(run.queued_at, canvas.now)),
+            TableCell::new(why(run)),
         ]);
     }
     table.draw(canvas.width)
 }
 
-/// What there is to say of how a run ended.
+/// Describes how a run ended.
 pub(super) fn why(run: &CheckRun) -> String {
     let mut told: Vec<String> = Vec::new();
     if let Some(failure) = &run.failure {
@@ -105,7 +105,7 @@ pub(super) fn why(run: &CheckRun) -> String {
     told.join("; ")
 }
 
-/// What a failed run says, for whoever has to mend it.
+/// Renders a failed run, with what is needed to fix it.
 pub fn failure(run: &CheckRun, canvas: Canvas) -> String {
     let Some(failure) = &run.failure else { return String::new() };
     let mut drawn = String::new();
@@ -138,7 +138,7 @@ pub fn failure(run: &CheckRun, canvas: Canvas) -> String {
     drawn
 }
 
-/// What a project has checked; or what it could have, with the lines to paste into its configuration.
+/// Renders the checks of a project; or proposed ones, with the lines to paste into the configuration.
 pub fn checks(checks: &Checks, project: &str, canvas: Canvas) -> String {
     if !checks.checks.is_empty() {
         return table(&checks.checks).draw(canvas.width);
@@ -149,31 +149,31 @@ pub fn checks(checks: &Checks, project: &str, canvas: Canvas) -> String {
     format!("{}\n{}", table(&checks.proposed).draw(canvas.width), snippet(&checks.proposed, project))
 }
 
-fn table(checks: &[Check]) -> Table {
-    let mut table = Table::new(&[
-        Column::new("CHECK"),
-        Column::new("REQUIRED"),
-        Column::optional("LIMIT"),
-        Column::optional("PATHS"),
-        Column::optional("BECAUSE"),
-        Column::new("COMMAND"),
+fn table(checks: &[Check]) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("CHECK"),
+        TableColumn::new("REQUIRED"),
+        TableColumn::optional("LIMIT"),
+        TableColumn::optional("PATHS"),
+        TableColumn::optional("BECAUSE"),
+        TableColumn::new("COMMAND"),
     ]);
     for check in checks {
         table.row([
-            Cell::styled(&check.name, ui::TITLE),
-            Cell::new(if check.required { "yes" } else { "no" }),
-            Cell::new(words::span(check.timeout_seconds)),
-            Cell::new(check.paths.join(" ")),
-            Cell::new(check.because.as_deref().unwrap_or_default()),
-            Cell::new(&check.command),
+            TableCell::styled(&check.name, ui::TITLE),
+            TableCell::new(if check.required { "yes" } else { "no" }),
+            TableCell::new(words::span(check.timeout_seconds)),
+            TableCell::new(check.paths.join(" ")),
+            TableCell::new(check.because.as_deref().unwrap_or_default()),
+            TableCell::new(&check.command),
         ]);
     }
     table
 }
 
-/// The checks as they would stand in the configuration.
+/// Renders checks as configuration.
 fn snippet(checks: &[Check], project: &str) -> String {
-    // Strings of JSON are strings of YAML, whatever stands in them.
+    // JSON strings are valid YAML strings.
     let quoted = |text: &str| serde_json::Value::from(words::plain(text)).to_string();
     let mut text = format!("projects:\n  {}:\n    checks:\n", quoted(project));
     for check in checks {
@@ -181,9 +181,4 @@ fn snippet(checks: &[Check], project: &str) -> String {
         let _ = writeln!(text, "      - name: {name}\n        command: {command}");
     }
     text
-}
-
-/// A commit, as much of it as people compare.
-pub(super) fn short(commit: &str) -> &str {
-    commit.get(..8).unwrap_or(commit)
 }

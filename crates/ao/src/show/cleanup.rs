@@ -1,10 +1,10 @@
-//! What lies on disk, and what becomes of it.
+//! Renders the workspaces on disk, and what happens to each.
 
 use std::fmt::Write;
 
 use ao_api::{Cleanup, Decision, TreeReport};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -12,24 +12,24 @@ pub fn cleanup(cleanup: &Cleanup, canvas: Canvas) -> String {
     if cleanup.trees.is_empty() {
         return "no workspaces to clean up\n".into();
     }
-    let mut table = Table::new(&[
-        Column::new("SESSION"),
-        Column::new("SIZE"),
-        Column::optional("IGNORED"),
-        Column::new("DECISION"),
-        Column::new("WHERE"),
+    let mut table = TextTable::new(&[
+        TableColumn::new("SESSION"),
+        TableColumn::new("SIZE"),
+        TableColumn::optional("IGNORED"),
+        TableColumn::new("DECISION"),
+        TableColumn::new("WHERE"),
     ]);
     for tree in &cleanup.trees {
         let (decision, style) = decision(tree.decision, cleanup.dry_run);
         table.row([
-            Cell::or_dash(tree.session_name.as_ref().or(tree.session_id.as_ref())),
-            Cell::new(words::size(tree.bytes)),
-            Cell::new(words::size(tree.ignored_bytes)),
-            Cell::styled(decision, style),
-            Cell::new(&tree.path),
+            TableCell::or_dash(tree.session_name.as_ref().or(tree.session_id.as_ref())),
+            TableCell::new(words::size(tree.bytes)),
+            TableCell::new(words::size(tree.ignored_bytes)),
+            TableCell::styled(decision, style),
+            TableCell::new(&tree.path),
         ]);
         for reason in reasons(tree) {
-            table.line(Cell::styled(format!("  {reason}"), ui::FAINT));
+            table.line(TableCell::styled(format!("  {reason}"), ui::FAINT));
         }
     }
     let mut drawn = table.draw(canvas.width);
@@ -42,7 +42,7 @@ pub fn cleanup(cleanup: &Cleanup, canvas: Canvas) -> String {
     drawn
 }
 
-/// What is lost if the work of a session is thrown away.
+/// Renders what is lost if the work of a session is discarded.
 pub fn discard(name: &str, found: &Cleanup) -> String {
     let mut drawn = String::new();
     for tree in &found.trees {
@@ -50,18 +50,17 @@ pub fn discard(name: &str, found: &Cleanup) -> String {
         let size = words::size(tree.bytes);
         let (files, commits) = (work.files_in_all, work.commits_in_all);
         if files + commits == 0 {
-            let _ =
-                writeln!(drawn, "{name} has no work that is not kept elsewhere ({size} in {})", tree.path);
+            let _ = writeln!(drawn, "{name} has no unsaved work ({size} in {})", tree.path);
             continue;
         }
-        let _ = writeln!(drawn, "{name} has work that is nowhere else, {size} in {}:", tree.path);
+        let _ = writeln!(drawn, "{name} has unsaved work, {size} in {}:", tree.path);
         listed(&mut drawn, "uncommitted file", &work.files, files);
         listed(&mut drawn, "unpushed commit", &work.commits, commits);
     }
     drawn
 }
 
-/// How many there are, and the first of them.
+/// Renders the number of things, and the first ones.
 fn listed(drawn: &mut String, what: &str, first: &[String], all: u64) {
     if all == 0 {
         return;
@@ -89,7 +88,7 @@ fn decision(decision: Decision, dry_run: bool) -> (&'static str, anstyle::Style)
 fn reasons(tree: &TreeReport) -> Vec<String> {
     let mut reasons = tree.reasons.clone();
     if tree.session_id.is_none() {
-        reasons.insert(0, "not ours by any record, so it is never touched".into());
+        reasons.insert(0, "not created by ao, so it is never touched".into());
     }
     reasons
 }

@@ -1,4 +1,4 @@
-//! Which branches will not merge with each other, as a matrix and as a list; and what two of them do not agree on.
+//! Renders conflicting branches as a matrix and as a list, and the conflict between two of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,16 +6,16 @@ use std::fmt::Write;
 use ao_api::{Conflict, ConflictBranch, ConflictFile, ConflictLines, Conflicts};
 
 use super::Canvas;
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::words::{plain, plain_line, shorten};
 use crate::ui;
 
-/// A matrix of more than these would not fit into a window.
+/// A larger matrix does not fit a window.
 const MATRIX: usize = 30;
-/// So many places of a file are named in the list.
+/// Maximum number of places listed per file.
 const PLACES: usize = 6;
 
-/// All of them: who clashes with how many, the matrix, and each pair with its files.
+/// Renders all conflicts: the branches with their counts, the matrix, and each pair with its files.
 pub fn conflicts(told: &Conflicts, canvas: Canvas) -> String {
     let clashing: Vec<&ConflictBranch> = told
         .branches
@@ -36,7 +36,7 @@ pub fn conflicts(told: &Conflicts, canvas: Canvas) -> String {
         }
         let free = told.branches.len() - clashing.len();
         if free > 0 {
-            let _ = writeln!(drawn, "\n{free} more merge with everybody.");
+            let _ = writeln!(drawn, "\n{free} more merge with all others.");
         }
         let title = ui::TITLE;
         for clash in &told.clashes {
@@ -56,7 +56,7 @@ pub fn conflicts(told: &Conflicts, canvas: Canvas) -> String {
     drawn
 }
 
-/// What two of them do not agree on, with what it says.
+/// Renders the conflict between two branches, with its content.
 pub fn conflict(told: &Conflict) -> String {
     let (title, faint) = (ui::TITLE, ui::FAINT);
     let mut drawn = String::new();
@@ -74,7 +74,7 @@ pub fn conflict(told: &Conflict) -> String {
     drawn
 }
 
-/// A line of a conflict. Git's marks have commits for names, and people have others.
+/// Replaces the commits in git's conflict markers by the names that people use.
 fn named(told: &Conflict, line: &str) -> String {
     let marks = [("<<<<<<< ", &told.a), (">>>>>>> ", &told.b)];
     match marks.iter().find(|(mark, _)| line.starts_with(mark)) {
@@ -84,29 +84,29 @@ fn named(told: &Conflict, line: &str) -> String {
     }
 }
 
-/// Who has which number.
+/// Renders the number of each branch.
 fn legend(clashing: &[&ConflictBranch], canvas: Canvas) -> String {
     let columns = [
-        Column::new("#"),
-        Column::new("NAME"),
-        Column::optional("BRANCH"),
-        Column::new("FILES"),
-        Column::new("TITLE"),
+        TableColumn::new("#"),
+        TableColumn::new("NAME"),
+        TableColumn::optional("BRANCH"),
+        TableColumn::new("FILES"),
+        TableColumn::new("TITLE"),
     ];
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for (nth, branch) in clashing.iter().enumerate() {
         table.row([
-            Cell::new((nth + 1).to_string()),
-            Cell::new(&branch.name),
-            Cell::new(&branch.branch),
-            Cell::new(branch.files.to_string()),
-            Cell::new(&branch.title),
+            TableCell::new((nth + 1).to_string()),
+            TableCell::new(&branch.name),
+            TableCell::new(&branch.branch),
+            TableCell::new(branch.files.to_string()),
+            TableCell::new(&branch.title),
         ]);
     }
     table.draw(canvas.width)
 }
 
-/// How many files each two do not agree on, by their numbers.
+/// Renders the number of conflicting files of each pair.
 fn matrix(told: &Conflicts, clashing: &[&ConflictBranch]) -> String {
     let files: BTreeMap<(&str, &str), usize> = told
         .clashes
@@ -116,7 +116,7 @@ fn matrix(told: &Conflicts, clashing: &[&ConflictBranch]) -> String {
             [((a, b), clash.files.len()), ((b, a), clash.files.len())]
         })
         .collect();
-    // Two columns each, so that thirty of them fit into a narrow window.
+    // Two columns each, so that thirty of them fit a narrow window.
     let wide = if clashing.len() > 9 || files.values().any(|count| *count > 9) { 2 } else { 1 };
     let cell = |text: String| format!(" {text:>wide$}");
     let mut drawn = String::from("\n  ");
@@ -134,7 +134,7 @@ fn matrix(told: &Conflicts, clashing: &[&ConflictBranch]) -> String {
     drawn + "\n"
 }
 
-/// A file with its places on both sides.
+/// Renders a file with its places on both sides.
 fn place(file: &ConflictFile) -> String {
     let path = plain(&file.path);
     if file.hunks.is_empty() {

@@ -1,4 +1,4 @@
-//! What happened, one line each: when, who, and what, in words.
+//! Renders events, one line each: time, subject, and what happened.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::event_words;
 use super::words::{plain, shorten};
 use crate::ui;
 
-/// A line for an event. `names` is what people call the sessions, by their ids.
+/// Renders an event. `names` maps session ids to names.
 pub fn event(
     event: &Event,
     names: &BTreeMap<String, String>,
@@ -19,9 +19,9 @@ pub fn event(
 ) -> String {
     let at = event.at.to_zoned(zone.clone()).strftime("%m-%d %H:%M:%S").to_string();
     let who = plain(&named(&concerned(event), names));
-    let said = match event_words::told(&event.kind, &event.data) {
+    let said = match event_words::describe(&event.kind, &event.data) {
         Some(said) => plain(&named(&said, names)),
-        // What a newer daemon tells of.
+        // An event of a newer daemon.
         None => event.kind.replace(['.', '_'], " "),
     };
     let head = format!("{:>6} {at}  {who}  ", event.seq);
@@ -33,13 +33,13 @@ pub fn event(
     format!("{faint}{:>6} {at}{faint:#}  {title}{who}{title:#}  {said}", event.seq)
 }
 
-/// The ids of sessions that a person would be shown for want of a name.
+/// Returns true if the event contains ids of sessions without a known name.
 pub fn nameless(event: &Event, names: &BTreeMap<String, String>) -> bool {
-    let said = event_words::told(&event.kind, &event.data).unwrap_or_default();
+    let said = event_words::describe(&event.kind, &event.data).unwrap_or_default();
     ids(&format!("{} {said}", event.concerns)).any(|id| !names.contains_key(id))
 }
 
-/// Whom it concerns. Notices and jobs are about others, and their own numbers tell nobody anything.
+/// Returns the subject. Notices and jobs are about others, and their own numbers mean nothing to people.
 fn concerned(event: &Event) -> String {
     match event.kind.split_once('.').map(|(aggregate, _)| aggregate) {
         Some("notice" | "errand" | "host") => "ao".to_owned(),
@@ -47,7 +47,7 @@ fn concerned(event: &Event) -> String {
     }
 }
 
-/// The text with the names of sessions in place of their ids.
+/// Replaces the ids of sessions by their names.
 fn named(text: &str, names: &BTreeMap<String, String>) -> String {
     let mut told = text.to_owned();
     for id in ids(text) {
@@ -56,7 +56,7 @@ fn named(text: &str, names: &BTreeMap<String, String>) -> String {
     told
 }
 
-/// The ids of sessions in a text.
+/// Returns the ids of sessions in a text.
 fn ids(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     words.filter(|word| {

@@ -1,27 +1,27 @@
-//! What an event says to a person, in words.
+//! Describes events for people.
 
 use serde_json::Value;
 
-use super::words::shorten;
+use super::words::{short_commit, shorten};
 
-/// How much of a text that somebody wrote is shown of it in a line.
+/// Maximum length of a quoted text in a line.
 const QUOTED: usize = 100;
 
-/// What happened, in words; nothing for a kind that this `ao` does not know.
-pub(super) fn told(kind: &str, data: &Value) -> Option<String> {
+/// Describes an event; nothing for a kind that this version does not know.
+pub(super) fn describe(kind: &str, data: &Value) -> Option<String> {
     let (aggregate, word) = kind.split_once('.')?;
     let body = data.get("body").unwrap_or(data);
-    // The events of an incident come with what it is about.
+    // The events of an incident come with its subject.
     let (body, about) = match body.as_array() {
         Some(both) => (both.first()?, both.get(1)),
         None => (body, None),
     };
-    let it = Fields(body.get(word).unwrap_or(body));
+    let it = EventFields(body.get(word).unwrap_or(body));
     match aggregate {
         "session" => session(word, it),
         "pull" => pull(word, it),
         "queue" => queue(word, it),
-        "incident" => incident(word, it, Fields(about.unwrap_or(&Value::Null))),
+        "incident" => incident(word, it, EventFields(about.unwrap_or(&Value::Null))),
         "notice" => notice(word, it),
         "errand" => job(word, it),
         "project" => project(word, it),
@@ -33,11 +33,11 @@ pub(super) fn told(kind: &str, data: &Value) -> Option<String> {
     }
 }
 
-/// The fields of an event, each as text.
+/// The fields of an event, as text.
 #[derive(Debug, Clone, Copy)]
-struct Fields<'a>(&'a Value);
+struct EventFields<'a>(&'a Value);
 
-impl<'a> Fields<'a> {
+impl<'a> EventFields<'a> {
     fn at(self, path: &str) -> &'a Value {
         path.split('.').fold(self.0, |value, name| value.get(name).unwrap_or(&Value::Null))
     }
@@ -46,19 +46,19 @@ impl<'a> Fields<'a> {
         !self.at(path).is_null()
     }
 
-    /// A field as it is read: words of ours without their underscores, lists with commas.
+    /// Returns a field as text: without underscores, lists with commas.
     fn text(self, path: &str) -> String {
         plain(self.at(path))
     }
 
-    /// What somebody wrote, in one short line.
+    /// Returns a quoted text in one short line.
     fn quoted(self, path: &str) -> String {
         let text = self.text(path);
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         format!("“{}”", shorten(&line, QUOTED))
     }
 
-    /// The reason, behind the words for what happened.
+    /// Appends the reason.
     fn because(self, what: &str) -> String {
         match self.text("why") {
             why if why.is_empty() => what.to_owned(),
@@ -80,119 +80,121 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn session(word: &str, it: Fields<'_>) -> Option<String> {
+fn session(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "queued" => format!("is in the queue: {}", it.quoted("spec.title")),
         "admitted" => "has a slot".into(),
-        "ports_leased" => format!("has other ports, because {} was in use", it.text("refused")),
+        "ports_leased" => format!("got other ports, because {} was in use", it.text("refused")),
         "workspace_ready" => format!("has its workspace in {}", it.text("path")),
         "workspace_set_up" => "has its workspace set up".into(),
-        "workspace_failed" => it.because("its workspace could not be made"),
+        "workspace_failed" => it.because("its workspace could not be created"),
         "setup_failed" => it.because("its workspace could not be set up"),
         "launching" if it.at("resume") == &Value::Bool(true) => {
-            format!("is started again with its conversation (start {})", it.text("attempt"))
+            format!("is restarted with its conversation (attempt {})", it.text("attempt"))
         }
-        "launching" => format!("is being started (start {})", it.text("attempt")),
+        "launching" => format!("is being started (attempt {})", it.text("attempt")),
         "launched" => "runs".into(),
-        "launch_failed" => it.because("could not be started, and is tried again"),
-        "conversation_seen" => "has a conversation of its own".into(),
-        "conversation_gone" => "has lost its conversation and starts afresh with its task".into(),
+        "launch_failed" => it.because("could not be started; retrying"),
+        "conversation_seen" => "has its own conversation".into(),
+        "conversation_gone" => "lost its conversation and starts over with its task".into(),
         "signal_seen" => signal(it),
-        "rejudged" => "its state was judged again".into(),
-        "look_wanted" => "is to be looked at".into(),
+        "rejudged" => "its state was derived again".into(),
+        "look_wanted" => "will be checked".into(),
         "looked" => "was looked at".into(),
-        "look_failed" => it.because("could not be looked at"),
-        "went_astray" => format!("has left its place: {}", it.text("what")),
-        "back_in_place" => "is back in its place".into(),
+        "look_failed" => it.because("could not be checked"),
+        "drifted" => format!("its workspace has drifted: {}", it.text("what")),
+        "drift_ended" => "its workspace is back in place".into(),
         "tree_lost" => {
             format!("its workspace {} was deleted; it is recreated from its branch", it.text("path"))
         }
-        "stands" if it.has("stand.branch") => format!("stands on branch {}", it.text("stand.branch")),
-        "stands" => "stands on no branch".into(),
+        "checkout_changed" if it.has("checked_out.branch") => {
+            format!("is on branch {}", it.text("checked_out.branch"))
+        }
+        "checkout_changed" => "is on no branch".into(),
         "answering" => format!("is answered by {}: {}", it.text("answer.by"), it.quoted("answer.text")),
-        "answered" => "has got its answer".into(),
-        "not_answered" => it.because("has not got its answer"),
-        "stopping" if it.has("then.outcome") => format!("is being ended: {}", outcome(it, "then.outcome")),
-        "stopping" => format!("is being ended: {}", it.text("then.why")),
-        "stop_wanted" => format!("is to end: {}", outcome(it, "outcome")),
-        "stop_failed" => it.because("could not be ended, and is tried again"),
-        "retrying" => it.because("is started again in a moment"),
+        "answered" => "received its answer".into(),
+        "not_answered" => it.because("did not receive its answer"),
+        "stopping" if it.has("then.outcome") => format!("is being stopped: {}", outcome(it, "then.outcome")),
+        "stopping" => format!("is being stopped: {}", it.text("then.why")),
+        "stop_wanted" => format!("will be stopped: {}", outcome(it, "outcome")),
+        "stop_failed" => it.because("could not be stopped; retrying"),
+        "retrying" => it.because("will be restarted in a moment"),
         "exited" => it.because("has exited"),
         "ended" => format!("has ended: {}", outcome(it, "outcome")),
-        "delay_over" => "has waited long enough for another try".into(),
+        "delay_over" => "is due for another attempt".into(),
         "requeued" => it.because("is in the queue again"),
         "message_queued" => format!("message {} waits: {}", it.text("message.no"), it.quoted("message.body")),
-        "message_withdrawn" => format!("message {} was taken back: it is not true any more", it.text("no")),
+        "message_withdrawn" => format!("message {} was withdrawn: it no longer applies", it.text("no")),
         "messages_dropped" => it.because("its messages were not delivered"),
-        "delivery_started" => "is being told what waits for it".into(),
-        "written" => "a message was written; the agent has to confirm it".into(),
-        "delivery_paused" => it.because("is not told for the moment"),
-        "delivery_retried" => "is told once more".into(),
-        "accepted" => "has taken what it was told".into(),
-        "taken_after_all" => "has taken after all what was given up".into(),
-        "delivery_failed" => it.because("did not take what it was told"),
-        "waited_enough" => "waits no longer for others to be out of its way".into(),
-        "cleared" => "may start: no hook objects".into(),
+        "delivery_started" => "its messages are being delivered".into(),
+        "written" => "a message was written; the agent has to accept it".into(),
+        "delivery_paused" => it.because("delivery is deferred"),
+        "delivery_retried" => "delivery is retried".into(),
+        "accepted" => "accepted the message".into(),
+        "taken_after_all" => "accepted a message that was given up".into(),
+        "delivery_failed" => it.because("did not accept the message"),
+        "waited_enough" => "no longer waits for a clashing session".into(),
+        "cleared" => "may start: no hook refused it".into(),
         "held" => it.because("is held"),
         "released" => format!("is no longer held ({})", it.text("kind").replace('_', " ")),
-        "resume_planned" => "goes on when the provider's limit ends".into(),
-        "lingered" => "has been idle for too long, with its work not done".into(),
+        "resume_planned" => "continues when the provider's limit ends".into(),
+        "lingered" => "has been idle for too long with unfinished work".into(),
         "spent" => spent(it, "spend"),
         "tool_denied" => format!("was not allowed to use {}", it.text("tool")),
         "rested" => it.because("rests"),
         "last_words" => format!("said last: {}", it.quoted("text")),
-        "budget_marked" => format!("its budget is nearly spent: {}", it.text("mark")),
+        "budget_marked" => format!("its budget is nearly used up: {}", it.text("mark")),
         "limits_set" => "has new limits".into(),
         "pull_linked" => format!("answers for {}", it.text("pull")),
-        "pull_unlinked" => format!("answers for {} no longer", it.text("pull")),
+        "pull_unlinked" => format!("no longer owns {}", it.text("pull")),
         "removal_wanted" if it.at("discard") == &Value::Bool(true) => {
-            "its workspace is to go, with the work in it".into()
+            "its workspace will be removed, with unsaved work".into()
         }
-        "removal_wanted" => "its workspace is to go, if nothing is lost by that".into(),
-        "removal_failed" => it.because("its workspace could not be removed, and is tried again"),
+        "removal_wanted" => "its workspace will be removed, if no work is lost".into(),
+        "removal_failed" => it.because("its workspace could not be removed; retrying"),
         "workspace_removed" if it.has("rescue") => {
-            format!("its workspace is gone; its last state is in {}", it.text("rescue"))
+            format!("its workspace was removed; its last state is in {}", it.text("rescue"))
         }
-        "workspace_removed" => "its workspace is gone".into(),
+        "workspace_removed" => "its workspace was removed".into(),
         "workspace_kept" => format!("its workspace is kept: {}", it.text("reasons").replace('_', " ")),
-        "archived" => "has left the memory; the log keeps it".into(),
+        "archived" => "was dropped from memory; the log keeps it".into(),
         _ => return None,
     })
 }
 
-/// What was seen of an agent.
-fn signal(it: Fields<'_>) -> String {
+/// Describes a signal of an agent.
+fn signal(it: EventFields<'_>) -> String {
     let reading = it.at("signal.reading");
     let (word, detail) = match reading {
-        Value::String(word) => (word.as_str(), Fields(&Value::Null)),
+        Value::String(word) => (word.as_str(), EventFields(&Value::Null)),
         Value::Object(fields) => match fields.iter().next() {
-            Some((word, detail)) => (word.as_str(), Fields(detail)),
-            None => ("", Fields(&Value::Null)),
+            Some((word, detail)) => (word.as_str(), EventFields(detail)),
+            None => ("", EventFields(&Value::Null)),
         },
-        _ => ("", Fields(&Value::Null)),
+        _ => ("", EventFields(&Value::Null)),
     };
     let source = it.text("signal.source");
     let seen = match word {
-        "started" => "has come up".to_owned(),
+        "started" => "has started".to_owned(),
         "working" if detail.text("doing").is_empty() => "works".to_owned(),
         "working" => format!("works: {}", detail.quoted("doing")),
         "idle" => "is at its prompt".to_owned(),
         "asking" => format!("asks {}", detail.quoted("question")),
-        "blocked" => format!("cannot go on: {}", detail.quoted("on")),
-        "limited" => "has met its provider's limit".to_owned(),
-        "alive" if detail.at("busy") == &Value::Bool(true) => "lives and is busy".to_owned(),
+        "blocked" => format!("cannot continue: {}", detail.quoted("on")),
+        "limited" => "reached its provider's limit".to_owned(),
+        "alive" if detail.at("busy") == &Value::Bool(true) => "is alive and busy".to_owned(),
         "alive" => "lives".to_owned(),
         "exited" if detail.has("code") => format!("has exited with {}", detail.text("code")),
         "exited" => "was ended by a signal".to_owned(),
-        "human_typed" => "is typed on by a person".to_owned(),
+        "human_typed" => "a person is typing".to_owned(),
         "unreadable" => detail.because("cannot be read"),
         other => other.replace('_', " "),
     };
     format!("{seen} ({source})")
 }
 
-fn outcome(it: Fields<'_>, path: &str) -> String {
-    let outcome = Fields(it.at(path));
+fn outcome(it: EventFields<'_>, path: &str) -> String {
+    let outcome = EventFields(it.at(path));
     match outcome.text("how").as_str() {
         "merged" => format!("its change was merged as {}", outcome.text("pull")),
         "stopped" => outcome.because(&format!("stopped by {}", outcome.text("by"))),
@@ -200,8 +202,8 @@ fn outcome(it: Fields<'_>, path: &str) -> String {
     }
 }
 
-fn spent(it: Fields<'_>, path: &str) -> String {
-    let spend = Fields(it.at(path));
+fn spent(it: EventFields<'_>, path: &str) -> String {
+    let spend = EventFields(it.at(path));
     let cost = match spend.at("micros").as_f64() {
         Some(micros) => format!("${:.2}", micros / 1e6),
         None => "cost unknown".to_owned(),
@@ -209,16 +211,16 @@ fn spent(it: Fields<'_>, path: &str) -> String {
     format!("has used {cost}, {} turns, {} s", spend.text("turns"), spend.text("seconds"))
 }
 
-fn pull(word: &str, it: Fields<'_>) -> Option<String> {
+fn pull(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "opened" => format!("was opened by {}: {}", it.text("facts.author.login"), it.quoted("facts.title")),
         "seen" => "was looked at".into(),
         "retitled" => format!("is called {}", it.quoted("title")),
         "author_changed" => format!("is of {}", it.text("author.login")),
-        "head_moved" => format!("has new commits, up to {}", short(&it.text("head"))),
-        "base_moved" => format!("its base is at {}", short(&it.text("base"))),
-        "branch_renamed" => format!("its branch is called {}", it.text("branch")),
-        "retargeted" => format!("is for the branch {}", it.text("branch")),
+        "head_moved" => format!("has new commits, up to {}", short_commit(&it.text("head"))),
+        "base_moved" => format!("its base is at {}", short_commit(&it.text("base"))),
+        "branch_renamed" => format!("its branch is {}", it.text("branch")),
+        "retargeted" => format!("targets the branch {}", it.text("branch")),
         "resized" => format!("adds {} lines and removes {}", it.text("size.added"), it.text("size.removed")),
         "scanned" => "its lines were scanned".into(),
         "draft_changed" if it.at("draft") == &Value::Bool(true) => "is a draft".into(),
@@ -228,7 +230,7 @@ fn pull(word: &str, it: Fields<'_>) -> Option<String> {
         "check_reported" => check(it),
         "checks_configured" if it.at("none") == &Value::Bool(true) => "has no checks to run".into(),
         "checks_configured" => "has checks to run".into(),
-        "check_vanished" => format!("has no check {} any more", it.text("check")),
+        "check_vanished" => format!("no longer has the check {}", it.text("check")),
         "review_given" => {
             format!("{} by {}", it.text("review.verdict").replace('_', " "), it.text("review.author.login"))
         }
@@ -239,16 +241,16 @@ fn pull(word: &str, it: Fields<'_>) -> Option<String> {
             format!("{} says {}", it.text("comment.author.login"), it.quoted("comment.body"))
         }
         "comment_deleted" => format!("the comment {} was deleted", it.text("comment")),
-        "claimed" => format!("{} answers for it", it.text("session")),
-        "released" => format!("{} answers for it no longer", it.text("session")),
-        "merged" => format!("was merged as {}", short(&it.text("commit"))),
+        "claimed" => format!("{} owns it", it.text("session")),
+        "released" => format!("{} no longer owns it", it.text("session")),
+        "merged" => format!("was merged as {}", short_commit(&it.text("commit"))),
         "closed" => "was closed".into(),
-        "reopened" => "was opened again".into(),
+        "reopened" => "was reopened".into(),
         _ => return None,
     })
 }
 
-fn check(it: Fields<'_>) -> String {
+fn check(it: EventFields<'_>) -> String {
     let state = it.at("check.state");
     let word = match state {
         Value::String(word) => word.replace('_', " "),
@@ -258,85 +260,85 @@ fn check(it: Fields<'_>) -> String {
     format!("check {}: {word}", it.text("check.name"))
 }
 
-fn queue(word: &str, it: Fields<'_>) -> Option<String> {
+fn queue(word: &str, it: EventFields<'_>) -> Option<String> {
     let pull = it.text("pull");
     Some(match word {
         "enqueued" => match it.text("request.by") {
             by if by.is_empty() => format!("{pull} is in the merge queue"),
-            by => format!("{by} wants {pull} merged at once"),
+            by => format!("{by} asked to merge {pull} at once"),
         },
-        "cleared" => format!("{pull} may be merged: no hook objects"),
+        "cleared" => format!("{pull} may be merged: no hook refused it"),
         "reprioritized" => format!("{pull} has the priority {}", it.text("priority")),
-        "base_moved" => format!("the base is at {}", short(&it.text("base"))),
-        "test_started" => format!("{pull} is being tested as it would land"),
-        "test_passed" => format!("{pull} is green as it would land"),
-        "test_failed" => format!("{pull} is red as it would land"),
+        "base_moved" => format!("the base is at {}", short_commit(&it.text("base"))),
+        "test_started" => format!("{pull} is being tested"),
+        "test_passed" => format!("the result of {pull} is green"),
+        "test_failed" => format!("the result of {pull} is red"),
         "land_started" => format!("{pull} is being merged"),
-        "landed" => format!("{pull} was merged as {}", short(&it.text("commit"))),
+        "landed" => format!("{pull} was merged as {}", short_commit(&it.text("commit"))),
         "rejected" => format!("{pull} left the merge queue"),
         "removed" => it.because(&format!("{pull} was taken out of the merge queue")),
         "held" => it.because(&format!("{pull} waits in the merge queue")),
-        "voided" => it.because(&format!("the test of {pull} counts no longer")),
-        "try_failed" => it.because(&format!("{pull} could not be tested or merged, and is tried again")),
+        "voided" => it.because(&format!("the test of {pull} is stale")),
+        "try_failed" => it.because(&format!("{pull} could not be tested or merged; retrying")),
         "in_the_way" => it.because(&format!("{pull} cannot be merged yet")),
-        "split" => it.because(&format!("{} are tested apart", it.text("pulls"))),
+        "split" => it.because(&format!("{} are tested separately", it.text("pulls"))),
         "paused" => it.because("the merge queue is paused"),
-        "resumed" => "the merge queue goes on".into(),
+        "resumed" => "the merge queue is resumed".into(),
         _ => return None,
     })
 }
 
-fn incident(word: &str, it: Fields<'_>, key: Fields<'_>) -> Option<String> {
+fn incident(word: &str, it: EventFields<'_>, key: EventFields<'_>) -> Option<String> {
     let what = key.text("kind");
     Some(match word {
         "opened" => format!("{what}: {}", it.quoted("detail")),
         "recorded" => format!("{what}, noted"),
-        "revised" => format!("{what}, with news: {}", it.quoted("detail")),
-        "waiting" => format!("{what}: it is waited for a moment"),
-        "doubted" => format!("{what}: it is found out whether that is real"),
-        "believed" => it.because(&format!("{what} is real")),
-        "acted" => format!("{what}: {} was done about it", it.text("action").replace('-', " ")),
+        "revised" => format!("{what}, update: {}", it.quoted("detail")),
+        "waiting" => format!("{what}: waiting for a moment"),
+        "doubted" => format!("{what}: checking whether it is flaky"),
+        "believed" => it.because(&format!("{what} is confirmed")),
+        "acted" => format!("{what}: the reaction was {}", it.text("action").replace('-', " ")),
         "noted" => format!("{what}: {}", it.quoted("said")),
-        "answered" => format!("{what}: it was answered"),
-        "failed" => it.because(&format!("{what}: what was tried did not help")),
-        "escalated" => it.because(&format!("{what} is brought to the {}", it.text("to"))),
-        "vanished" => format!("{what} seems to be over"),
-        "returned" | "reopened" => format!("{what} is there again"),
-        "unsaid" => format!("{what}: what was to be said is not true any more"),
-        "closed" => format!("{what} is over"),
+        "answered" => format!("{what}: answered"),
+        "failed" => it.because(&format!("{what}: the reaction did not help")),
+        "escalated" => it.because(&format!("{what} is escalated to the {}", it.text("to"))),
+        "vanished" => format!("{what} seems resolved"),
+        "returned" | "reopened" => format!("{what} is back"),
+        "unsaid" => format!("{what}: the message no longer applies"),
+        "closed" => format!("{what} is resolved"),
         _ => return None,
     })
 }
 
-fn notice(word: &str, it: Fields<'_>) -> Option<String> {
+fn notice(word: &str, it: EventFields<'_>) -> Option<String> {
     let channel = it.text("channel");
     Some(match word {
         "raised" => format!("{} notice: {}", it.text("notice.level"), it.quoted("notice.text")),
         "addressed" if it.text("channels").is_empty() => "the notice goes to no channel".into(),
         "addressed" => format!("the notice goes to {}", it.text("channels")),
         "held" => format!("the notice waits for {channel}"),
-        "released" => format!("the notice goes to {channel} now"),
-        "gathered" => format!("the notice goes to {channel} with others"),
-        "told" => format!("the notice was told on {channel}"),
-        "missed" => it.because(&format!("the notice could not be told on {channel}")),
-        "delayed" => it.because("the notice is tried again later"),
-        "retried" => "the notice is tried again".into(),
-        "sent" => "the notice is done with".into(),
+        "released" => format!("the notice is being sent to {channel}"),
+        "gathered" => format!("the notice is sent to {channel} with others"),
+        "told" => format!("the notice was sent to {channel}"),
+        "missed" => it.because(&format!("the notice could not be sent to {channel}")),
+        "delayed" => it.because("the notice will be retried later"),
+        "retried" => "the notice is retried".into(),
+        "sent" => "the notice is done".into(),
         "given_up" => it.because("the notice was given up"),
         "withdrawn" => it.because("the notice was withdrawn"),
         _ => return None,
     })
 }
 
-fn job(word: &str, it: Fields<'_>) -> Option<String> {
+fn job(word: &str, it: EventFields<'_>) -> Option<String> {
     let what = || match it.at("errand.order") {
         Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default().replace('_', " "),
         other => plain(other).replace('_', " "),
     };
     Some(match word {
-        "wanted" => format!("job to do: {}", what()),
-        "delayed" => it.because("the job is tried again later"),
-        "retried" => "the job is tried again".into(),
+        "wanted" => format!("job: {}", what()),
+        "delayed" => it.because("the job will be retried later"),
+        "retried" => "the job is retried".into(),
         "done" if it.has("outcome.done.said") => {
             format!("the job is done: {}", it.quoted("outcome.done.said"))
         }
@@ -346,23 +348,23 @@ fn job(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-fn project(word: &str, it: Fields<'_>) -> Option<String> {
+fn project(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "configured" => "is configured".into(),
         "removed" => "was removed".into(),
         "work_stopped" => format!("its work was stopped by {}", it.text("by")),
-        "work_started" => format!("its work was started again by {}", it.text("by")),
+        "work_started" => format!("its work was resumed by {}", it.text("by")),
         "policy_changed" => "has another policy".into(),
         "policy_broken" => it.because("its policy cannot be read"),
         "repository_suspected" if it.at("suspicions").as_array().is_some_and(Vec::is_empty) => {
-            "the changes of its repository are confirmed or undone".into()
+            "the changes to its repository were confirmed or undone".into()
         }
         "repository_suspected" => "its repository was changed by an agent or by an unknown program".into(),
         "freeze_turned" if it.at("frozen") == &Value::Bool(true) => "is frozen: nothing is merged".into(),
         "freeze_turned" => "is no longer frozen".into(),
-        "capped" => it.because("its budget is spent"),
-        "uncapped" => "has a budget again".into(),
-        "flaked" => format!("check {} failed by chance", it.text("check")),
+        "capped" => it.because("its budget is used up"),
+        "uncapped" => "has budget again".into(),
+        "flaked" => format!("check {} is flaky", it.text("check")),
         "base_asked" => format!("check {} is run on {}", it.text("check"), it.text("branch")),
         "base_found" => format!("check {} was run on {}", it.text("check"), it.text("branch")),
         "completed" => format!(
@@ -370,23 +372,23 @@ fn project(word: &str, it: Fields<'_>) -> Option<String> {
             it.text("finished.merged"),
             it.text("finished.stopped")
         ),
-        "foreseen" => "it was looked at which branches will not merge with each other".into(),
+        "foreseen" => "the conflict forecast was updated".into(),
         _ => return None,
     })
 }
 
-fn budget(word: &str, it: Fields<'_>) -> Option<String> {
+fn budget(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
-        "marked" => format!("the budget is nearly spent: {}", it.text("mark")),
-        "capped" | "overdrawn" => it.because("the budget is spent"),
-        "uncapped" => "there is a budget again".into(),
+        "marked" => format!("the budget is nearly used up: {}", it.text("mark")),
+        "capped" | "overdrawn" => it.because("the budget is used up"),
+        "uncapped" => "the budget is available again".into(),
         "raised" => "the budget was raised".into(),
-        "spared" => "the budget was not spent after all".into(),
+        "spared" => "the budget was not used up after all".into(),
         _ => return None,
     })
 }
 
-fn task(word: &str, it: Fields<'_>) -> Option<String> {
+fn task(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "seen" => format!("was read: {}", it.quoted("facts.title")),
         "closed" => "was closed".into(),
@@ -394,7 +396,7 @@ fn task(word: &str, it: Fields<'_>) -> Option<String> {
     })
 }
 
-fn account(word: &str, _: Fields<'_>) -> Option<String> {
+fn account(word: &str, _: EventFields<'_>) -> Option<String> {
     Some(match word {
         "limited" => "the provider's limit is in force".into(),
         "reset" => "the provider's limit is over".into(),
@@ -402,13 +404,13 @@ fn account(word: &str, _: Fields<'_>) -> Option<String> {
     })
 }
 
-fn host(word: &str, it: Fields<'_>) -> Option<String> {
+fn host(word: &str, it: EventFields<'_>) -> Option<String> {
     Some(match word {
         "configured" => "the settings are in force".into(),
         "memory_scarce" => format!("only {} MB of memory are free", it.text("free_mb")),
         "memory_enough" => format!("{} MB of memory are free again", it.text("free_mb")),
-        "stray_found" => format!("a process of {} was found that nobody waits for", it.text("session")),
-        "stray_ended" => format!("a process of {} that nobody waited for was ended", it.text("session")),
+        "stray_found" => format!("an orphaned process of {} was found", it.text("session")),
+        "stray_ended" => format!("an orphaned process of {} was ended", it.text("session")),
         "census_doubted" => format!(
             "{} of {} agents vanished at the same time, so the probe is taken to have failed",
             it.text("missing"),
@@ -416,11 +418,6 @@ fn host(word: &str, it: Fields<'_>) -> Option<String> {
         ),
         _ => return None,
     })
-}
-
-/// A commit as people write it.
-fn short(commit: &str) -> String {
-    commit.chars().take(10).collect()
 }
 
 #[cfg(test)]
@@ -435,13 +432,13 @@ mod tests {
         for line in STORED.lines() {
             let stored: Value = serde_json::from_str(line).unwrap();
             let kind = stored["kind"].as_str().unwrap();
-            let said = told(kind, &stored["body"]).unwrap_or_else(|| panic!("`{kind}` has no words"));
+            let said = describe(kind, &stored["body"]).unwrap_or_else(|| panic!("`{kind}` has no words"));
             assert!(
                 !said.is_empty() && !said.contains(['{', '}']) && !said.contains("null"),
                 "{kind}: {said}"
             );
             assert!(!said.ends_with([':', ' ']), "{kind}: {said}");
         }
-        assert_eq!(told("weather.changed", &Value::Null), None);
+        assert_eq!(describe("weather.changed", &Value::Null), None);
     }
 }

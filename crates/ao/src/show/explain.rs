@@ -1,14 +1,14 @@
-//! Why a session is said to be what it is said to be: each signal, each rule, who won.
+//! Renders the evidence for a session's state: each signal, each rule, and the winner.
 
 use std::fmt::Write;
 
 use ao_api::{Explanation, Message, MessageState, Status};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, fleet, words};
 use crate::ui;
 
-/// The whole of it.
+/// Renders the whole explanation.
 pub fn explanation(explanation: &Explanation, canvas: Canvas) -> String {
     let mut drawn = String::new();
     let _ = writeln!(drawn, "{}", why(&explanation.name, &explanation.status, canvas));
@@ -16,34 +16,34 @@ pub fn explanation(explanation: &Explanation, canvas: Canvas) -> String {
         let style = ui::ERROR;
         let _ = writeln!(drawn, "{style}astray:{style:#} {}", words::plain(astray));
     }
-    let mut section = |title: &str, table: Table| {
+    let mut section = |title: &str, table: TextTable| {
         if !table.is_empty() {
             let style = ui::TITLE;
             let _ = write!(drawn, "\n{style}{title}{style:#}\n{}", table.draw(canvas.width));
         }
     };
-    section("What was seen", signals(explanation));
+    section("Signals", signals(explanation));
     let deciding = explanation.rules.iter().any(|rule| rule.won);
-    let title = if deciding { "How it is read" } else { "How it would be read" };
+    let title = if deciding { "Rules" } else { "Rules, if it ran" };
     section(title, rules(explanation));
     if !deciding {
         let mut phase = table();
-        phase.line(Cell::new(format!("while it is `{}`, that alone; no evidence counts", explanation.phase)));
+        phase.line(TableCell::new(format!("`{}` overrides all evidence", explanation.phase)));
         section("What decides", phase);
     }
     section("Queue", queue(explanation));
     section("Held back", holds(explanation, canvas));
     section("Open problems", incidents(explanation, canvas));
-    section("Messages that wait", messages(&explanation.messages, canvas));
+    section("Pending messages", messages(&explanation.messages, canvas));
     let mut next = table();
     for command in &explanation.next {
-        next.line(Cell::new(command));
+        next.line(TableCell::new(command));
     }
-    section("What you can do", next);
+    section("Next steps", next);
     drawn
 }
 
-/// The same in one line.
+/// Renders the explanation in one line.
 pub fn why(name: &str, status: &Status, canvas: Canvas) -> String {
     let title = ui::TITLE;
     let style = words::style(&status.state);
@@ -53,83 +53,88 @@ pub fn why(name: &str, status: &Status, canvas: Canvas) -> String {
     format!("{title}{}{title:#}: {style}{state}{style:#} for {age}: {reason}", words::plain(name))
 }
 
-fn table() -> Table {
-    Table::new(&[]).without_heading()
+fn table() -> TextTable {
+    TextTable::new(&[]).without_heading()
 }
 
-fn signals(explanation: &Explanation) -> Table {
-    let mut table = Table::new(&[
-        Column::new(""),
-        Column::new("SOURCE"),
-        Column::new("AGE"),
-        Column::new("SAW"),
-        Column::optional("CONFIDENCE"),
-        Column::new("DETAIL"),
+fn signals(explanation: &Explanation) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new(""),
+        TableColumn::new("SOURCE"),
+        TableColumn::new("AGE"),
+        TableColumn::new("SAW"),
+        TableColumn::optional("CONFIDENCE"),
+        TableColumn::new("DETAIL"),
     ]);
     for signal in &explanation.signals {
         let (mark, style) = mark(signal.decided);
         table.row([
-            Cell::styled(mark, style),
-            Cell::styled(&signal.source, style),
-            Cell::new(words::span(signal.age_seconds)),
-            Cell::new(&signal.reading),
-            Cell::new(&signal.confidence),
-            Cell::new(&signal.detail),
+            TableCell::styled(mark, style),
+            TableCell::styled(&signal.source, style),
+            TableCell::new(words::span(signal.age_seconds)),
+            TableCell::new(&signal.reading),
+            TableCell::new(&signal.confidence),
+            TableCell::new(&signal.detail),
         ]);
     }
     if table.is_empty() {
-        table.line(Cell::styled("nothing was seen of the agent yet", ui::FAINT));
+        table.line(TableCell::styled("no signals of the agent yet", ui::FAINT));
     }
     table
 }
 
-fn rules(explanation: &Explanation) -> Table {
-    let mut table =
-        Table::new(&[Column::new(""), Column::new("RULE"), Column::new("SAYS"), Column::new("MEANS")]);
+fn rules(explanation: &Explanation) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new(""),
+        TableColumn::new("RULE"),
+        TableColumn::new("SAYS"),
+        TableColumn::new("MEANS"),
+    ]);
     for rule in &explanation.rules {
         let (mark, style) = mark(rule.won);
         table.row([
-            Cell::styled(mark, style),
-            Cell::styled(&rule.rule, style),
-            Cell::styled(&rule.says, words::style(&rule.says)),
-            Cell::new(&rule.meaning),
+            TableCell::styled(mark, style),
+            TableCell::styled(&rule.rule, style),
+            TableCell::styled(&rule.says, words::style(&rule.says)),
+            TableCell::new(&rule.meaning),
         ]);
     }
     table
 }
 
-/// The mark of what won, beside what did not.
+/// Returns the mark of the winner, or of the others.
 fn mark(won: bool) -> (&'static str, anstyle::Style) {
     if won { ("▶", ui::GOOD) } else { (" ", anstyle::Style::new()) }
 }
 
-fn queue(explanation: &Explanation) -> Table {
+fn queue(explanation: &Explanation) -> TextTable {
     let mut table = table();
     if let Some(queue) = &explanation.queue {
-        table.line(Cell::new(fleet::place(queue)));
+        table.line(TableCell::new(fleet::place(queue)));
     }
     table
 }
 
-fn holds(explanation: &Explanation, canvas: Canvas) -> Table {
-    let mut table = Table::new(&[Column::new("BY"), Column::new("FOR"), Column::new("WHY")]);
+fn holds(explanation: &Explanation, canvas: Canvas) -> TextTable {
+    let mut table =
+        TextTable::new(&[TableColumn::new("BY"), TableColumn::new("FOR"), TableColumn::new("WHY")]);
     for hold in &explanation.holds {
         table.row([
-            Cell::new(hold.kind.replace('_', " ")),
-            Cell::new(words::age(hold.since, canvas.now)),
-            Cell::new(&hold.why),
+            TableCell::new(hold.kind.replace('_', " ")),
+            TableCell::new(words::age(hold.since, canvas.now)),
+            TableCell::new(&hold.why),
         ]);
     }
     table
 }
 
-fn incidents(explanation: &Explanation, canvas: Canvas) -> Table {
-    let mut table = Table::new(&[
-        Column::new("PROBLEM"),
-        Column::new("FOR"),
-        Column::new("ACTED"),
-        Column::new("ASKED"),
-        Column::new("DETAIL"),
+fn incidents(explanation: &Explanation, canvas: Canvas) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("PROBLEM"),
+        TableColumn::new("FOR"),
+        TableColumn::new("ACTED"),
+        TableColumn::new("ASKED"),
+        TableColumn::new("DETAIL"),
     ]);
     for incident in &explanation.incidents {
         let detail = if incident.detail.is_empty() { &incident.problem } else { &incident.detail };
@@ -138,35 +143,35 @@ fn incidents(explanation: &Explanation, canvas: Canvas) -> Table {
             None => detail.clone(),
         };
         table.row([
-            Cell::new(&incident.kind),
-            Cell::new(words::age(incident.opened_at, canvas.now)),
-            Cell::new(format!("{}×", incident.acted)),
-            Cell::new(&incident.asked),
-            Cell::new(detail),
+            TableCell::new(&incident.kind),
+            TableCell::new(words::age(incident.opened_at, canvas.now)),
+            TableCell::new(format!("{}×", incident.acted)),
+            TableCell::new(&incident.asked),
+            TableCell::new(detail),
         ]);
     }
     table
 }
 
-pub(super) fn messages(messages: &[Message], canvas: Canvas) -> Table {
-    let mut table = Table::new(&[
-        Column::new("NO"),
-        Column::new("STATE"),
-        Column::new("FOR"),
-        Column::optional("FROM"),
-        Column::new("WHY"),
+pub(super) fn messages(messages: &[Message], canvas: Canvas) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("NO"),
+        TableColumn::new("STATE"),
+        TableColumn::new("FOR"),
+        TableColumn::optional("FROM"),
+        TableColumn::new("WHY"),
     ]);
     for message in messages {
         let (state, style) = message_state(message.state);
         table.row([
-            Cell::new(message.number.to_string()),
-            Cell::styled(state, style),
-            Cell::or_dash(message.queued_at.map(|at| words::age(at, canvas.now))),
-            Cell::new(&message.from),
-            Cell::or_dash(message.reason.as_ref()),
+            TableCell::new(message.number.to_string()),
+            TableCell::styled(state, style),
+            TableCell::or_dash(message.queued_at.map(|at| words::age(at, canvas.now))),
+            TableCell::new(&message.from),
+            TableCell::or_dash(message.reason.as_ref()),
         ]);
         if let Some(content) = &message.content {
-            table.line(Cell::styled(format!("“{}”", words::plain(content)), ui::FAINT));
+            table.line(TableCell::styled(format!("“{}”", words::plain(content)), ui::FAINT));
         }
     }
     table

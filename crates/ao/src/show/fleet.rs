@@ -1,4 +1,4 @@
-//! All work at a glance, what waits for a person first.
+//! Renders all work at a glance, starting with what waits for a person.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,62 +6,66 @@ use std::fmt::Write;
 
 use ao_api::{PullWork, Queue, Session, Timestamp, WorkState};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words, work};
 use crate::ui;
 
-/// What there is to see.
+/// Everything to show.
 #[derive(Debug, Clone, Copy)]
-pub struct Fleet<'a> {
+pub struct FleetView<'a> {
     pub sessions: &'a [Session],
-    /// The open pull requests that none of these answers for.
+    /// Open pull requests that none of the sessions owns.
     pub pulls: &'a [PullWork],
-    /// Places in the queue, by the ids of those that wait.
+    /// Queue positions, by session id.
     pub queues: &'a BTreeMap<String, Queue>,
 }
 
-/// More of what is over is not interesting at a glance.
+/// Maximum number of ended sessions at a glance.
 const ENDED_SHOWN: usize = 5;
-/// Up to so many that wait for the same kind of help, each has the commands below it.
+/// Up to this many sessions with the same need, each is shown with its commands.
 const COMMANDS_EACH: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Group {
+enum FleetGroup {
     NeedsYou,
     Idle,
     AtWork,
     OnItsWay,
     Waiting,
-    /// In a state that is new to us.
+    /// A state that this version does not know.
     Other,
     Ended,
 }
 
-const GROUPS: [(Group, &str, &str); 7] = [
-    (Group::NeedsYou, "Needs you", "needs you"),
-    (Group::Idle, "Idle", "idle"),
-    (Group::AtWork, "At work", "at work"),
-    (Group::OnItsWay, "In checks or merge queue", "in checks or queue"),
-    (Group::Waiting, "Waiting", "waiting"),
-    (Group::Other, "Others", "in other states"),
-    (Group::Ended, "Ended", "ended"),
+const GROUPS: [(FleetGroup, &str, &str); 7] = [
+    (FleetGroup::NeedsYou, "Needs you", "needs you"),
+    (FleetGroup::Idle, "Idle", "idle"),
+    (FleetGroup::AtWork, "At work", "at work"),
+    (FleetGroup::OnItsWay, "In checks or merge queue", "in checks or queue"),
+    (FleetGroup::Waiting, "Waiting", "waiting"),
+    (FleetGroup::Other, "Others", "in other states"),
+    (FleetGroup::Ended, "Ended", "ended"),
 ];
 
 /// A session, or a pull request without one.
 #[derive(Clone, Copy)]
-enum Member<'a> {
+enum FleetMember<'a> {
     Session(&'a Session),
     Pull(&'a PullWork),
 }
 
-pub fn fleet(fleet: Fleet<'_>, canvas: Canvas) -> String {
+pub fn fleet(fleet: FleetView<'_>, canvas: Canvas) -> String {
     if fleet.sessions.is_empty() && fleet.pulls.is_empty() {
         return "no sessions yet\n\nStart one with `ao spawn ISSUE`, or with `ao new \"what is to be done\"`.\n".into();
     }
     let mut drawn = String::new();
     let mut counts = Vec::new();
-    let all: Vec<Member<'_>> =
-        fleet.sessions.iter().map(Member::Session).chain(fleet.pulls.iter().map(Member::Pull)).collect();
+    let all: Vec<FleetMember<'_>> = fleet
+        .sessions
+        .iter()
+        .map(FleetMember::Session)
+        .chain(fleet.pulls.iter().map(FleetMember::Pull))
+        .collect();
     let several = all.iter().any(|member| member.project() != all[0].project());
     for (group, title, in_words) in GROUPS {
         let members = members(&fleet, &all, group);
@@ -69,7 +73,7 @@ pub fn fleet(fleet: Fleet<'_>, canvas: Canvas) -> String {
             continue;
         }
         counts.push(match (group, members.len()) {
-            (Group::NeedsYou, 2..) => format!("{} need you", members.len()),
+            (FleetGroup::NeedsYou, 2..) => format!("{} need you", members.len()),
             (_, count) => format!("{count} {in_words}"),
         });
         let style = ui::TITLE;
@@ -85,178 +89,190 @@ pub fn fleet(fleet: Fleet<'_>, canvas: Canvas) -> String {
     drawn
 }
 
-/// The members of a group, the longest in their state first: they have waited longest. Of those that need a person, whoever
-/// keeps most others waiting; of the ended, the last to end.
-fn members<'a>(fleet: &Fleet<'a>, all: &[Member<'a>], group: Group) -> Vec<Member<'a>> {
-    let mut members: Vec<Member<'_>> = all.iter().copied().filter(|member| member.group() == group).collect();
+/// Returns the members of a group, longest in their state first. Of those that need a person, the one that blocks
+/// most comes first; of the ended, the last to end.
+fn members<'a>(fleet: &FleetView<'a>, all: &[FleetMember<'a>], group: FleetGroup) -> Vec<FleetMember<'a>> {
+    let mut members: Vec<FleetMember<'_>> =
+        all.iter().copied().filter(|member| member.group() == group).collect();
     members.sort_by(|a, b| (a.since(), a.name()).cmp(&(b.since(), b.name())));
-    // Stable, so that those with the same rank stay in the order of their age.
+    // Stable, so that equal ranks stay in the order of their age.
     match group {
-        Group::NeedsYou => members.sort_by_key(|member| Reverse(member.work().unblocks)),
-        Group::Waiting => {
+        FleetGroup::NeedsYou => members.sort_by_key(|member| Reverse(member.work().unblocks)),
+        FleetGroup::Waiting => {
             members.sort_by_key(|member| member.queue(fleet).map_or(0, |queue| queue.before + 1));
         }
-        Group::Ended => members.reverse(),
+        FleetGroup::Ended => members.reverse(),
         _ => {}
     }
     members
 }
 
-impl<'a> Member<'a> {
+impl<'a> FleetMember<'a> {
     fn work(self) -> &'a WorkState {
         match self {
-            Member::Session(session) => &session.work,
-            Member::Pull(pull) => &pull.work,
+            FleetMember::Session(session) => &session.work,
+            FleetMember::Pull(pull) => &pull.work,
         }
     }
 
     fn project(self) -> &'a str {
         match self {
-            Member::Session(session) => &session.project_id,
-            Member::Pull(pull) => &pull.project_id,
+            FleetMember::Session(session) => &session.project_id,
+            FleetMember::Pull(pull) => &pull.project_id,
         }
     }
 
     fn name(self) -> &'a str {
         match self {
-            Member::Session(session) => &session.name,
-            Member::Pull(pull) => pull.work.pull.as_ref().map_or("-", |pull| pull.id.as_str()),
+            FleetMember::Session(session) => &session.name,
+            FleetMember::Pull(pull) => pull.work.pull.as_ref().map_or("-", |pull| pull.id.as_str()),
         }
     }
 
     fn since(self) -> Option<Timestamp> {
         match self {
-            Member::Session(session) => Some(work::since(session)),
-            Member::Pull(pull) => pull.work.since,
+            FleetMember::Session(session) => Some(work::since(session)),
+            FleetMember::Pull(pull) => pull.work.since,
         }
     }
 
     fn stage(self) -> String {
         match self {
-            Member::Session(session) => work::stage(session),
-            Member::Pull(pull) => pull.work.stage.replace('_', " "),
+            FleetMember::Session(session) => work::stage(session),
+            FleetMember::Pull(pull) => pull.work.stage.replace('_', " "),
         }
     }
 
     fn state(self) -> &'a str {
         match self {
-            Member::Session(session) => &session.status.state,
-            Member::Pull(_) => "",
+            FleetMember::Session(session) => &session.status.state,
+            FleetMember::Pull(_) => "",
         }
     }
 
-    /// What it is about, by the title of its task or of its pull request.
+    /// Returns the title of its task or its pull request.
     fn title(self) -> String {
         match self {
-            Member::Session(session) => words::task(session),
-            Member::Pull(pull) => pull.work.pull.as_ref().map(|pull| pull.title.clone()).unwrap_or_default(),
+            FleetMember::Session(session) => words::task(session),
+            FleetMember::Pull(pull) => {
+                pull.work.pull.as_ref().map(|pull| pull.title.clone()).unwrap_or_default()
+            }
         }
     }
 
-    fn queue(self, fleet: &Fleet<'a>) -> Option<&'a Queue> {
+    fn queue(self, fleet: &FleetView<'a>) -> Option<&'a Queue> {
         match self {
-            Member::Session(session) => fleet.queues.get(&session.id),
-            Member::Pull(_) => None,
+            FleetMember::Session(session) => fleet.queues.get(&session.id),
+            FleetMember::Pull(_) => None,
         }
     }
 
-    fn group(self) -> Group {
+    fn group(self) -> FleetGroup {
         let state = self.state();
         match (self.work().turn.as_str(), self.work().stage.as_str()) {
-            ("you", _) => Group::NeedsYou,
-            ("checks" | "queue", _) => Group::OnItsWay,
-            ("done", _) => Group::Ended,
-            ("wait", _) => Group::Waiting,
-            ("agent", "idle") => Group::Idle,
-            ("agent", _) => Group::AtWork,
+            ("you", _) => FleetGroup::NeedsYou,
+            ("checks" | "queue", _) => FleetGroup::OnItsWay,
+            ("done", _) => FleetGroup::Ended,
+            ("wait", _) => FleetGroup::Waiting,
+            ("agent", "idle") => FleetGroup::Idle,
+            ("agent", _) => FleetGroup::AtWork,
             _ => group_of_state(state),
         }
     }
 }
 
-/// By the process alone, where a daemon tells no more.
-fn group_of_state(state: &str) -> Group {
+/// Groups by the process alone, for an older daemon.
+fn group_of_state(state: &str) -> FleetGroup {
     match state {
-        state if words::needs_person(state) => Group::NeedsYou,
-        state if words::is_over(state) => Group::Ended,
-        "idle" => Group::Idle,
-        "working" | "starting" | "setting_up" | "retrying" | "stopping" => Group::AtWork,
-        "queued" | "rate_limited" | "paused" => Group::Waiting,
-        _ => Group::Other,
+        state if words::needs_person(state) => FleetGroup::NeedsYou,
+        state if words::is_over(state) => FleetGroup::Ended,
+        "idle" => FleetGroup::Idle,
+        "working" | "starting" | "setting_up" | "retrying" | "stopping" => FleetGroup::AtWork,
+        "queued" | "rate_limited" | "paused" => FleetGroup::Waiting,
+        _ => FleetGroup::Other,
     }
 }
 
-fn rows(fleet: &Fleet<'_>, group: Group, members: &[Member<'_>], several: bool, canvas: Canvas) -> Table {
-    const COLUMNS: [Column; 8] = [
-        Column::new("session"),
-        Column::new("stage"),
-        Column::new("for"),
-        Column::new("pull"),
-        Column::new("checks"),
-        Column::optional("review"),
-        Column::optional("project"),
-        Column::new("work"),
+fn rows(
+    fleet: &FleetView<'_>,
+    group: FleetGroup,
+    members: &[FleetMember<'_>],
+    several: bool,
+    canvas: Canvas,
+) -> TextTable {
+    const COLUMNS: [TableColumn; 8] = [
+        TableColumn::new("session"),
+        TableColumn::new("stage"),
+        TableColumn::new("for"),
+        TableColumn::new("pull"),
+        TableColumn::new("checks"),
+        TableColumn::optional("review"),
+        TableColumn::optional("project"),
+        TableColumn::new("work"),
     ];
-    let mut table = Table::new(&COLUMNS).without_heading().indented(2);
-    let most = if group == Group::Ended { ENDED_SHOWN } else { usize::MAX };
-    let is_plain = |member: &Member<'_>| group == Group::NeedsYou && member.work().stage == "review";
+    let mut table = TextTable::new(&COLUMNS).without_heading().indented(2);
+    let most = if group == FleetGroup::Ended { ENDED_SHOWN } else { usize::MAX };
+    let is_plain =
+        |member: &FleetMember<'_>| group == FleetGroup::NeedsYou && member.work().stage == "review";
     let fold = members.iter().filter(|member| is_plain(member)).count() > COMMANDS_EACH;
     for member in members.iter().take(most) {
         let state = work_cells(*member, several, canvas);
         let queue = member.queue(fleet);
-        table.row(state.into_iter().chain([Cell::new(about(*member, group, queue))]).collect::<Vec<_>>());
-        if group != Group::NeedsYou {
+        table
+            .row(state.into_iter().chain([TableCell::new(about(*member, group, queue))]).collect::<Vec<_>>());
+        if group != FleetGroup::NeedsYou {
             continue;
         }
         if let Some(why) = why(*member) {
-            table.line(Cell::new(format!("  {why}")));
+            table.line(TableCell::new(format!("  {why}")));
         }
         let folded = fold && is_plain(member);
         if let Some(next) = next_of(*member).filter(|_| !folded) {
-            table.line(Cell::styled(format!("  → {next}"), ui::FAINT));
+            table.line(TableCell::styled(format!("  → {next}"), ui::FAINT));
         }
     }
     if fold {
-        let each = "→ for each: ao pr diff PR  then  ao approve PR; `ao advise` has them by what they block";
-        table.line(Cell::styled(each, ui::FAINT));
+        let each =
+            "→ for each: ao pr diff PR  then  ao approve PR; `ao advise` ranks them by what they block";
+        table.line(TableCell::styled(each, ui::FAINT));
     }
     if members.len() > most {
         let more = members.len() - most;
-        table.line(Cell::styled(format!("and {more} more; `ao list` shows all"), ui::FAINT));
+        table.line(TableCell::styled(format!("and {more} more; `ao list` shows all"), ui::FAINT));
     }
     table
 }
 
-fn work_cells(member: Member<'_>, several: bool, canvas: Canvas) -> [Cell; 7] {
+fn work_cells(member: FleetMember<'_>, several: bool, canvas: Canvas) -> [TableCell; 7] {
     let work = member.work();
     let (checks, colour) = work::checks(work);
     [
-        Cell::styled(member.name(), ui::TITLE),
-        Cell::styled(member.stage(), work::style(work, member.state())),
-        Cell::new(member.since().map(|since| words::age(since, canvas.now)).unwrap_or_default()),
-        Cell::new(work::pull(work)),
-        Cell::styled(checks, colour),
-        Cell::new(work::review(work)),
-        Cell::new(if several { member.project() } else { "" }),
+        TableCell::styled(member.name(), ui::TITLE),
+        TableCell::styled(member.stage(), work::style(work, member.state())),
+        TableCell::new(member.since().map(|since| words::age(since, canvas.now)).unwrap_or_default()),
+        TableCell::new(work::pull(work)),
+        TableCell::styled(checks, colour),
+        TableCell::new(work::review(work)),
+        TableCell::new(if several { member.project() } else { "" }),
     ]
 }
 
-/// What it is about, and, of what needs no person, how it goes on.
-fn about(member: Member<'_>, group: Group, queue: Option<&Queue>) -> String {
-    let Member::Session(session) = member else { return member.title() };
+/// Describes the task and, if no person is needed, what happens next.
+fn about(member: FleetMember<'_>, group: FleetGroup, queue: Option<&Queue>) -> String {
+    let FleetMember::Session(session) = member else { return member.title() };
     let mut about = vec![member.title()];
     about.extend(remarks(session));
     match group {
-        Group::NeedsYou => {}
-        Group::Waiting => about.push(queue.map_or_else(|| session.work.says.clone(), place)),
-        Group::OnItsWay => about.push(session.work.says.clone()),
+        FleetGroup::NeedsYou => {}
+        FleetGroup::Waiting => about.push(queue.map_or_else(|| session.work.says.clone(), place)),
+        FleetGroup::OnItsWay => about.push(session.work.says.clone()),
         _ => about.push(session.status.reason.clone()),
     }
     about.retain(|part| !part.is_empty());
     about.join(" · ")
 }
 
-/// What has gone wrong on the way, whatever the state.
+/// Lists problems on the way, in any state.
 fn remarks(session: &Session) -> Vec<String> {
     let mut remarks = Vec::new();
     if session.messages_failed > 0 {
@@ -273,14 +289,15 @@ fn remarks(session: &Session) -> Vec<String> {
     remarks
 }
 
-/// Why it needs a person, if its stage does not say all of it: what is asked, what failed, how many others it blocks.
-fn why(member: Member<'_>) -> Option<String> {
+/// Explains why it needs a person, unless the stage is enough: the question, the failure, the number of blocked
+/// sessions.
+fn why(member: FleetMember<'_>) -> Option<String> {
     let work = member.work();
     let says = match (member, work.stage.as_str()) {
-        (Member::Session(session), "") => {
+        (FleetMember::Session(session), "") => {
             Some(session.status.question.clone().unwrap_or_else(|| session.status.reason.clone()))
         }
-        (Member::Session(session), "question") => {
+        (FleetMember::Session(session), "question") => {
             Some(session.status.question.clone().unwrap_or_else(|| work.says.clone()))
         }
         (_, "review") if work.says.ends_with("waits for your review") && !work.says.contains(',') => None,
@@ -292,7 +309,7 @@ fn why(member: Member<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// A place in the queue, in words.
+/// Describes a queue position.
 pub(super) fn place(queue: &Queue) -> String {
     let place = match queue.before {
         0 => "next in line".to_owned(),
@@ -304,14 +321,14 @@ pub(super) fn place(queue: &Queue) -> String {
     }
 }
 
-fn next_of(member: Member<'_>) -> Option<String> {
+fn next_of(member: FleetMember<'_>) -> Option<String> {
     match member {
-        Member::Session(session) => next(session),
-        Member::Pull(pull) => work::commands(&pull.work),
+        FleetMember::Session(session) => next(session),
+        FleetMember::Pull(pull) => work::commands(&pull.work),
     }
 }
 
-/// What a person would type next for a session that waits for one.
+/// Returns the next command for a session that waits for a person.
 pub(super) fn next(session: &Session) -> Option<String> {
     let name = &session.name;
     let by_state = match session.status.state.as_str() {
@@ -323,11 +340,11 @@ pub(super) fn next(session: &Session) -> Option<String> {
         "setup_failed" => format!("ao logs {name} --setup  then  ao retry {name}"),
         "exited" if session.can_restore => format!("ao session restore {name}  or  ao stop {name}"),
         "exited" => format!("ao logs {name}  then  ao stop {name}"),
-        "capped" => format!("ao resume {name}  says which limit it needs"),
+        "capped" => format!("ao resume {name}  shows which limit it needs"),
         _ => String::new(),
     };
     match session.work.stage.as_str() {
-        // What its process needs is what its work needs.
+        // The needs of the process are those of its work.
         "" | "question" | "stuck" | "budget" if !by_state.is_empty() => Some(by_state),
         _ => work::commands(&session.work),
     }

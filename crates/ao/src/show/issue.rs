@@ -1,4 +1,4 @@
-//! Issues: in a list, and in full.
+//! Renders issues: in a list, and in full.
 
 use std::fmt::Write;
 
@@ -6,47 +6,47 @@ use ao_api::{Imported, Issue};
 
 use super::prose::prose;
 use super::pull::author;
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
 pub fn issues(issues: &[Issue], canvas: Canvas) -> String {
-    // The project is told only where there is more than one.
+    // The project is shown only if there are several.
     let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
-    let mut table = Table::new(&[
-        Column::new("ISSUE"),
-        Column::new("STATE"),
-        Column::optional("PRIORITY"),
-        Column::new("SESSION"),
-        Column::optional("ASSIGNEE"),
-        Column::new("AGE"),
-        Column::optional("LABELS"),
-        Column::optional("BLOCKED BY"),
-        Column::new("TITLE"),
+    let mut table = TextTable::new(&[
+        TableColumn::new("ISSUE"),
+        TableColumn::new("STATE"),
+        TableColumn::optional("PRIORITY"),
+        TableColumn::new("SESSION"),
+        TableColumn::optional("ASSIGNEE"),
+        TableColumn::new("AGE"),
+        TableColumn::optional("LABELS"),
+        TableColumn::optional("BLOCKED BY"),
+        TableColumn::new("TITLE"),
     ]);
     for issue in issues {
         let id = if one { format!("#{}", issue.key) } else { issue.id.clone() };
         let priority = if issue.priority == 0 { String::new() } else { issue.priority.to_string() };
         table.row([
-            Cell::styled(id, ui::TITLE),
+            TableCell::styled(id, ui::TITLE),
             state(issue),
-            Cell::new(priority),
-            Cell::new(issue.session.as_deref().unwrap_or_default()),
-            Cell::new(issue.assignee.as_deref().unwrap_or_default()),
-            Cell::new(words::age(issue.updated_at, canvas.now)),
-            Cell::new(issue.labels.join(" ")),
-            Cell::new(issue.blocked_by.join(" ")),
-            Cell::new(&issue.title),
+            TableCell::new(priority),
+            TableCell::new(issue.session.as_deref().unwrap_or_default()),
+            TableCell::new(issue.assignee.as_deref().unwrap_or_default()),
+            TableCell::new(words::age(issue.updated_at, canvas.now)),
+            TableCell::new(issue.labels.join(" ")),
+            TableCell::new(issue.blocked_by.join(" ")),
+            TableCell::new(&issue.title),
         ]);
     }
     table.draw(canvas.width)
 }
 
-fn state(issue: &Issue) -> Cell {
+fn state(issue: &Issue) -> TableCell {
     match issue.state.as_str() {
-        "open" if !issue.blocked_by.is_empty() => Cell::styled("blocked", ui::BUSY),
-        "open" => Cell::styled("open", ui::HINT),
-        other => Cell::styled(other, ui::FAINT),
+        "open" if !issue.blocked_by.is_empty() => TableCell::styled("blocked", ui::BUSY),
+        "open" => TableCell::styled("open", ui::HINT),
+        other => TableCell::styled(other, ui::FAINT),
     }
 }
 
@@ -82,15 +82,16 @@ pub fn issue(issue: &Issue, canvas: Canvas) -> String {
     drawn
 }
 
-/// What was brought in, or would be.
+/// Renders imported issues, or those of a dry run.
 pub fn imported(imported: &Imported, canvas: Canvas) -> String {
-    let mut table = Table::new(&[Column::new("RESULT"), Column::new("ISSUE"), Column::new("TITLE")]);
+    let mut table =
+        TextTable::new(&[TableColumn::new("RESULT"), TableColumn::new("ISSUE"), TableColumn::new("TITLE")]);
     for issue in &imported.issues {
         let style = if issue.result == "known" { ui::FAINT } else { ui::GOOD };
         table.row([
-            Cell::styled(issue.result.replace('_', " "), style),
-            Cell::or_dash(issue.id.as_deref()),
-            Cell::new(&issue.title),
+            TableCell::styled(issue.result.replace('_', " "), style),
+            TableCell::or_dash(issue.id.as_deref()),
+            TableCell::new(&issue.title),
         ]);
     }
     table.draw(canvas.width)

@@ -1,36 +1,36 @@
-//! Sessions, one a line.
+//! Renders sessions, one per line.
 
 use ao_api::Session;
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words, work};
 use crate::ui;
 
 pub fn list<'a>(sessions: impl IntoIterator<Item = &'a Session>, canvas: Canvas) -> String {
-    let mut table = Table::new(&[
-        Column::new("SESSION"),
-        Column::new("STATE"),
-        Column::new("FOR"),
-        Column::new("TURN"),
-        Column::new("PR"),
-        Column::new("CHECKS"),
-        Column::optional("PROJECT"),
-        Column::optional("AGENT"),
-        Column::optional("BRANCH"),
-        Column::new("WORKS ON"),
+    let mut table = TextTable::new(&[
+        TableColumn::new("SESSION"),
+        TableColumn::new("STATE"),
+        TableColumn::new("FOR"),
+        TableColumn::new("TURN"),
+        TableColumn::new("PR"),
+        TableColumn::new("CHECKS"),
+        TableColumn::optional("PROJECT"),
+        TableColumn::optional("AGENT"),
+        TableColumn::optional("BRANCH"),
+        TableColumn::new("WORKS ON"),
     ]);
     for session in sessions {
         table.row([
-            Cell::styled(&session.name, ui::TITLE),
-            Cell::styled(words::state(&session.status), words::style(&session.status.state)),
-            Cell::new(words::age(session.status.since, canvas.now)),
-            Cell::new(work::turn(&session.work)),
-            Cell::new(work::pull(&session.work)),
-            Cell::styled(work::checks(&session.work).0, work::checks(&session.work).1),
-            Cell::new(&session.project_id),
-            Cell::new(&session.agent.name),
-            Cell::new(&session.branch),
-            Cell::new(words::task(session)),
+            TableCell::styled(&session.name, ui::TITLE),
+            TableCell::styled(words::state(&session.status), words::style(&session.status.state)),
+            TableCell::new(words::age(session.status.since, canvas.now)),
+            TableCell::new(work::turn(&session.work)),
+            TableCell::new(work::pull(&session.work)),
+            TableCell::styled(work::checks(&session.work).0, work::checks(&session.work).1),
+            TableCell::new(&session.project_id),
+            TableCell::new(&session.agent.name),
+            TableCell::new(&session.branch),
+            TableCell::new(words::task(session)),
         ]);
     }
     table.draw(canvas.width)

@@ -1,6 +1,6 @@
-//! How things look to people. Pure: what there is, the time and the width of the window come in, a text comes out.
+//! Renders everything for people. Pure: data, the time and the width of the window go in, a text comes out.
 //!
-//! Texts carry their colours; whoever prints them leaves those out where nobody looks.
+//! Texts include colours; the printer removes them where they are not supported.
 
 mod advice;
 mod budget;
@@ -15,6 +15,7 @@ mod explain;
 mod fleet;
 mod issue;
 mod list;
+pub(crate) mod pager;
 mod plan;
 mod prose;
 mod pull;
@@ -33,26 +34,26 @@ pub use cleanup::{cleanup, discard};
 pub use conflicts::{conflict, conflicts};
 pub use event::{event, nameless};
 pub use explain::{explanation, why};
-pub use fleet::{Fleet, fleet};
+pub use fleet::{FleetView, fleet};
 pub use issue::{imported, issue, issues};
 pub use list::list;
 pub use plan::{plan, plan_graph};
-pub use pull::{Parts, pull, pulls};
+pub use pull::{PullParts, pull, pulls};
 pub use queue::merge_queues;
-pub use table::{Cell, Column, Table};
+pub use table::{TableCell, TableColumn, TextTable};
 pub(crate) use words::plain;
 pub use words::{age, is_over, size, span};
 
-/// For whom something is drawn.
+/// The window to draw for.
 #[derive(Debug, Clone, Copy)]
 pub struct Canvas {
     pub now: Timestamp,
-    /// How wide the window is; absent if nobody looks, and then nothing is shortened.
+    /// Width of the window; absent if the output is not a terminal, and then nothing is shortened.
     pub width: Option<usize>,
 }
 
 impl Canvas {
-    /// The window that this process writes to, now.
+    /// Returns the window of this process's output.
     pub fn here() -> Canvas {
         Canvas { now: Timestamp::now(), width: crate::ui::width() }
     }

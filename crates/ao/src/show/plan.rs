@@ -1,19 +1,18 @@
-//! The plan: in text, round by round with arrows from what has to be first, and as a graph for Mermaid.
+//! Renders the plan: as text, round by round with dependencies, and as a Mermaid graph.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ao_api::{Plan, Planned};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
-/// Round by round, then what waits.
+/// Renders the rounds, then what waits.
 pub fn plan(plan: &Plan, canvas: Canvas) -> String {
     if plan.running.is_empty() && plan.next.is_empty() && plan.waiting.is_empty() {
-        return "Nothing runs and nothing waits. `ao spawn ISSUE` starts an agent; with `autoAssign: true` a project picks up \
-                its issues by itself.\n"
+        return "Nothing runs and nothing waits. `ao spawn ISSUE` starts an agent; with `autoAssign: true` a project assigns its issues automatically.\n"
             .into();
     }
     let title = ui::TITLE;
@@ -39,20 +38,25 @@ pub fn plan(plan: &Plan, canvas: Canvas) -> String {
 }
 
 fn table<'a>(list: impl IntoIterator<Item = &'a Planned>, canvas: Canvas) -> String {
-    let columns = [Column::new("WORK"), Column::optional("AGENT"), Column::new("TITLE"), Column::new("WHY")];
-    let mut table = Table::new(&columns);
+    let columns = [
+        TableColumn::new("WORK"),
+        TableColumn::optional("AGENT"),
+        TableColumn::new("TITLE"),
+        TableColumn::new("WHY"),
+    ];
+    let mut table = TextTable::new(&columns);
     for planned in list {
         table.row(vec![
-            Cell::new(name(planned)),
-            Cell::or_dash(planned.agent.as_deref()),
-            Cell::new(words::plain(&planned.title)),
-            Cell::styled(words::plain(&why(planned)), ui::FAINT),
+            TableCell::new(name(planned)),
+            TableCell::or_dash(planned.agent.as_deref()),
+            TableCell::new(words::plain(&planned.title)),
+            TableCell::styled(words::plain(&why(planned)), ui::FAINT),
         ]);
     }
     table.draw(canvas.width)
 }
 
-/// What has to be first, or else what keeps it.
+/// Describes the dependencies, or else the reason to wait.
 fn why(planned: &Planned) -> String {
     let after = planned.blocked_by.join(", ");
     match (planned.blocked_by.is_empty(), planned.round) {
@@ -67,7 +71,7 @@ fn name(planned: &Planned) -> &str {
     planned.session.as_deref().or(planned.issue.as_deref()).unwrap_or(&planned.project_id)
 }
 
-/// A graph: what runs, what comes in each round, and arrows from what has to be first.
+/// Renders a graph of the rounds and dependencies.
 pub fn plan_graph(plan: &Plan) -> String {
     let mut graph = "graph LR\n".to_owned();
     let mut ids: BTreeMap<&str, usize> = BTreeMap::new();
@@ -113,7 +117,7 @@ pub fn plan_graph(plan: &Plan) -> String {
     graph
 }
 
-/// A text that ends no node and makes no markup.
+/// Escapes a text for a node of the graph.
 fn quoted(text: &str) -> String {
     let mut quoted = String::new();
     for c in words::plain(text).chars().take(120) {

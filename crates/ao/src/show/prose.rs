@@ -1,4 +1,4 @@
-//! Text that people wrote, set into the window: its lines kept, long ones wrapped at words, nothing in it obeyed.
+//! Wraps text that people wrote: keeps its lines, wraps long ones at words, and neutralises control characters.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::diff::visible;
 
-/// Text gets at least so many columns, however narrow the window is.
+/// Minimum width of text, in however narrow a window.
 const NARROWEST: usize = 20;
 
-/// Each line with something before it and its end behind it.
+/// Renders each line with a prefix.
 pub(super) fn prose(text: &str, before: &str, before_width: usize, width: Option<usize>) -> String {
     let room = width.map_or(usize::MAX, |width| width.saturating_sub(before_width).max(NARROWEST));
     let mut set = String::with_capacity(text.len() + 64);
@@ -25,7 +25,7 @@ pub(super) fn prose(text: &str, before: &str, before_width: usize, width: Option
     set
 }
 
-/// A line in parts that fit. What it begins with stays before the parts too, so that lists keep their shape.
+/// Wraps a line. Its indentation is repeated, so that lists keep their shape.
 fn wrapped(line: &str, room: usize) -> Vec<String> {
     if line.width() <= room {
         return vec![line.to_owned()];
@@ -45,7 +45,7 @@ fn wrapped(line: &str, room: usize) -> Vec<String> {
             part.push(' ');
             used += 1;
         }
-        // A word that fits no line, such as an address, is broken where it must be.
+        // A word that fits no line, such as a URL, is broken.
         for c in word.chars() {
             let width = c.to_string().width();
             if used + width > room {

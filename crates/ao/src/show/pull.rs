@@ -1,40 +1,40 @@
-//! Pull requests: in a list, and with everything that can be read of them.
+//! Renders pull requests: in a list, and in full.
 
 use std::fmt::Write;
 
 use anstyle::Style;
 use ao_api::{Author, Comment, Pull, PullDetail, Review, Thread, Timestamp};
 
-use super::check::{self, short};
+use super::check;
 use super::prose::prose;
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
 pub fn pulls(pulls: &[Pull], canvas: Canvas) -> String {
-    // The project is told only where there is more than one.
+    // The project is shown only if there are several.
     let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
-    let mut table = Table::new(&[
-        Column::new("PR"),
-        Column::new("STATE"),
-        Column::new("CHECKS"),
-        Column::new("REVIEW"),
-        Column::optional("SESSION"),
-        Column::new("AGE"),
-        Column::optional("BRANCH"),
-        Column::new("TITLE"),
+    let mut table = TextTable::new(&[
+        TableColumn::new("PR"),
+        TableColumn::new("STATE"),
+        TableColumn::new("CHECKS"),
+        TableColumn::new("REVIEW"),
+        TableColumn::optional("SESSION"),
+        TableColumn::new("AGE"),
+        TableColumn::optional("BRANCH"),
+        TableColumn::new("TITLE"),
     ]);
     for pull in pulls {
         let id = if one { format!("!{}", pull.number) } else { pull.id.clone() };
         table.row([
-            Cell::styled(id, ui::TITLE),
+            TableCell::styled(id, ui::TITLE),
             state(pull),
             check::state(dash(&pull.checks)),
             review(&pull.review),
-            Cell::or_dash(pull.session.as_deref()),
-            Cell::new(words::age(pull.updated_at, canvas.now)),
-            Cell::new(&pull.head_branch),
-            Cell::new(&pull.title),
+            TableCell::or_dash(pull.session.as_deref()),
+            TableCell::new(words::age(pull.updated_at, canvas.now)),
+            TableCell::new(&pull.head_branch),
+            TableCell::new(&pull.title),
         ]);
     }
     table.draw(canvas.width)
@@ -44,9 +44,9 @@ fn dash(word: &str) -> &str {
     if word == "none" { "-" } else { word }
 }
 
-fn state(pull: &Pull) -> Cell {
+fn state(pull: &Pull) -> TableCell {
     let (word, style) = state_word(pull);
-    Cell::styled(word, style)
+    TableCell::styled(word, style)
 }
 
 fn state_word(pull: &Pull) -> (&str, Style) {
@@ -59,31 +59,31 @@ fn state_word(pull: &Pull) -> (&str, Style) {
     }
 }
 
-fn review(review: &str) -> Cell {
+fn review(review: &str) -> TableCell {
     let style = match review {
         "approved" => ui::GOOD,
         "changes_requested" => ui::ERROR,
         "commented" => ui::BUSY,
         _ => ui::FAINT,
     };
-    Cell::styled(verdict(dash(review)), style)
+    TableCell::styled(verdict(dash(review)), style)
 }
 
-/// A verdict in words.
+/// Describes a verdict.
 fn verdict(verdict: &str) -> String {
     verdict.replace('_', " ")
 }
 
-/// Which parts of a pull request are wanted.
+/// The parts of a pull request to render.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Parts {
-    /// Threads that are resolved, and reviews of earlier heads, in full.
+pub struct PullParts {
+    /// Resolved threads and stale reviews, in full.
     pub all: bool,
-    /// Only what was said.
+    /// Only reviews and threads.
     pub only_comments: bool,
 }
 
-pub fn pull(detail: &PullDetail, parts: Parts, canvas: Canvas) -> String {
+pub fn pull(detail: &PullDetail, parts: PullParts, canvas: Canvas) -> String {
     let mut drawn = head(detail, canvas);
     if !parts.only_comments {
         if !detail.body.trim().is_empty() {
@@ -110,7 +110,7 @@ fn head(detail: &PullDetail, canvas: Canvas) -> String {
         words::plain(&pull.base_branch),
         author(&pull.author),
         words::age(detail.created_at, canvas.now),
-        short(&pull.head)
+        words::short_commit(&pull.head)
     );
     let mut fact = |name: &str, value: &str| {
         if !value.is_empty() {
@@ -123,13 +123,13 @@ fn head(detail: &PullDetail, canvas: Canvas) -> String {
     fact("changes", &format!("{files}, +{} -{}", detail.added, detail.removed));
     if let Some(commit) = &detail.merged_as {
         let by = detail.merged_by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
-        fact("merged", &format!("as {}{by}", short(commit)));
+        fact("merged", &format!("as {}{by}", words::short_commit(commit)));
     }
     if pull.state == "open" {
         let good = ui::GOOD;
         match &detail.blockers[..] {
             [] => {
-                let _ = writeln!(drawn, "  {good}nothing stands in the way of a merge{good:#}");
+                let _ = writeln!(drawn, "  {good}ready to merge{good:#}");
             }
             blockers => {
                 let style = ui::BUSY;
@@ -160,7 +160,7 @@ fn stack(drawn: &mut String, detail: &PullDetail) {
         let _ = writeln!(drawn, "  stands on {}", words::plain(below));
     }
     for above in &detail.stacked {
-        let _ = writeln!(drawn, "  {} stands on it", words::plain(above));
+        let _ = writeln!(drawn, "  {} is stacked on it", words::plain(above));
     }
 }
 
@@ -169,14 +169,15 @@ fn commits(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
         return;
     }
     heading(drawn, "Commits");
-    let columns = [Column::new(""), Column::new(""), Column::optional(""), Column::new("")];
-    let mut table = Table::new(&columns).without_heading().indented(2);
+    let columns =
+        [TableColumn::new(""), TableColumn::new(""), TableColumn::optional(""), TableColumn::new("")];
+    let mut table = TextTable::new(&columns).without_heading().indented(2);
     for commit in &detail.commits {
         table.row([
-            Cell::styled(short(&commit.commit), ui::FAINT),
-            Cell::new(words::age(commit.at, canvas.now)),
-            Cell::new(&commit.author),
-            Cell::new(&commit.title),
+            TableCell::styled(words::short_commit(&commit.commit), ui::FAINT),
+            TableCell::new(words::age(commit.at, canvas.now)),
+            TableCell::new(&commit.author),
+            TableCell::new(&commit.title),
         ]);
     }
     drawn.push_str(&table.draw(canvas.width));
@@ -187,22 +188,28 @@ fn checks(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
         return;
     }
     heading(drawn, "Checks");
-    let columns = [Column::new(""), Column::new(""), Column::new(""), Column::optional(""), Column::new("")];
-    let mut table = Table::new(&columns).without_heading().indented(2);
+    let columns = [
+        TableColumn::new(""),
+        TableColumn::new(""),
+        TableColumn::new(""),
+        TableColumn::optional(""),
+        TableColumn::new(""),
+    ];
+    let mut table = TextTable::new(&columns).without_heading().indented(2);
     for run in &detail.check_runs {
         table.row([
             check::state(&run.state),
-            Cell::new(&run.check),
-            Cell::new(check::duration(run, canvas)),
-            Cell::styled(&run.id, ui::FAINT),
-            Cell::new(check::why(run)),
+            TableCell::new(&run.check),
+            TableCell::new(check::duration(run, canvas)),
+            TableCell::styled(&run.id, ui::FAINT),
+            TableCell::new(check::why(run)),
         ]);
     }
     drawn.push_str(&table.draw(canvas.width));
 }
 
-fn reviews(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas) {
-    // A bare comment without words is only what its threads hang on.
+fn reviews(drawn: &mut String, detail: &PullDetail, parts: PullParts, canvas: Canvas) {
+    // A comment review without text only groups its threads.
     let says = |review: &&Review| review.verdict != "commented" || !review.body.trim().is_empty();
     let reviews: Vec<&Review> = detail.reviews.iter().filter(says).collect();
     if reviews.is_empty() {
@@ -217,7 +224,7 @@ fn reviews(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas
             _ => (ui::BUSY, ui::FAINT),
         };
         let stale = match review.stale {
-            true => format!(", stale: given on {}", short(&review.commit)),
+            true => format!(", stale: given on {}", words::short_commit(&review.commit)),
             false => String::new(),
         };
         let _ = writeln!(
@@ -235,7 +242,7 @@ fn reviews(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas
     }
 }
 
-fn threads(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas) {
+fn threads(drawn: &mut String, detail: &PullDetail, parts: PullParts, canvas: Canvas) {
     if detail.threads.is_empty() {
         return;
     }
@@ -251,7 +258,7 @@ fn threads(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas
     }
 }
 
-/// A thread with its comments, so many columns from the left.
+/// Renders a thread with its comments, indented.
 pub(super) fn thread(thread: &Thread, indent: usize, canvas: Canvas) -> String {
     let (title, faint) = (ui::TITLE, ui::FAINT);
     let mut drawn = format!("{:indent$}{title}{}{title:#}", "", words::plain(&thread.id));
@@ -278,12 +285,12 @@ pub(super) fn thread(thread: &Thread, indent: usize, canvas: Canvas) -> String {
         drawn.push_str(&prose(context, &before, indent + 4, canvas.width));
     }
     for comment in &thread.comments {
-        drawn.push_str(&said(comment, indent + 2, canvas));
+        drawn.push_str(&render_comment(comment, indent + 2, canvas));
     }
     drawn
 }
 
-fn said(comment: &Comment, indent: usize, canvas: Canvas) -> String {
+fn render_comment(comment: &Comment, indent: usize, canvas: Canvas) -> String {
     let faint = ui::FAINT;
     let (id, who) = (words::plain(&comment.id), author(&comment.author));
     let when = ago(comment.at, canvas) + &edited(comment.edited_at, canvas);
@@ -292,7 +299,7 @@ fn said(comment: &Comment, indent: usize, canvas: Canvas) -> String {
     drawn
 }
 
-/// Who it was, and what that person is to the project: `anna (member)`.
+/// Renders an author and their role in the project: `anna (member)`.
 pub(super) fn author(author: &Author) -> String {
     format!("{} ({})", words::plain(&author.login), words::plain(&author.standing))
 }

@@ -1,14 +1,14 @@
-//! Merge queues as tables: place by place, with what each is tested on and waits for.
+//! Renders merge queues as tables: each entry with its base and what it waits for.
 
 use std::fmt::Write;
 
 use ao_api::{MergeQueue, MergeQueues, QueuedPull};
 
-use super::table::{Cell, Column, Table};
+use super::table::{TableCell, TableColumn, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
-/// What is going to land, one project after the other.
+/// Renders the queues of all projects.
 pub fn merge_queues(queues: &MergeQueues, canvas: Canvas) -> String {
     let mut drawn = String::new();
     for queue in queues.queues.iter().filter(|queue| !queue.entries.is_empty() || queue.paused.is_some()) {
@@ -25,7 +25,7 @@ fn one(queue: &MergeQueue, canvas: Canvas) -> String {
     let (project, branch) = (words::plain(&queue.project_id), words::plain(&queue.branch));
     let mut drawn = format!("{title}{project}{title:#} onto {branch}");
     if let Some(base) = &queue.base {
-        let _ = write!(drawn, " at {}", words::plain(short(base)));
+        let _ = write!(drawn, " at {}", words::plain(words::short_commit(base)));
     }
     if let Some(why) = &queue.paused {
         let busy = ui::BUSY;
@@ -36,15 +36,15 @@ fn one(queue: &MergeQueue, canvas: Canvas) -> String {
         return drawn;
     }
     let columns = [
-        Column::new("#"),
-        Column::new("PR"),
-        Column::new("STATE"),
-        Column::optional("PRIORITY"),
-        Column::optional("SINCE"),
-        Column::new("TESTED ON"),
-        Column::new("WAITS FOR"),
+        TableColumn::new("#"),
+        TableColumn::new("PR"),
+        TableColumn::new("STATE"),
+        TableColumn::optional("PRIORITY"),
+        TableColumn::optional("SINCE"),
+        TableColumn::new("TESTED ON"),
+        TableColumn::new("WAITS FOR"),
     ];
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for (place, entry) in queue.entries.iter().enumerate() {
         let style = match entry.state.as_str() {
             "held" | "failed" => ui::BUSY,
@@ -53,31 +53,28 @@ fn one(queue: &MergeQueue, canvas: Canvas) -> String {
         };
         let since = canvas.now.as_second() - entry.since.as_second();
         table.row([
-            Cell::new((place + 1).to_string()),
-            Cell::new(&entry.id),
-            Cell::styled(&entry.state, style),
-            Cell::new(match entry.requested_by {
+            TableCell::new((place + 1).to_string()),
+            TableCell::new(&entry.id),
+            TableCell::styled(&entry.state, style),
+            TableCell::new(match entry.requested_by {
                 Some(_) => "now".to_owned(),
                 None => entry.priority.to_string(),
             }),
-            Cell::new(words::span(u64::try_from(since).unwrap_or(0))),
-            Cell::or_dash(tested_on(entry)),
-            Cell::new(&entry.waits),
+            TableCell::new(words::span(u64::try_from(since).unwrap_or(0))),
+            TableCell::or_dash(tested_on(entry)),
+            TableCell::new(&entry.waits),
         ]);
     }
     drawn + &table.draw(canvas.width)
 }
 
-/// `4f1c2d3 + my-app!3 + my-app!4`: the base, what is ahead, and those of its batch that come before it.
+/// Describes the base of an entry's test, what is ahead, and the earlier entries of its batch: `4f1c2d3 + my-app!3 +
+/// my-app!4`.
 fn tested_on(entry: &QueuedPull) -> Option<String> {
     let base = entry.base.as_deref()?;
     let mates = entry.batch.iter().take_while(|mate| **mate != entry.id);
     let others = entry.ahead.iter().chain(mates).map(|id| format!(" + {id}"));
-    Some(others.fold(short(base).to_owned(), |told, other| told + &other))
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
+    Some(others.fold(words::short_commit(base).to_owned(), |told, other| told + &other))
 }
 
 #[cfg(test)]

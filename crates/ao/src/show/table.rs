@@ -1,4 +1,4 @@
-//! Columns side by side, as wide as they need to be and the window allows.
+//! Renders tables, with columns as wide as needed and the window allows.
 
 use std::fmt::Write;
 
@@ -8,50 +8,50 @@ use unicode_width::UnicodeWidthStr;
 use super::words::{plain, shorten};
 use crate::ui;
 
-/// What stands between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
-/// The last column has at least this many columns of the terminal, if others can give way for it.
+/// Minimum width of the last column, if others can be dropped for it.
 const LAST: usize = 24;
 
 /// A column.
 #[derive(Debug, Clone, Copy)]
-pub struct Column {
+pub struct TableColumn {
     title: &'static str,
-    /// Left out where the window is too narrow; the rightmost goes first.
+    /// Dropped if the window is too narrow, the rightmost first.
     optional: bool,
 }
 
-impl Column {
-    pub const fn new(title: &'static str) -> Column {
-        Column { title, optional: false }
+impl TableColumn {
+    pub const fn new(title: &'static str) -> TableColumn {
+        TableColumn { title, optional: false }
     }
 
-    pub const fn optional(title: &'static str) -> Column {
-        Column { title, optional: true }
+    pub const fn optional(title: &'static str) -> TableColumn {
+        TableColumn { title, optional: true }
     }
 }
 
-/// What stands in one place.
+/// The content of one cell.
 #[derive(Debug, Clone, Default)]
-pub struct Cell {
+pub struct TableCell {
     text: String,
     style: Style,
 }
 
-impl Cell {
-    pub fn new(text: impl AsRef<str>) -> Cell {
-        Cell::styled(text, Style::new())
+impl TableCell {
+    pub fn new(text: impl AsRef<str>) -> TableCell {
+        TableCell::styled(text, Style::new())
     }
 
-    pub fn styled(text: impl AsRef<str>, style: Style) -> Cell {
-        Cell { text: plain(text.as_ref()), style }
+    pub fn styled(text: impl AsRef<str>, style: Style) -> TableCell {
+        TableCell { text: plain(text.as_ref()), style }
     }
 
-    /// Written so that what is left out can be seen to be.
-    pub fn or_dash(text: Option<impl AsRef<str>>) -> Cell {
+    /// Renders an absent value visibly, as a dash.
+    pub fn or_dash(text: Option<impl AsRef<str>>) -> TableCell {
         match text {
-            Some(text) => Cell::new(text),
-            None => Cell::styled("-", ui::FAINT),
+            Some(text) => TableCell::new(text),
+            None => TableCell::styled("-", ui::FAINT),
         }
     }
 
@@ -60,56 +60,56 @@ impl Cell {
     }
 }
 
-/// Rows under their columns. Only the last column is ever shortened.
+/// Rows under their columns. Only the last column is shortened.
 #[derive(Debug, Clone)]
-pub struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Row>,
+pub struct TextTable {
+    columns: Vec<TableColumn>,
+    rows: Vec<TableRow>,
     indent: usize,
     heading: bool,
 }
 
 #[derive(Debug, Clone)]
-enum Row {
-    Cells(Vec<Cell>),
+enum TableRow {
+    Cells(Vec<TableCell>),
     /// A line across all columns.
-    Line(Cell),
+    Line(TableCell),
 }
 
-impl Table {
-    pub fn new(columns: &[Column]) -> Table {
-        Table { columns: columns.to_vec(), rows: vec![], indent: 0, heading: true }
+impl TextTable {
+    pub fn new(columns: &[TableColumn]) -> TextTable {
+        TextTable { columns: columns.to_vec(), rows: vec![], indent: 0, heading: true }
     }
 
-    /// Without titles above the columns.
+    /// Omits the titles of the columns.
     #[must_use]
-    pub fn without_heading(mut self) -> Table {
+    pub fn without_heading(mut self) -> TextTable {
         self.heading = false;
         self
     }
 
     #[must_use]
-    pub fn indented(mut self, columns: usize) -> Table {
+    pub fn indented(mut self, columns: usize) -> TextTable {
         self.indent = columns;
         self
     }
 
-    pub fn row(&mut self, cells: impl Into<Vec<Cell>>) {
+    pub fn row(&mut self, cells: impl Into<Vec<TableCell>>) {
         let cells = cells.into();
         debug_assert_eq!(cells.len(), self.columns.len(), "a row has a cell for each column");
-        self.rows.push(Row::Cells(cells));
+        self.rows.push(TableRow::Cells(cells));
     }
 
-    /// A line that belongs to the row before it.
-    pub fn line(&mut self, cell: Cell) {
-        self.rows.push(Row::Line(cell));
+    /// Adds a line that belongs to the previous row.
+    pub fn line(&mut self, cell: TableCell) {
+        self.rows.push(TableRow::Line(cell));
     }
 
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The table for a window of this width, each line with its end.
+    /// Renders the table for a window of this width.
     pub fn draw(&self, width: Option<usize>) -> String {
         let mut widths = self.widths();
         let mut shown: Vec<usize> = (0..self.columns.len()).filter(|column| widths[*column] > 0).collect();
@@ -117,15 +117,15 @@ impl Table {
             self.fit(width, &mut shown, &mut widths);
         }
         let mut drawn = String::new();
-        if self.heading && self.rows.iter().any(|row| matches!(row, Row::Cells(_))) {
-            let titles: Vec<Cell> =
-                self.columns.iter().map(|column| Cell::styled(column.title, ui::FAINT)).collect();
+        if self.heading && self.rows.iter().any(|row| matches!(row, TableRow::Cells(_))) {
+            let titles: Vec<TableCell> =
+                self.columns.iter().map(|column| TableCell::styled(column.title, ui::FAINT)).collect();
             self.draw_row(&mut drawn, &titles, &shown, &widths);
         }
         for row in &self.rows {
             match row {
-                Row::Cells(cells) => self.draw_row(&mut drawn, cells, &shown, &widths),
-                Row::Line(cell) => {
+                TableRow::Cells(cells) => self.draw_row(&mut drawn, cells, &shown, &widths),
+                TableRow::Line(cell) => {
                     let indent = self.indent + GAP;
                     let room = width.map_or(usize::MAX, |width| width.saturating_sub(indent));
                     let text = shorten(&cell.text, room);
@@ -137,14 +137,14 @@ impl Table {
         drawn
     }
 
-    /// What each column would like to have. One in which nothing stands needs nothing.
+    /// Returns the natural width of each column. An empty column has none.
     fn widths(&self) -> Vec<usize> {
         let widest = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| match row {
-                Row::Cells(cells) => cells.get(column),
-                Row::Line(_) => None,
+                TableRow::Cells(cells) => cells.get(column),
+                TableRow::Line(_) => None,
             });
-            cells.map(Cell::width).max().unwrap_or(0)
+            cells.map(TableCell::width).max().unwrap_or(0)
         };
         let title = |column: usize| if self.heading { self.columns[column].title.width() } else { 0 };
         let with_title = |column| match widest(column) {
@@ -154,7 +154,7 @@ impl Table {
         (0..self.columns.len()).map(with_title).collect()
     }
 
-    /// Leaves out what can be missed, and then shortens the last column.
+    /// Drops optional columns, then shortens the last one.
     fn fit(&self, width: usize, shown: &mut Vec<usize>, widths: &mut [usize]) {
         let needed = |shown: &[usize], widths: &[usize]| {
             let Some((last, others)) = shown.split_last() else { return 0 };
@@ -173,11 +173,11 @@ impl Table {
         }
     }
 
-    fn draw_row(&self, drawn: &mut String, cells: &[Cell], shown: &[usize], widths: &[usize]) {
+    fn draw_row(&self, drawn: &mut String, cells: &[TableCell], shown: &[usize], widths: &[usize]) {
         let indent = self.indent;
         let _ = write!(drawn, "{:indent$}", "");
         for (at, column) in shown.iter().enumerate() {
-            let Cell { text, style } = &cells[*column];
+            let TableCell { text, style } = &cells[*column];
             let last = at + 1 == shown.len();
             let text = if last { shorten(text, widths[*column]) } else { text.clone() };
             if !text.is_empty() {

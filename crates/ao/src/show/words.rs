@@ -1,4 +1,4 @@
-//! Times, sizes and states as people read them.
+//! Formats times, sizes and states for people.
 
 use anstyle::{AnsiColor, Style};
 use ao_api::{Session, Status, Timestamp};
@@ -7,12 +7,12 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::diff::steers;
 use crate::ui;
 
-/// How long ago something was: `40s`, `3m`, `5h`, `2d`.
+/// Formats an age: `40s`, `3m`, `5h`, `2d`.
 pub fn age(at: Timestamp, now: Timestamp) -> String {
     span(u64::try_from(now.as_second() - at.as_second()).unwrap_or(0))
 }
 
-/// A span of time by its largest unit: one looks at it to know whether it is minutes or hours.
+/// Formats a duration by its largest unit, which is enough to tell minutes from hours.
 pub fn span(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds}s"),
@@ -22,7 +22,7 @@ pub fn span(seconds: u64) -> String {
     }
 }
 
-/// A number of bytes: `812 B`, `1.4 MB`.
+/// Formats a number of bytes: `812 B`, `1.4 MB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if bytes < 1000 {
@@ -38,17 +38,17 @@ pub fn size(bytes: u64) -> String {
     format!("{amount:.digits$} {}", UNITS[unit])
 }
 
-/// Whether a session in this state has come to its end.
+/// Returns true if a session in this state has ended.
 pub fn is_over(state: &str) -> bool {
     matches!(state, "stopped" | "merged")
 }
 
-/// Whether a session in this state goes on only if a person does something.
+/// Returns true if a session in this state continues only if a person acts.
 pub(crate) fn needs_person(state: &str) -> bool {
     matches!(state, "needs_input" | "blocked" | "setup_failed" | "exited" | "capped" | "unknown")
 }
 
-/// The colour of a state.
+/// Returns the colour of a state.
 pub(super) fn style(state: &str) -> Style {
     match state {
         "needs_input" | "capped" => ui::BUSY,
@@ -61,7 +61,7 @@ pub(super) fn style(state: &str) -> Style {
     }
 }
 
-/// The state in words: `working (quiet 20m)`.
+/// Describes a state: `working (quiet 20m)`.
 pub(super) fn state(status: &Status) -> String {
     match status.quiet_seconds {
         Some(quiet) if quiet >= 60 => format!("{} (quiet {})", status.state, span(quiet)),
@@ -69,7 +69,7 @@ pub(super) fn state(status: &Status) -> String {
     }
 }
 
-/// What it works on: `Fix login (issue 42)`.
+/// Describes the task: `Fix login (issue 42)`.
 pub(super) fn task(session: &Session) -> String {
     match &session.issue {
         Some(issue) if session.title.is_empty() => format!("issue {issue}"),
@@ -78,7 +78,7 @@ pub(super) fn task(session: &Session) -> String {
     }
 }
 
-/// One line that cannot do anything to a terminal: what agents and strangers wrote is shown in it.
+/// Returns a text as one line without control characters, since agents and strangers may have written it.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -90,13 +90,18 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
-/// The same with the spaces that it begins with.
+/// Like [`plain`], with the leading spaces kept.
 pub(super) fn plain_line(text: &str) -> String {
     let begin = text.len() - text.trim_start_matches(' ').len();
     format!("{}{}", &text[..begin], plain(text))
 }
 
-/// A text in no more columns than these, with `…` where something is missing.
+/// Shortens a commit to as much as people compare.
+pub(super) fn short_commit(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
+/// Shortens a text to a number of columns, with `…` at the cut.
 pub(super) fn shorten(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Work as people read it: whose turn it is, the pull request, its checks, and what to type next.
+//! Describes work: whose turn it is, the pull request, its checks, and the next command.
 
 use anstyle::{AnsiColor, Style};
 use ao_api::{Session, Timestamp, WorkState};
@@ -6,10 +6,10 @@ use ao_api::{Session, Timestamp, WorkState};
 use super::words;
 use crate::ui;
 
-/// How far a session has come, in words: by its work, or by its process where a daemon tells no more.
+/// Describes the stage of a session: by its work, or by its process for an older daemon.
 pub(super) fn stage(session: &Session) -> String {
     match session.work.stage.as_str() {
-        // These say nothing that the state of the process does not say better.
+        // The state of the process describes these better.
         "" | "working" | "stuck" | "budget" | "limit" | "starting" | "stopping" => {
             words::state(&session.status)
         }
@@ -17,7 +17,7 @@ pub(super) fn stage(session: &Session) -> String {
     }
 }
 
-/// The colour of a stage; of what it has none for, that of the state of its process.
+/// Returns the colour of a stage, or of the process's state.
 pub(super) fn style(work: &WorkState, state: &str) -> Style {
     match (work.turn.as_str(), work.stage.as_str()) {
         ("you", "checks_failed" | "conflict" | "checks_broken" | "decision") => ui::ERROR,
@@ -27,21 +27,21 @@ pub(super) fn style(work: &WorkState, state: &str) -> Style {
     }
 }
 
-/// Since when its work stands where it stands.
+/// Returns the time since which its work is in this stage.
 pub(super) fn since(session: &Session) -> Timestamp {
     session.work.since.unwrap_or(session.status.since)
 }
 
-/// The pull request, as short as it is unambiguous here: `!7`.
+/// Returns the pull request in its shortest unambiguous form: `!7`.
 pub(super) fn pull(work: &WorkState) -> String {
     work.pull.as_ref().map(|pull| format!("!{}", pull.number)).unwrap_or_default()
 }
 
-/// How its checks went: `green`, `red`, `pending` or `no checks`.
+/// Describes the result of its checks: `green`, `red`, `pending` or `no checks`.
 pub(super) fn checks(work: &WorkState) -> (String, Style) {
     match work.pull.as_ref().map(|pull| pull.checks.as_str()) {
         None => (String::new(), Style::new()),
-        // Of what is over nothing is asked any more.
+        // Finished work needs no checks.
         Some("none") if work.turn == "done" => (String::new(), Style::new()),
         Some("none") => ("no checks".into(), ui::FAINT),
         Some(word @ "green") => (word.into(), AnsiColor::Green.on_default()),
@@ -50,7 +50,7 @@ pub(super) fn checks(work: &WorkState) -> (String, Style) {
     }
 }
 
-/// What reviewers say, where the stage does not say so itself.
+/// Describes the reviews, unless the stage does.
 pub(super) fn review(work: &WorkState) -> String {
     match work.pull.as_ref().map(|pull| pull.review.as_str()) {
         Some("waiting" | "none") | None => String::new(),
@@ -59,7 +59,7 @@ pub(super) fn review(work: &WorkState) -> String {
     }
 }
 
-/// Whose turn it is, in a word.
+/// Describes whose turn it is.
 pub(super) fn turn(work: &WorkState) -> &str {
     match work.turn.as_str() {
         "you" => "yours",
@@ -72,7 +72,7 @@ pub(super) fn turn(work: &WorkState) -> &str {
     }
 }
 
-/// The commands that help, the first one first.
+/// Lists the commands that help, best first.
 pub(super) fn commands(work: &WorkState) -> Option<String> {
     let first = work.command.as_ref()?;
     Some(match &work.then {
@@ -81,7 +81,7 @@ pub(super) fn commands(work: &WorkState) -> Option<String> {
     })
 }
 
-/// How many others wait for it: `blocks 2 others`.
+/// Counts the sessions that wait for it: `blocks 2 others`.
 pub(super) fn blocks(work: &WorkState) -> Option<String> {
     match work.unblocks {
         0 => None,

@@ -15,7 +15,7 @@ fn a_daemon_takes_up_what_is_set() {
     let house = House::new();
     house.start();
     let ran = house.ao(&["config", "set", "projects.my-app.maxParallelAgents", "1"]).succeeds();
-    assert!(ran.out.contains("The daemon has taken it up"), "{}", ran.out);
+    assert!(ran.out.contains("The daemon has applied it"), "{}", ran.out);
     let projects = house.ao(&["api", "GET", "/projects"]).succeeds().json();
     assert_eq!(projects["projects"][0]["maxParallelAgents"], 1, "{projects}");
 
@@ -35,7 +35,7 @@ fn a_project_joins_the_daemon_and_leaves_it_only_without_live_sessions() {
     house.start();
     let docs = house.path("docs");
     make_repository(&docs);
-    house.ao(&["add-project", "../docs"]).succeeds().says("Added docs").says("The daemon has taken it up");
+    house.ao(&["add-project", "../docs"]).succeeds().says("Added docs").says("The daemon has applied it");
     let names = |house: &House| -> Vec<String> {
         let known = house.ao(&["api", "GET", "/projects"]).succeeds().json();
         let projects = known["projects"].as_array().unwrap().iter();

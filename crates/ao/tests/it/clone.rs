@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ao::clone::{CloneError, clone};
-use ao::git_url::GitUrl;
+use ao::git::clone::{CloneError, clone};
+use ao::git::url::GitUrl;
 use ao::repository::RepositoryError;
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;

@@ -36,7 +36,7 @@ fn one_key_is_set_and_everything_else_stays() {
     -- stdout --
     Set defaults.runtime to process in [home]/my-app/agent-orchestrator.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert_eq!(text(&app), CONFIG.replace("tmux ", "process "));
     assert_snapshot!(place.run(&app, &["config", "set", "defaults.runtime", "process", "--json"]), @r#"
@@ -49,7 +49,7 @@ fn one_key_is_set_and_everything_else_stays() {
     -- stdout --
     Took defaults.runtime out of [home]/my-app/agent-orchestrator.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert!(!text(&app).contains("runtime:"), "{}", text(&app));
     assert!(text(&app).starts_with("# Mine.\n"));
@@ -64,7 +64,7 @@ fn your_own_file_is_made_when_it_is_first_set() {
     -- stdout --
     Set lifecycle.maxParallelAgents to 8 in [home]/.config/ao/config.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     let own = std::fs::read_to_string(place.home.path().join(".config/ao/config.yaml")).unwrap();
     assert_snapshot!(own, @r"
@@ -97,13 +97,13 @@ fn what_would_be_wrong_is_not_written() {
        |
      3 |   runtime: spaceship   # for now
        |            ^
-     hint: known are: tmux, process
+     hint: known names: tmux, process
     hint: the file was not changed
     ");
     assert_snapshot!(place.run(&app, &["config", "set", "port", "many"]), @r"
     exit 2
     -- stderr --
-    error: `port` has to be a whole number, and is `many`
+    error: `port` has to be a whole number, but is `many`
     hint: the file was not changed
     ");
     assert_snapshot!(place.run(&app, &["config", "set", "projects.my-app.tracker", "githib"]), @r"
@@ -140,12 +140,12 @@ fn everything_that_is_wrong_is_told_at_its_place() {
        |   ^
      hint: did you mean `runtime`?
 
-    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a text, and is `7`
+    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a string, but is `7`
        |
      3 |   agent: 7
        |          ^
 
-    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, and is a list
+    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, but is a list
        |
      4 | projects: []
        |           ^
@@ -153,7 +153,7 @@ fn everything_that_is_wrong_is_told_at_its_place() {
     assert_snapshot!(place.run(&app, &["config", "check", "--json"]), @r#"
     exit 2
     -- stdout --
-    {"ok":false,"problems":[{"column":3,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"did you mean `runtime`?","line":2,"what":"unknown key `runtme` in `defaults`"},{"column":10,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":3,"what":"`agent` has to be a text, and is `7`"},{"column":11,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":4,"what":"`projects` has to be a mapping, and is a list"}]}
+    {"ok":false,"problems":[{"column":3,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"did you mean `runtime`?","line":2,"what":"unknown key `runtme` in `defaults`"},{"column":10,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":3,"what":"`agent` has to be a string, but is `7`"},{"column":11,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":4,"what":"`projects` has to be a mapping, but is a list"}]}
     -- stderr --
     error: [home]/my-app/agent-orchestrator.yaml:2:3: unknown key `runtme` in `defaults`
        |
@@ -161,12 +161,12 @@ fn everything_that_is_wrong_is_told_at_its_place() {
        |   ^
      hint: did you mean `runtime`?
 
-    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a text, and is `7`
+    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a string, but is `7`
        |
      3 |   agent: 7
        |          ^
 
-    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, and is a list
+    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, but is a list
        |
      4 | projects: []
        |           ^
@@ -222,7 +222,7 @@ fn every_dialect_is_shown_in_one_form() {
     assert_snapshot!(place.run(&app, &["config", "check", "--json"]), @r#"
     exit 0
     -- stdout --
-    {"files":["[home]/my-app/ao.config.yaml"],"ok":true,"projects":["my-app"],"warnings":[{"column":20,"file":"[home]/my-app/ao.config.yaml","hint":"keep issues here: `ao config set defaults.tracker local`; `ao issue import` takes over what `gh issue list --json` writes","id":"tracker","line":1,"severity":"warning","what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is picked up, and there are no pull requests and checks; sessions by title (`ao new`) work"}]}
+    {"files":["[home]/my-app/ao.config.yaml"],"ok":true,"projects":["my-app"],"warnings":[{"column":20,"file":"[home]/my-app/ao.config.yaml","hint":"keep issues here: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`","id":"tracker","line":1,"severity":"warning","what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work"}]}
     "#);
 }
 
@@ -259,7 +259,7 @@ fn without_a_file_the_way_to_one_is_told() {
     exit 2
     -- stderr --
     error: the configuration file `nowhere.yaml` is not there
-    hint: name one that exists with `--config` or AO_CONFIG, or write one with `ao init`
+    hint: choose another one with `--config` or AO_CONFIG, or write one with `ao init`
     ");
 }
 
@@ -287,7 +287,7 @@ fn a_project_is_added_once_and_taken_out_again() {
     -- stdout --
     Added docs to [home]/my-app/agent-orchestrator.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert_snapshot!(text(&app), @r"
     # Mine.
@@ -318,7 +318,7 @@ fn a_project_is_added_once_and_taken_out_again() {
     Took docs out of [home]/my-app/agent-orchestrator.yaml
     -- stderr --
     note: the repository, its branches and its workspaces stay where they are
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert_eq!(text(&app), CONFIG);
     assert!(docs.join(".git").is_dir());
@@ -333,7 +333,7 @@ fn without_any_file_a_project_is_added_to_your_own() {
     -- stdout --
     Added docs to [home]/.config/ao/config.yaml
     -- stderr --
-    note: no daemon runs; it counts from the next `ao start`
+    note: no daemon runs; it applies from the next `ao start`
     ");
     assert_snapshot!(std::fs::read_to_string(place.home.path().join(".config/ao/config.yaml")).unwrap(), @r"
     projects:
@@ -351,7 +351,7 @@ fn a_project_that_cannot_be_added_changes_nothing() {
     exit 10
     -- stderr --
     error: `../nowhere` is not there
-    hint: name a folder that exists, or the address of a repository
+    hint: name an existing folder, or the URL of a repository
     ");
     let other = place.repository("other");
     std::fs::create_dir(place.home.path().join("twice")).unwrap();
@@ -360,7 +360,7 @@ fn a_project_that_cannot_be_added_changes_nothing() {
     exit 1
     -- stderr --
     error: there is a project `my-app` already, in `[home]/my-app`
-    hint: call this one otherwise: `ao add-project ../twice/my-app --project my-app-2`
+    hint: choose another name: `ao add-project ../twice/my-app --project my-app-2`
     ");
     std::fs::write(other.join("agent-orchestrator.yaml"), "projects: { other: { path: . } }\n").unwrap();
     assert_snapshot!(place.run(&app, &["add-project", "../other"]), @r"
@@ -381,8 +381,8 @@ fn every_key_can_be_asked_about() {
     exit 0
     -- stdout --
     defaults.runtime
-        text, or mapping with `plugin`, by default process
-        Where agents run: `tmux` or `process`.
+        string, or mapping with `plugin`, by default process
+        The runtime of agents: `tmux` or `process`.
 
     Example:
       ao config set defaults.runtime process
@@ -390,7 +390,7 @@ fn every_key_can_be_asked_about() {
     Keys below it:
 
     defaults.runtime.plugin
-        text
+        string
         Its name.
     ");
     assert_snapshot!(place.run(here, &["config-help", "projects.my-app.env"]), @r"
@@ -398,7 +398,7 @@ fn every_key_can_be_asked_about() {
     -- stdout --
     projects.<name>.env
         mapping
-        What its agents find in their environment.
+        The environment variables of its agents.
 
     Keys below it:
 
@@ -408,16 +408,16 @@ fn every_key_can_be_asked_about() {
 
     projects.<name>.env.secrets
         mapping by name
-        Variables whose value is looked up when an agent starts, and is kept in no log.
+        Variables whose value is looked up when an agent starts and is never logged.
 
     projects.<name>.env.set
         mapping by name
-        Variables with a fixed value. A value that is a whole `${NAME}` is looked up when an agent starts, and is kept in no log.
+        Variables with a fixed value. A value that is a single `${NAME}` is looked up when an agent starts and is never logged.
     ");
     assert_snapshot!(place.run(here, &["config-help", "power", "--json"]), @r#"
     exit 0
     -- stdout --
-    {"keys":[{"default":null,"example":null,"is":"mapping","key":"power","text":"What happens to the computer while agents work."},{"default":"true","example":"true","is":"`true` or `false`","key":"power.preventIdleSleep","text":"Whether it is kept from going to sleep while an agent works."}]}
+    {"keys":[{"default":null,"example":null,"is":"mapping","key":"power","text":"Sleep of the computer while agents work."},{"default":"true","example":"true","is":"`true` or `false`","key":"power.preventIdleSleep","text":"Keeps the computer awake while an agent works."}]}
     "#);
     let all = place.run(here, &["config-help"]);
     for key in
@@ -475,13 +475,13 @@ fn odd_files_are_told_of_and_change_nothing() {
     assert_snapshot!(place.run(&app, &["config", "check", "/dev/null"]), @r"
     exit 2
     -- stderr --
-    error: /dev/null: is no file
+    error: /dev/null: is not a file
     ");
     std::fs::write(app.join("latin.yaml"), b"port: 3000\n# caf\xe9\n").unwrap();
     assert_snapshot!(place.run(&app, &["config", "check", "latin.yaml"]), @r"
     exit 2
     -- stderr --
-    error: [home]/my-app/latin.yaml: line 2 is no UTF-8 text
+    error: [home]/my-app/latin.yaml: line 2 is not UTF-8 text
     ");
     assert_snapshot!(place.run(&app, &["config", "unset", "--user", "port"]), @r"
     exit 1

@@ -35,7 +35,7 @@ fn the_demo_brings_six_issues_to_their_merges_and_leaves_nothing_behind() {
         "#2 Greet in capital letters a red check, repaired by its agent",
         "#3 Greet several times      a review comment, answered",
         "#4 Say good night           a conflict, rebased by its agent",
-        "#5 Greet over the network   a flaky check, run again without waking anybody",
+        "#5 Greet over the network   a flaky check, run again without disturbing an agent",
         "#6 Sign what is released    a protected path, which waits for you",
         "6 of 6 merged",
         "A human was needed once: for the protected path.",

@@ -65,20 +65,20 @@ fn a_clean_machine_hears_of_each_missing_thing_and_how_to_get_it() {
     exit 3
     -- stdout --
     warning  identity   git does not know your user.name and user.email
-                        agents commit in their own name, but your own commits and merges need yours
+                        agents commit under their own names, but your commits and merges need yours
                         fix: git config --global user.name 'Your Name' && git config --global user.email you@example.com
     warning  config     [home]/my-app has no configuration file
                         `ao start` writes one
                         fix: ao init
     warning  runtime    tmux is not installed
-                        it is not needed: agents run in terminals of ao's own, and outlive the daemon there too
+                        it is not needed: agents run in ao's built-in terminals, and outlive the daemon there too
                         fix: install tmux with your system's package manager
-    ok       runtime    agents can run in terminals of ao's own
+    ok       runtime    agents can run in ao's built-in terminals
     problem  agent      no agent is installed
                         `ao demo` shows what happens without one; real work needs one
                         fix: install npm with your system's package manager, then: npm install -g @anthropic-ai/claude-code
     warning  data       [home]/.local/share/ao is not there yet
-                        `ao start` makes it
+                        `ao start` creates it
                         fix: mkdir -p -m 700 [home]/.local/share/ao
     ok       daemon     none runs; `ao start` starts one
     ");
@@ -114,7 +114,7 @@ fn what_is_configured_is_what_is_looked_for() {
     problem: claude-code is configured, and its program `claude` is not installed | install npm with your system's package manager, then: npm install -g @anthropic-ai/claude-code
     ok: codex is [home]/bin/codex | -
     ");
-    assert_snapshot!(place.found(&app, &[], "tracker"), @r"warning: [home]/my-app/agent-orchestrator.yaml:1: the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is picked up, and there are no pull requests and checks; sessions by title (`ao new`) work | keep issues here: `ao config set defaults.tracker local`; `ao issue import` takes over what `gh issue list --json` writes");
+    assert_snapshot!(place.found(&app, &[], "tracker"), @r"warning: [home]/my-app/agent-orchestrator.yaml:1: the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work | keep issues here: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`");
     assert_snapshot!(place.found(&app, &[], "project"), @r"
     problem: gone: `[home]/gone` is not there | ao config set projects.gone.path <folder>; or `ao remove-project gone`
     ok: my-app is [home]/my-app | -
@@ -163,7 +163,7 @@ fn what_can_be_mended_without_harm_is_mended_only_when_asked() {
     assert_snapshot!(place.found(&app, &[], "data"), @r"problem: [home]/.local/share/ao is open to other users of this machine | chmod 700 [home]/.local/share/ao");
     assert_snapshot!(place.found(&app, &["--fix"], "data"), @r"ok: [home]/.local/share/ao is open to other users of this machine | chmod 700 [home]/.local/share/ao | fixed: chmod 700 [home]/.local/share/ao");
     assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-    assert_snapshot!(place.found(&app, &["--fix"], "data"), @r"ok: [home]/.local/share/ao is there, and yours alone | -");
+    assert_snapshot!(place.found(&app, &["--fix"], "data"), @r"ok: [home]/.local/share/ao exists and is private | -");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_file_of_an_issue_with_a_mistake_is_named_by_the_list_and_by_the_doctor() {
     house.start();
     let listed = house.ao(&["issue", "list"]).succeeds();
     assert!(listed.out.contains("Right") && !listed.out.contains("Wrong"), "{}", listed.out);
-    let wrong = "issues/2.md:3: `title` is given twice";
+    let wrong = "issues/2.md:3: `title` appears twice";
     assert!(listed.err.contains(wrong), "{}", listed.err);
     let listed = house.ao(&["issue", "list", "--json"]).succeeds().json();
     let warnings = listed["warnings"].as_array().unwrap();

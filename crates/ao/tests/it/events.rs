@@ -37,13 +37,13 @@ fn without_a_log_it_says_where_it_looked_and_what_to_do() {
     exit 1
     -- stderr --
     error: there is no event log in `[home]/.local/share/ao`
-    hint: name the directory with `--data-dir` or AO_DATA_DIR; ao makes the log when it first runs
+    hint: name the directory with `--data-dir` or AO_DATA_DIR; ao creates the log when it first runs
     ");
     assert_snapshot!(home.run(&["events", "export", "--data-dir", "nowhere"]), @r"
     exit 1
     -- stderr --
     error: there is no event log in `[home]/nowhere`
-    hint: name the directory with `--data-dir` or AO_DATA_DIR; ao makes the log when it first runs
+    hint: name the directory with `--data-dir` or AO_DATA_DIR; ao creates the log when it first runs
     ");
     let told = home.told(&home.ao(&["events", "check"]).env("AO_DATA_DIR", "elsewhere").output().unwrap());
     assert!(told.contains("there is no event log in `[home]/elsewhere`"), "{told}");
@@ -54,8 +54,8 @@ fn without_a_log_it_says_where_it_looked_and_what_to_do() {
     assert_snapshot!(told, @r"
     exit 2
     -- stderr --
-    error: it is not known where ao keeps its data: HOME is not set
-    hint: set AO_DATA_DIR, or give `--data-dir`
+    error: the data directory is unknown: HOME is not set
+    hint: set AO_DATA_DIR, or pass `--data-dir`
     ");
     assert!(!home.path().join("nowhere").exists(), "looking makes nothing");
 }
@@ -121,7 +121,7 @@ fn the_database_of_another_program_is_not_called_damaged() {
     exit 3
     -- stderr --
     error: `[home]/.local/share/ao/ao.db` is not an ao event log (it is the database of another program, with application id 0x6d696e65); check which data directory was named
-    hint: name another directory with `--data-dir` or AO_DATA_DIR; this one is left as it is
+    hint: choose another directory with `--data-dir` or AO_DATA_DIR; this one was not changed
     ");
     assert!(fs::read(&path).unwrap() == bytes);
 }
@@ -142,7 +142,7 @@ fn a_file_that_is_no_log_is_named_and_left_alone() {
     exit 3
     -- stderr --
     error: the event log `[home]/.local/share/ao/ao.db` is damaged: it is not an SQLite database. Keep the file, and restore a backup
-    hint: `ao events backup --help` says how to restore a backup
+    hint: `ao events backup --help` describes how to restore a backup
     hint: `ao events check` names what is damaged, and `ao events export` saves what can be read
     ");
     assert_eq!(fs::read_to_string(dir.join("ao.db")).unwrap(), text);
@@ -201,7 +201,7 @@ fn a_backup_is_a_log_like_the_first_and_overwrites_nothing() {
     assert_snapshot!(home.run(&["events", "backup", "copy/ao.db"]), @r"
     exit 1
     -- stderr --
-    error: `copy/ao.db` is already there and is left as it is
+    error: `copy/ao.db` already exists and was not changed
     hint: choose another name for the backup
     ");
 }
@@ -218,8 +218,8 @@ fn a_range_with_nothing_in_it_is_told_from_one_that_cannot_be() {
     assert_snapshot!(home.run(&["events", "export", "--from", "5", "--to", "2"]), @r"
     exit 1
     -- stderr --
-    error: there is nothing from 5 to 2: events are numbered upwards
-    hint: exchange the two numbers
+    error: the range 5 to 2 is empty: the first number is higher than the last
+    hint: swap the two numbers
     ");
 }
 
@@ -240,7 +240,7 @@ fn a_backup_of_a_log_with_a_fault_says_so() {
     -- stderr --
     error: the event log in `[home]/.local/share/ao` has 1 fault
     hint: `ao events export` saves what can be read
-    hint: `ao events backup --help` says how to restore a backup
+    hint: `ao events backup --help` describes how to restore a backup
     ");
     assert_snapshot!(home.run(&["events", "backup", "copy.db"]), @r"
     exit 3
@@ -265,7 +265,7 @@ fn a_name_that_no_backup_can_have_is_refused() {
         told.lines().find_map(|line| line.strip_prefix("error: ")).unwrap().to_owned()
     };
     assert_eq!(refused(""), "the name of the backup is empty");
-    assert_eq!(refused("dangling"), "`dangling` is already there and is left as it is");
+    assert_eq!(refused("dangling"), "`dangling` already exists and was not changed");
     assert_eq!(refused("nodir/ao.db"), "the directory `nodir` does not exist; make it first");
     assert_eq!(refused("notes/ao.db"), "`notes` is not a directory");
     assert!(!home.path().join("nothing").exists());

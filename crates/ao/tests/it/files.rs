@@ -217,6 +217,6 @@ fn a_restart_that_is_needed_is_said_until_it_has_happened() {
 fn what_is_not_acted_on_yet_is_said() {
     let house = House::with("plugins: [{ name: mine, source: local, path: ./mine }]\n");
     let told = house.ao(&["config", "check"]).succeeds();
-    assert!(told.err.contains("`plugins` is read, and not acted on yet"), "{}", told.err);
-    house.ao(&["start", "--port", "0"]).succeeds().says("not acted on yet");
+    assert!(told.err.contains("`plugins` has no effect in this version yet"), "{}", told.err);
+    house.ao(&["start", "--port", "0"]).succeeds().says("has no effect in this version yet");
 }

@@ -15,14 +15,12 @@ use ao_core::input::SpawnRequest;
 use ao_core::notice::Notice;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{
-    AgentChoice, MessageKind, NewMessage, ProcessRef, Role, Sender, Session, SessionEvent, SessionInput,
-    StatusWord,
+    AgentChoice, MessageKind, NewMessage, Role, Sender, Session, SessionEvent, SessionInput, StatusWord,
 };
 use ao_core::setup::Origin;
 use ao_core::{ConversationId, Event, Input, ProjectId, Refusal, SessionId, Settings, State, Timestamp};
 use ao_engine::AskError;
-use ao_ports::{Clock, Notifier, NotifierAbilities, NotifyError, Runtime};
-use ao_runtime::{AttachOptions, Frame};
+use ao_ports::{Clock, Frame, Notifier, NotifierAbilities, NotifyError, ViewOptions};
 use ao_testkit::scripted;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
@@ -257,7 +255,7 @@ impl Fleet {
     pub(crate) async fn until_idle(&self, session: SessionId, turns: u64) {
         let what = format!("{session} has taken {turns} turns and is idle");
         self.until_session(session, &what, move |session| {
-            session.turns >= turns
+            session.usage.turns >= turns
                 && session.outbox.is_empty()
                 && session.status(now()).word == StatusWord::Idle
         })
@@ -281,12 +279,12 @@ impl Fleet {
 
     /// What the agent was told, by its own transcript.
     pub(crate) async fn turns(&self, session: SessionId) -> Vec<String> {
-        let conversation = self.session(session).await.conversation.expect("it was launched");
+        let conversation = self.session(session).await.launch.conversation.expect("it was launched");
         self.agents().turns(conversation.as_str())
     }
 
-    pub(crate) fn agents(&self) -> scripted::Home {
-        scripted::Home::new(self.path("agents"))
+    pub(crate) fn agents(&self) -> scripted::AgentHome {
+        scripted::AgentHome::new(self.path("agents"))
     }
 
     pub(crate) fn daemon(&self) -> &Daemon {
@@ -321,18 +319,18 @@ impl Fleet {
     }
 
     pub(crate) async fn choices(&self, session: SessionId) -> Vec<String> {
-        let conversation = self.session(session).await.conversation.expect("it was launched");
+        let conversation = self.session(session).await.launch.conversation.expect("it was launched");
         self.agents().choices(conversation.as_str())
     }
 
     pub(crate) async fn was_interrupted(&self, session: SessionId) -> bool {
-        let conversation = self.session(session).await.conversation.expect("it was launched");
+        let conversation = self.session(session).await.launch.conversation.expect("it was launched");
         self.agents().entries(conversation.as_str()).iter().any(|entry| entry["type"] == "interrupted")
     }
 
     /// Waits until this stands in the agent's input box.
     pub(crate) async fn until_draft(&self, session: SessionId, draft: &str) {
-        let conversation = self.session(session).await.conversation.expect("it was launched");
+        let conversation = self.session(session).await.launch.conversation.expect("it was launched");
         let deadline = Instant::now() + PATIENCE;
         // The agent writes it to a file, of which nobody tells us.
         while self.agents().draft(conversation.as_str()) != draft {
@@ -348,9 +346,8 @@ impl Fleet {
     /// Types as a person at the terminal would.
     pub(crate) async fn type_into(&self, session: SessionId, keys: &str) {
         let process = self.session(session).await.process.expect("it runs");
-        let own = ProcessRef(process.0.split_once(':').expect("it carries its runtime's name").1.to_owned());
         if self.plan.runtime == "tmux" {
-            let attach = self.daemon().tmux.attach_command(&own).unwrap();
+            let attach = self.daemon().tmux.attach_command(&process).unwrap();
             let (at, target) =
                 (attach.iter().position(|arg| arg == "attach-session").unwrap(), attach.last().unwrap());
             let status = Command::new(&attach[0])
@@ -359,8 +356,8 @@ impl Fleet {
                 .status();
             assert!(status.unwrap().success());
         } else {
-            let options = AttachOptions { size: None, control: false, history: 0 };
-            let mut attachment = self.daemon().processes.attach(&own, options).await.unwrap();
+            let connected = self.daemon().processes.connect(&process, ViewOptions::default()).await;
+            let mut attachment = connected.unwrap();
             attachment.type_bytes(keys.as_bytes()).await.unwrap();
             // Only once the shim has answered has it read what was typed before.
             while !matches!(attachment.next().await.unwrap(), Some(Frame::Output { .. }) | None) {}
@@ -369,7 +366,7 @@ impl Fleet {
 
     pub(crate) async fn screen(&self, session: SessionId) -> Vec<String> {
         let process = self.session(session).await.process.expect("it runs");
-        self.daemon().runtimes.screen(&process).await.unwrap().lines
+        self.daemon().runtimes.of(&process).unwrap().screen(&process).await.unwrap().lines
     }
 
     pub(crate) fn kill9(&self, pid: i32) {
@@ -380,8 +377,7 @@ impl Fleet {
     /// The process of the tmux server.
     pub(crate) async fn tmux_server(&self) -> i32 {
         let any = self.view(|state| state.live().find_map(|session| session.process.clone())).await.unwrap();
-        let own = ProcessRef(any.0.split_once(':').unwrap().1.to_owned());
-        let attach = self.daemon().tmux.attach_command(&own).unwrap();
+        let attach = self.daemon().tmux.attach_command(&any).unwrap();
         let at = attach.iter().position(|arg| arg == "attach-session").unwrap();
         let told =
             Command::new(&attach[0]).args(&attach[1..at]).args(["display-message", "-p", "#{pid}"]).output();
@@ -390,8 +386,10 @@ impl Fleet {
 
     pub(crate) async fn conversations(&self, sessions: &[SessionId]) -> Vec<Option<ConversationId>> {
         let sessions = sessions.to_vec();
-        self.view(move |state| sessions.iter().map(|id| state.sessions[id].conversation.clone()).collect())
-            .await
+        self.view(move |state| {
+            sessions.iter().map(|id| state.sessions[id].launch.conversation.clone()).collect()
+        })
+        .await
     }
 
     pub(crate) async fn only_session(&self) -> SessionId {
@@ -503,7 +501,7 @@ impl Fleet {
             .await;
         let mut text = String::new();
         for (session, process) in processes {
-            let screen = self.daemon().runtimes.screen(&process).await;
+            let screen = self.daemon().runtimes.of(&process).unwrap().screen(&process).await;
             let lines = screen.map(|screen| screen.lines.join("\n")).unwrap_or_else(|err| err.to_string());
             text.push_str(&format!("── screen of {session} ──\n{}\n", lines.trim_end()));
         }
@@ -621,7 +619,7 @@ fn describe(state: &State) -> String {
             session.evidence.latest().map(|s| format!("{:?} {:?}", s.source, s.reading)).collect();
         format!(
             "{} {:?}: {} (turns {}, outbox {:?}, {signals:?})",
-            session.spec.name, status.word, status.reason, session.turns, session.outbox.current
+            session.spec.name, status.word, status.reason, session.usage.turns, session.outbox.current
         )
     });
     lines.collect::<Vec<_>>().join("\n")

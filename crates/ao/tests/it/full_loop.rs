@@ -261,7 +261,7 @@ impl Story<'_> {
         let transcripts = fs::read_dir(&home).unwrap().flatten().map(|entry| entry.path());
         let transcripts = transcripts.filter(|path| path.extension().is_some_and(|kind| kind == "jsonl"));
         let names = transcripts.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
-        let home = ao_testkit::scripted::Home::new(&home);
+        let home = ao_testkit::scripted::AgentHome::new(&home);
         let turns: Vec<_> = names.map(|name| home.turns(&name)).filter(|turns| !turns.is_empty()).collect();
         assert_eq!(turns.len(), self.issues.lock().unwrap().len());
         turns

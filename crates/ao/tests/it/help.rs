@@ -96,14 +96,14 @@ fn help_says_what_it_is_and_gives_examples() {
       -V, --version         Print version
 
     Examples:
-      ao start                     in a repository: starts the daemon and takes the project into care
-      ao spawn 42                  an agent for issue 42
-      ao status                    all sessions, those that need you first
-      ao send issue-42 "…"         tells an agent something, and waits until it has taken it
-      ao attach issue-42           its terminal
-      ao help COMMAND              more on a command, with examples
+      ao start                     in a repository: start the daemon and register the project
+      ao spawn 42                  start an agent for issue 42
+      ao status                    show all sessions, those that need you first
+      ao send issue-42 "…"         send an agent a message, and wait until it is accepted
+      ao attach issue-42           attach to its terminal
+      ao help COMMAND              show help on a command, with examples
 
-    A session is named by its name, its id, or any beginning of either that only it has.
+    Name a session by its name, its id, or a unique prefix of either.
     "#);
 }
 

@@ -180,7 +180,7 @@ impl House {
     pub(crate) fn turns(&self, session: &str) -> Vec<String> {
         let conversation =
             self.status(session)["agent"]["conversation"].as_str().unwrap_or_default().to_owned();
-        scripted::Home::new(self.path("agents")).turns(&conversation)
+        scripted::AgentHome::new(self.path("agents")).turns(&conversation)
     }
 
     pub(crate) fn agents(&self) -> Vec<i32> {

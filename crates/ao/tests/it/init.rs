@@ -23,14 +23,14 @@ fn what_nobody_says_is_found_out() {
       tracker    local
     Next: `ao start`
     -- stderr --
-    note: tmux is not installed, so agents run in terminals of ao's own; that needs nothing else
-    note: there is no desktop here to show notices on, so `notifiers` is empty; `ao config-help notifiers` tells of other channels
+    note: tmux is not installed, so agents run in ao's built-in terminals
+    note: there is no desktop for notices, so `notifiers` is empty; `ao config-help notifiers` describes other channels
     ");
     assert_snapshot!(std::fs::read_to_string(app.join("agent-orchestrator.yaml")).unwrap(), @r"
-    # What ao does in this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
-    # What is for you alone goes into agent-orchestrator.local.yaml beside this file.
+    # Configuration of ao for this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
+    # Personal settings go into agent-orchestrator.local.yaml beside this file.
 
-    # port: 3000              # the dashboard and the HTTP interface; the first project's file says it for all
+    # port: 3000              # the dashboard and the HTTP API; the file of the first project decides
 
     defaults:
       runtime: process        # tmux | process
@@ -48,19 +48,19 @@ fn what_nobody_says_is_found_out() {
         # include: [.env]                # copied from your checkout
         # postCreate: [npm install]      # run in each new workspace
         # maxParallelAgents: 3
-        # checks: [make test]            # what must pass before a merge; without any, nothing is checked
+        # checks: [make test]            # commands that must pass before a merge
 
     reactions:
       ci-failed:
         auto: true
         action: send-to-agent   # the agent gets the failing checks
-        retries: 2              # then you are told
+        retries: 2              # then you get a notice
       changes-requested:
         auto: true
         action: send-to-agent
         escalateAfter: 30m
       approved-and-green:
-        auto: false             # true merges by itself
+        auto: false             # true merges automatically
         action: merge
         strategy: squash        # squash | merge | rebase
     ");
@@ -88,9 +88,9 @@ fn on_a_bare_machine_it_says_what_is_missing() {
       tracker    local
     Next: `ao start`
     -- stderr --
-    note: tmux is not installed, so agents run in terminals of ao's own; that needs nothing else
+    note: tmux is not installed, so agents run in ao's built-in terminals
     note: no agent is installed; to get claude-code: `npm install -g @anthropic-ai/claude-code`
-    note: there is no desktop here to show notices on, so `notifiers` is empty; `ao config-help notifiers` tells of other channels
+    note: there is no desktop for notices, so `notifiers` is empty; `ao config-help notifiers` describes other channels
     ");
 }
 
@@ -105,7 +105,7 @@ fn what_is_said_counts_and_is_written_to_the_root() {
     assert_snapshot!(place.run(&deep, &[&args[..], &["--workspace", "clone", "--json"]].concat()), @r#"
     exit 0
     -- stdout --
-    {"agent":"claude-code","config":"[home]/my-app/agent-orchestrator.yaml","defaultBranch":"main","notes":["there is no desktop here to show notices on, so `notifiers` is empty; `ao config-help notifiers` tells of other channels"],"path":"[home]/my-app","project":"shop","repo":null,"runtime":"tmux","tracker":"github","warnings":[{"column":12,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"keep issues here: `ao config set defaults.tracker local`; `ao issue import` takes over what `gh issue list --json` writes","id":"tracker","line":10,"severity":"warning","what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is picked up, and there are no pull requests and checks; sessions by title (`ao new`) work"},{"column":12,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"install tmux, or use the built-in terminal: `ao config set defaults.runtime process`","id":"program","line":7,"severity":"warning","what":"the runtime `tmux` needs the program `tmux`, which is not installed"}],"workspace":"clone"}
+    {"agent":"claude-code","config":"[home]/my-app/agent-orchestrator.yaml","defaultBranch":"main","notes":["there is no desktop for notices, so `notifiers` is empty; `ao config-help notifiers` describes other channels"],"path":"[home]/my-app","project":"shop","repo":null,"runtime":"tmux","tracker":"github","warnings":[{"column":12,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"keep issues here: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`","id":"tracker","line":10,"severity":"warning","what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work"},{"column":12,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"install tmux, or use the built-in terminal: `ao config set defaults.runtime process`","id":"program","line":7,"severity":"warning","what":"the runtime `tmux` needs the program `tmux`, which is not installed"}],"workspace":"clone"}
     "#);
     assert!(app.join("agent-orchestrator.yaml").is_file());
 }
@@ -149,7 +149,7 @@ fn where_it_cannot_be_done_it_says_why_and_makes_nothing() {
     exit 10
     -- stderr --
     error: `[home]/nowhere` is not in a git repository
-    hint: go to a repository; or make one of this folder: `git init && git add . && git commit -m 'First commit'`
+    hint: run this in a repository, or make this folder one: `git init && git add . && git commit -m 'First commit'`
     ");
     assert!(place.entries(&nowhere).is_empty());
 
@@ -166,8 +166,8 @@ fn where_it_cannot_be_done_it_says_why_and_makes_nothing() {
     assert_snapshot!(place.run(&unborn, &["init"]), @r"
     exit 11
     -- stderr --
-    error: the repository `[home]/unborn` has no commit yet, and so there is nothing to start from
-    hint: make the first one: `git commit --allow-empty -m 'First commit'`
+    error: the repository `[home]/unborn` has no commit yet, so there is nothing to start from
+    hint: create the first one: `git commit --allow-empty -m 'First commit'`
     ");
     assert!(place.entries(&unborn).is_empty());
 
@@ -188,7 +188,7 @@ fn where_it_cannot_be_done_it_says_why_and_makes_nothing() {
     exit 2
     -- stderr --
     error: `my app` cannot be the name of a project
-    hint: a name has letters, digits, `-`, `_` and `.` only, and begins with a letter or digit
+    hint: a name has letters, digits, `-`, `_` and `.` only, and starts with a letter or digit
     ");
     assert!(place.entries(&app).is_empty());
 }
@@ -250,7 +250,7 @@ fn checks_that_fit_are_written_as_a_comment_where_nobody_can_be_asked() {
     let (_, checks) = text.split_once("    # maxParallelAgents: 3\n").unwrap();
     let (checks, _) = checks.split_once("\nreactions:").unwrap();
     assert_snapshot!(checks, @r"
-    # These checks fit. To switch them on, take away the `# ` before the lines below.
+    # These checks were detected. To enable them, remove the `# ` from the lines below.
     # checks:
     #   - { name: cargo-test, command: 'cargo test --workspace' }
     #   - { name: cargo-clippy, command: 'cargo clippy --workspace --all-targets -- -D warnings' }

@@ -86,12 +86,12 @@ async fn a_killed_tmux_server_with_ten_agents_comes_back_with_the_same_conversat
 async fn a_conversation_that_is_gone_is_begun_afresh_with_the_task(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("fix").await;
-    let before = fleet.session(session).await.conversation.unwrap();
+    let before = fleet.session(session).await.launch.conversation.unwrap();
     fs::remove_file(fleet.agents().transcript(before.as_str())).unwrap();
     fleet.kill9(fleet.agent_pid(session));
     fleet
         .until_session(session, "it has a new conversation", move |session| {
-            session.conversation.as_ref().is_some_and(|conversation| *conversation != before)
+            session.launch.conversation.as_ref().is_some_and(|conversation| *conversation != before)
         })
         .await;
     fleet.until_idle(session, 2).await;

@@ -31,7 +31,7 @@ async fn a_long_message_is_submitted_though_enters_are_swallowed(runtime: &'stat
     fleet.send(session, text).await;
     fleet.until_idle(session, 2).await;
     assert_eq!(fleet.turns(session).await[1..], [text]);
-    let conversation = fleet.session(session).await.conversation.unwrap();
+    let conversation = fleet.session(session).await.launch.conversation.unwrap();
     let enters = fleet.agents().enters(conversation.as_str());
     assert_eq!(enters[enters.len() - 3..], [true, true, false]);
     fleet.finish().await;
@@ -61,8 +61,8 @@ async fn a_message_waits_for_an_open_dialog(runtime: &'static str) {
     fleet.until_status(session, StatusWord::NeedsInput).await;
     fleet.send(session, "1").await;
     // It is looked at once more, and the message has not gone out.
-    let before = fleet.session(session).await.looked;
-    fleet.until_session(session, "it is looked at", move |session| session.looked > before).await;
+    let before = fleet.session(session).await.watch.looked;
+    fleet.until_session(session, "it is looked at", move |session| session.watch.looked > before).await;
     assert_eq!(fleet.session(session).await.outbox.waiting.len(), 1);
     assert_eq!(fleet.choices(session).await, Vec::<String>::new());
     fleet

@@ -190,7 +190,7 @@ fn what_is_stopped_stays_stopped_until_somebody_starts_again() {
     house.ao(&["stop", &session]).succeeds();
     assert_eq!((planned(), house.sessions_of("2").len()), (3, 0));
 
-    house.ao(&["start", "--port", "0"]).succeeds().says("automatic assignment is on again for my-app");
+    house.ao(&["start", "--port", "0"]).succeeds().says("automatic assignment is enabled again for my-app");
     until("the next one to begin", || house.sessions_of("2").len() == 1);
     let status = house.ao(&["status"]).succeeds();
     assert!(!status.out.contains("no issue begins by itself"), "{}", status.out);

@@ -206,8 +206,8 @@ cases:
     let told = house.ao(&["policy", "test"]).exits(1);
     for part in [
         "wrong a large one does not",
-        "expected `labels` to be against it, and it holds",
-        "`size` is against it, which was not expected",
+        "expected `labels` to fail, and it holds",
+        "`size` fails, which was not expected",
         "- size: 1 files, 500 lines of at most 100",
     ] {
         assert!(told.out.contains(part), "{part}: {}", told.out);

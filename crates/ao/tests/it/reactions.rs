@@ -99,7 +99,7 @@ fn what_cannot_be_told_is_refused_with_what_could() {
         .says("no reaction is configured for `deploy-faild`")
         .says("deploy-failed");
     house.ao(&["emit", "ci-failed"]).exits(1).says("`ci-failed` is what ao itself finds out");
-    house.ao(&["emit", "Deploy"]).exits(1).says("is no name of an event");
+    house.ao(&["emit", "Deploy"]).exits(1).says("is not a valid event name");
     house.ao(&["emit", "night-over", "--data", "nothing"]).exits(2).says("neither JSON nor `key=value`");
     house.ao(&["emit", "night-over", "--data", "{"]).exits(2).says("is no JSON object");
     house.ao(&["emit", "night-over", "--session", "nobody"]).exits(5);

@@ -35,10 +35,10 @@ fn a_service_is_written_enabled_and_started_and_a_second_time_changes_nothing() 
     exit 0
     -- stdout --
     Wrote [home]/.config/systemd/user/ao.service
-    The daemon runs, and starts with your login
+    The daemon runs, and starts at login
     -- stderr --
-    note: to let it run while you are logged out: `loginctl enable-linger`
-    note: tokens that the daemon needs go to ~/.config/ao/environment, one NAME=value a line, with mode 600
+    note: to keep it running while you are logged out: `loginctl enable-linger`
+    note: tokens that the daemon needs go to ~/.config/ao/environment, one NAME=value per line, with mode 600
     ");
     assert_snapshot!(place.asked(), @r"
     --user show-environment
@@ -80,9 +80,9 @@ fn without_a_service_manager_the_commands_are_told() {
       systemctl --user daemon-reload
       systemctl --user enable --now ao.service
     -- stderr --
-    note: there is no service manager to talk to from here; once you are logged in, run
-    note: to let it run while you are logged out: `loginctl enable-linger`
-    note: tokens that the daemon needs go to ~/.config/ao/environment, one NAME=value a line, with mode 600
+    note: no service manager can be reached from here; once you are logged in, run
+    note: to keep it running while you are logged out: `loginctl enable-linger`
+    note: tokens that the daemon needs go to ~/.config/ao/environment, one NAME=value per line, with mode 600
     ");
     assert_snapshot!(place.service(&["status"]), @r"
     exit 0
@@ -91,14 +91,14 @@ fn without_a_service_manager_the_commands_are_told() {
     enabled  no
     running  no
     -- stderr --
-    note: `journalctl --user -u ao` tells what it said last
+    note: `journalctl --user -u ao` shows its last messages
     ");
     assert_snapshot!(place.service(&["uninstall"]), @r"
     exit 0
     -- stdout --
     Removed [home]/.config/systemd/user/ao.service
     -- stderr --
-    note: agents that run go on; `ao start` finds them again
+    note: agents keep running; `ao start` finds them again
     ");
     assert!(!place.home.path().join(UNIT).exists());
 }
@@ -120,7 +120,7 @@ fn a_service_can_be_asked_about_and_removed() {
     enabled  yes
     running  no
     -- stderr --
-    note: `journalctl --user -u ao` tells what it said last
+    note: `journalctl --user -u ao` shows its last messages
     ");
     assert_snapshot!(place.service(&["status", "--json"]), @r#"
     exit 0
@@ -133,7 +133,7 @@ fn a_service_can_be_asked_about_and_removed() {
     -- stdout --
     Removed [home]/.config/systemd/user/ao.service
     -- stderr --
-    note: agents that run go on; `ao start` finds them again
+    note: agents keep running; `ao start` finds them again
     ");
     assert_snapshot!(place.asked(), @r"
     --user show-environment
@@ -158,8 +158,8 @@ fn a_unit_that_somebody_else_wrote_is_kept_unless_one_insists() {
     assert_snapshot!(place.service(&["install"]), @r"
     exit 1
     -- stderr --
-    error: `[home]/.config/systemd/user/ao.service` was written by somebody else
-    hint: look at it, and write over it with `ao service install --force`
+    error: `[home]/.config/systemd/user/ao.service` was not written by ao
+    hint: look at it, and overwrite it with `ao service install --force`
     ");
     assert_eq!(std::fs::read_to_string(&unit).unwrap(), "[Service]\nExecStart=/bin/true\n");
     assert_eq!(place.asked(), "");
@@ -174,6 +174,6 @@ fn what_the_service_manager_refuses_is_told() {
     exit 3
     -- stderr --
     error: `systemctl --user daemon-reload` failed: Unit is masked.
-    hint: `[home]/.config/systemd/user/ao.service` was written all the same
+    hint: `[home]/.config/systemd/user/ao.service` was written anyway
     ");
 }

@@ -64,7 +64,10 @@ fn a_record_is_played_to_another_configuration() {
     let exported = house.path("events.ndjson");
     until("its check has failed", || {
         fs::write(&exported, house.ao(&["events", "export"]).succeeds().out).unwrap();
-        fs::read_to_string(&exported).unwrap().contains(r#""kind":"incident.recorded""#)
+        let events = fs::read_to_string(&exported).unwrap();
+        events
+            .lines()
+            .any(|line| line.contains(r#""kind":"incident.recorded""#) && line.contains("ci-failed"))
     });
     let play = |config: &str| -> Value {
         house.configure_project(check, config);
@@ -75,7 +78,7 @@ fn a_record_is_played_to_another_configuration() {
     let as_it_was = play("reactions: { ci-failed: { action: record } }\n");
     assert_eq!((reactions(&as_it_was), summary(&as_it_was, "messages")), (vec![], 0), "{as_it_was}");
     let told = play("reactions: { ci-failed: { rerun: 0, message: 'Look: {{ errors }}' } }\n");
-    assert_eq!(reactions(&told).len(), 1, "{told}");
+    assert_eq!(reactions(&told).len(), 1, "{told}\n{}", fs::read_to_string(&exported).unwrap());
     assert_eq!(reactions(&told)[0]["event"], "ci-failed");
     let messages = told["deeds"].as_array().unwrap().iter().filter(|deed| deed["deed"] == "message");
     let messages: Vec<&str> = messages.filter_map(|deed| deed["text"].as_str()).collect();

@@ -44,8 +44,10 @@ async fn a_dialog_stays_open_and_is_told_once_until_it_is_answered(runtime: &'st
 
     // However often somebody looks, it is the same dialog.
     for _ in 0..3 {
-        let before = fleet.session(session).await.looked;
-        fleet.until_session(session, "it is looked at again", move |session| session.looked > before).await;
+        let before = fleet.session(session).await.watch.looked;
+        fleet
+            .until_session(session, "it is looked at again", move |session| session.watch.looked > before)
+            .await;
         assert_eq!(fleet.status(session).await.0, StatusWord::NeedsInput);
     }
     assert_eq!(fleet.notices.texts().len(), 1, "{:?}", fleet.notices.texts());
@@ -66,7 +68,7 @@ async fn a_killed_agent_is_seen_to_have_exited_and_restore_works(runtime: &'stat
     plan.settings.restarts = 0;
     let fleet = Fleet::start(plan).await;
     let session = fleet.idle("fix").await;
-    let conversation = fleet.session(session).await.conversation;
+    let conversation = fleet.session(session).await.launch.conversation;
     let killed = now();
     fleet.kill9(fleet.agent_pid(session));
     fleet.until_status(session, StatusWord::Exited).await;
@@ -76,7 +78,7 @@ async fn a_killed_agent_is_seen_to_have_exited_and_restore_works(runtime: &'stat
     fleet.until_idle(session, 2).await;
     fleet.send(session, "still there?").await;
     fleet.until_idle(session, 3).await;
-    assert_eq!(fleet.session(session).await.conversation, conversation);
+    assert_eq!(fleet.session(session).await.launch.conversation, conversation);
     let go_on = "You were stopped and are started again. See what is done already, and go on.";
     assert_eq!(fleet.turns(session).await, ["get ready", go_on, "still there?"]);
     fleet.finish().await;
@@ -116,9 +118,9 @@ async fn a_look_that_fails_is_unknown_and_ends_nothing(runtime: &'static str) {
     let hidden = fleet.hide_what_runtimes_look_with();
     fleet.open().await;
     for _ in 0..3 {
-        let before = fleet.session(session).await.looked;
+        let before = fleet.session(session).await.watch.looked;
         fleet.tell_typed(session).await;
-        fleet.until_session(session, "somebody looks", move |session| session.looked > before).await;
+        fleet.until_session(session, "somebody looks", move |session| session.watch.looked > before).await;
         let word = fleet.status(session).await.0;
         assert!(!matches!(word, StatusWord::Exited | StatusWord::Stopped | StatusWord::Retrying), "{word:?}");
     }

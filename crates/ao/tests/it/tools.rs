@@ -24,7 +24,7 @@ fn what_is_wrong_is_told_with_its_place_and_the_nearest_key() {
        |     ^
      hint: did you mean `prompt`?
 
-    [home]/my-app/agent-orchestrator.yaml:6:21: `busy` is no regular expression: unclosed group
+    [home]/my-app/agent-orchestrator.yaml:6:21: `busy` is not a valid regular expression: unclosed group
        |
      6 |     screen: { busy: '(' }
        |                     ^

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ao_core::SessionId;
 use ao_daemon::ErrorKind;
-use ao_daemon::terminals::{AttachOptions, Frame, View, Views};
-use ao_ports::Runtime;
+use ao_daemon::terminals::Views;
+use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use tokio::time::timeout;
 
 use crate::fleet::{Fleet, PATIENCE, Plan, on_both};
@@ -25,13 +25,13 @@ async fn who_only_looks_changes_nothing(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("looked-at").await;
     let (views, before) = (views(&fleet), size(&fleet, session).await);
-    let look = AttachOptions { size: Some((40, 10)), control: false, history: 0 };
+    let look = ViewOptions { size: Some((40, 10)), control: false, history: 0 };
     let mut watcher = Watcher::open(&fleet, &views, session, look).await;
     watcher.until("the screen", |shown| shown.contains("get ready")).await;
     assert_eq!(watcher.size, before, "it is shown as large as it is");
     watcher.view.resize((30, 8)).await.unwrap();
     let refused = watcher.view.type_bytes(b"never typed\r").await.unwrap_err();
-    assert!(matches!(refused.kind, ErrorKind::NoControl), "{refused}");
+    assert_eq!(refused, RuntimeError::NoControl);
     // The agent goes on, and what it does next is seen; its messages are not held up by somebody who looks.
     fleet.send(session, "say more").await;
     watcher.until("what comes next", |shown| shown.contains("say more")).await;
@@ -46,7 +46,7 @@ async fn who_has_control_says_how_large_it_is_and_gives_it_back(runtime: &'stati
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("taken-over").await;
     let (views, before) = (views(&fleet), size(&fleet, session).await);
-    let look = AttachOptions { size: Some((70, 20)), control: true, history: 0 };
+    let look = ViewOptions { size: Some((70, 20)), control: true, history: 0 };
     let mut watcher = Watcher::open(&fleet, &views, session, look).await;
     watcher.until_seen("control", |watcher| watcher.control == Some(true)).await;
     until_size(&fleet, session, (70, 20)).await;
@@ -65,8 +65,7 @@ async fn who_has_control_says_how_large_it_is_and_gives_it_back(runtime: &'stati
     watcher.until_seen("that control is gone", |watcher| watcher.control == Some(false)).await;
     until_size(&fleet, session, before).await;
     watcher.until_seen("the size as before", |watcher| watcher.size == before).await;
-    let refused = watcher.view.type_bytes(b"x").await.unwrap_err();
-    assert!(matches!(refused.kind, ErrorKind::NoControl), "{refused}");
+    assert_eq!(watcher.view.type_bytes(b"x").await.unwrap_err(), RuntimeError::NoControl);
     watcher.view.control(true).await.unwrap();
     watcher.until_seen("control again", |watcher| watcher.control == Some(true)).await;
     until_size(&fleet, session, (66, 18)).await;
@@ -77,9 +76,9 @@ async fn who_goes_without_a_word_gives_the_size_back(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("left-alone").await;
     let (views, before) = (views(&fleet), size(&fleet, session).await);
-    let look = AttachOptions { size: Some((70, 20)), control: true, history: 0 };
+    let look = ViewOptions { size: Some((70, 20)), control: true, history: 0 };
     let mut watcher = Watcher::open(&fleet, &views, session, look).await;
-    let mut looker = Watcher::open(&fleet, &views, session, AttachOptions::default()).await;
+    let mut looker = Watcher::open(&fleet, &views, session, ViewOptions::default()).await;
     watcher.until_seen("its own size", |watcher| watcher.size == (70, 20)).await;
     until_size(&fleet, session, (70, 20)).await;
     looker.until_seen("the size that it is given", |looker| looker.size == (70, 20)).await;
@@ -94,15 +93,14 @@ async fn control_goes_from_one_viewer_to_another(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("shared").await;
     let (views, before) = (views(&fleet), size(&fleet, session).await);
-    let look = AttachOptions { size: Some((70, 20)), control: true, history: 0 };
+    let look = ViewOptions { size: Some((70, 20)), control: true, history: 0 };
     let mut first = Watcher::open(&fleet, &views, session, look).await;
     first.until_seen("control", |watcher| watcher.control == Some(true)).await;
     let mut second =
-        Watcher::open(&fleet, &views, session, AttachOptions { size: Some((90, 25)), ..look }).await;
+        Watcher::open(&fleet, &views, session, ViewOptions { size: Some((90, 25)), ..look }).await;
     second.until_seen("control", |watcher| watcher.control == Some(true)).await;
     first.until_seen("that another has it", |watcher| watcher.control == Some(false)).await;
-    let refused = first.view.type_bytes(b"x").await.unwrap_err();
-    assert!(matches!(refused.kind, ErrorKind::NoControl), "{refused}");
+    assert_eq!(first.view.type_bytes(b"x").await.unwrap_err(), RuntimeError::NoControl);
     until_size(&fleet, session, (90, 25)).await;
     drop(first);
     second.view.type_bytes(b"still here").await.unwrap();
@@ -117,7 +115,7 @@ async fn a_viewer_who_never_reads_holds_up_nobody(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("quick").await;
     let views = views(&fleet);
-    let mut slow = Watcher::open(&fleet, &views, session, AttachOptions::default()).await;
+    let mut slow = Watcher::open(&fleet, &views, session, ViewOptions::default()).await;
     fleet.send(session, "[[tool seq 1000000 > /dev/tty]] [[say done with it]]").await;
     fleet.until_idle(session, 2).await;
     // Nothing was read until now. It ends with what the screen shows, and far less than was put out has come.
@@ -136,7 +134,7 @@ async fn the_end_is_told_with_its_code(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     let session = fleet.idle("ends").await;
     let views = views(&fleet);
-    let mut watcher = Watcher::open(&fleet, &views, session, AttachOptions::default()).await;
+    let mut watcher = Watcher::open(&fleet, &views, session, ViewOptions::default()).await;
     watcher.until("the screen", |shown| shown.contains("get ready")).await;
     fleet.kill9(fleet.agent_pid(session));
     watcher.until_seen("the end", |watcher| watcher.ended.is_some()).await;
@@ -153,7 +151,7 @@ async fn a_session_that_has_not_begun_has_no_terminal() {
     let fleet = Fleet::start(plan).await;
     let session = fleet.spawn("waits", "get ready").await;
     let session = fleet.session(session).await;
-    let refused = views(&fleet).attach(&session, AttachOptions::default()).await.err().unwrap();
+    let refused = views(&fleet).attach(&session, ViewOptions::default()).await.err().unwrap();
     assert!(matches!(refused.kind, ErrorKind::NotRunning), "{refused}");
     assert!(refused.hints[0].contains("ao status waits"), "{:?}", refused.hints);
     fleet.finish().await;
@@ -162,7 +160,7 @@ async fn a_session_that_has_not_begun_has_no_terminal() {
 // ── somebody who looks ──
 
 struct Watcher {
-    view: Box<dyn View>,
+    view: Box<dyn TerminalView>,
     size: (u16, u16),
     shown: Vec<u8>,
     at: Option<u64>,
@@ -171,7 +169,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn open(fleet: &Fleet, views: &Views, session: SessionId, look: AttachOptions) -> Watcher {
+    async fn open(fleet: &Fleet, views: &Views, session: SessionId, look: ViewOptions) -> Watcher {
         let view = views.attach(&fleet.session(session).await, look).await.unwrap();
         Watcher { view, size: (0, 0), shown: vec![], at: None, control: None, ended: None }
     }
@@ -219,12 +217,12 @@ impl Watcher {
 }
 
 fn views(fleet: &Fleet) -> Views {
-    Views::new(fleet.daemon().processes.clone(), fleet.daemon().tmux.clone())
+    Views::new(fleet.daemon().runtimes.clone())
 }
 
 async fn size(fleet: &Fleet, session: SessionId) -> (u16, u16) {
     let process = fleet.session(session).await.process.expect("it runs");
-    fleet.daemon().runtimes.screen(&process).await.unwrap().size
+    fleet.daemon().runtimes.of(&process).unwrap().screen(&process).await.unwrap().size
 }
 
 async fn until_size(fleet: &Fleet, session: SessionId, wanted: (u16, u16)) {

@@ -55,11 +55,11 @@ async fn two_sessions_have_ports_of_their_own() {
     let seen = [fleet.file(first, "port.txt").await, fleet.file(second, "port.txt").await];
     assert_ne!(seen[0], seen[1]);
     for (session, port) in [first, second].into_iter().zip(&seen) {
-        assert_eq!(fleet.session(session).await.ports["PORT"].to_string(), port.trim());
+        assert_eq!(fleet.session(session).await.ports.held["PORT"].to_string(), port.trim());
     }
     // After a restart they are still theirs; after the end they are free.
     fleet.restart().await;
-    assert_eq!(fleet.session(first).await.ports["PORT"].to_string(), seen[0].trim());
+    assert_eq!(fleet.session(first).await.ports.held["PORT"].to_string(), seen[0].trim());
     fleet.tell(first, stop()).await.unwrap();
     fleet.until_status(first, StatusWord::Stopped).await;
     let third = fleet.spawn("three", task).await;
@@ -137,9 +137,9 @@ async fn a_tree_with_work_in_it_is_kept_and_says_why() {
 async fn an_agent_that_leaves_its_branch_is_flagged() {
     let fleet = Fleet::start(Plan::on("process")).await;
     let session = fleet.spawn("fix", "[[tool git checkout --quiet -b elsewhere]]").await;
-    fleet.until_session(session, "it is flagged", |session| session.astray.is_some()).await;
-    let astray = fleet.session(session).await.astray.unwrap();
-    assert!(astray.contains("elsewhere"), "{astray}");
+    fleet.until_session(session, "it is flagged", |session| session.watch.drift.is_some()).await;
+    let drift = fleet.session(session).await.watch.drift.unwrap();
+    assert!(drift.contains("elsewhere"), "{drift}");
     fleet.until_told("has left its place").await;
     fleet.finish().await;
 }

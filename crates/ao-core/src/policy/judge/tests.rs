@@ -1,4 +1,4 @@
-//! Tables of what each rule says, and what holds for all of them together.
+//! Tables for each rule, and properties of all of them together.
 
 use std::collections::BTreeSet;
 
@@ -259,7 +259,7 @@ fn an_agent_has_what_its_trust_allows_merged_without_a_person() {
     );
 }
 
-/// Whoever is named least trusted could otherwise do better by not being known, or by a friend.
+/// An untrusted agent must not gain trust by being anonymous or by handing its pull request to another agent.
 #[test]
 fn the_least_trusted_of_all_that_made_it_counts_and_an_unknown_one_is_as_little_trusted_as_any() {
     let trust = Trust {
@@ -375,7 +375,7 @@ fn added_lines_count_once_this_head_was_looked_through_for_this_policy() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever is added to a policy, it never allows what it did not allow before.
+    /// A further restriction of a policy never allows what was forbidden before.
     #[test]
     fn a_further_restriction_never_allows_more(
         looks in looks(), base in a_policy(), further in a_policy(), which in 0..15_usize, now in 0..100_i64,
@@ -410,7 +410,7 @@ proptest! {
     }
 }
 
-/// One restriction of another policy on top of this one, each in the way in which two layers are put together.
+/// Adds one restriction of another policy to this one, in the way in which two layers are combined.
 fn restricted(base: &Policy, further: &Policy, which: usize) -> Policy {
     let mut policy = base.clone();
     let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ao_core::evidence::Reading;
 use ao_ports::{EndOrder, Report, Runtime, StartSpec, WriteOrder, WriteOutcome};
 use ao_runtime::tmux::Tmux;
-use ao_testkit::Person;
-use ao_testkit::contract::runtime::{Notebook, Story, until};
+use ao_testkit::contract::runtime::{Story, until};
+use ao_testkit::{ReportLog, TerminalUser};
 
 use super::bench::Terminal;
 
@@ -14,14 +14,14 @@ use super::bench::Terminal;
 #[tokio::test]
 async fn a_person_who_comes_and_types_is_noticed() {
     let story = Story::begin(Terminal::new()).await;
-    let (notebook, mut reports) = Notebook::new();
-    let tmux: Arc<Tmux> = Arc::new(story.bench().tmux(notebook).await);
+    let reports = Arc::<ReportLog>::default();
+    let tmux: Arc<Tmux> = Arc::new(story.bench().tmux(reports.clone()).await);
     let mut spec = story.spec("echo up; while read line; do echo \"<$line>\"; done");
     spec.name = "odd: name.with = $signs #{pid} 'and' \"quotes\"".into();
     let process = tmux.start(&spec).await.unwrap();
     let clients = || story.bench().ask(&["list-clients", "-F", "#{client_control_mode}"]);
 
-    let mut person = Person::runs(&tmux.attach_command(&process).unwrap());
+    let mut person = TerminalUser::runs(&tmux.attach_command(&process).unwrap());
     until("the person", async || clients().contains('0').then_some(())).await;
     let size = async || tmux.screen(&process).await.unwrap().size;
     until("the person's size", async || (size().await == (100, 30)).then_some(())).await;
@@ -34,14 +34,14 @@ async fn a_person_who_comes_and_types_is_noticed() {
         typed().await.filter(|typed| *typed > came)
     })
     .await;
-    let seen = until("the report", async || match reports.try_recv() {
-        Ok(Report::Signal { session, signal }) if signal.reading == Reading::HumanTyped => {
-            Some((session, signal.at))
-        }
-        _ => None,
+    let seen = until("the report", async || {
+        reports.unread().into_iter().find_map(|report| match report {
+            Report::Signal { session, signal } if signal.reading == Reading::HumanTyped => Some(session),
+            _ => None,
+        })
     })
     .await;
-    assert_eq!(seen.0, spec.session);
+    assert_eq!(seen, spec.session);
     let order = EndOrder { session: spec.session, attempt: spec.attempt, process: Some(process) };
     tmux.end(&order).await.unwrap();
 }
@@ -52,8 +52,8 @@ async fn a_person_who_comes_and_types_is_noticed() {
 #[tokio::test]
 async fn a_person_who_has_gone_again_at_once_is_noticed() {
     let story = Story::begin(Terminal::new()).await;
-    let (notebook, mut reports) = Notebook::new();
-    let tmux: Arc<Tmux> = Arc::new(story.bench().tmux(notebook).await);
+    let reports = Arc::<ReportLog>::default();
+    let tmux: Arc<Tmux> = Arc::new(story.bench().tmux(reports.clone()).await);
     let spec = story.spec("echo up; sleep 600");
     let process = tmux.start(&spec).await.unwrap();
     let _neighbour = tmux.start(&StartSpec { session: story.session(1), ..spec.clone() }).await.unwrap();
@@ -61,13 +61,13 @@ async fn a_person_who_has_gone_again_at_once_is_noticed() {
     assert_eq!(typed().await, None);
     let mut words = tmux.attach_command(&process).unwrap();
     words.extend([";", "detach-client"].map(str::to_owned));
-    let mut person = Person::runs(&words);
+    let mut person = TerminalUser::runs(&words);
     until("the coming", async || typed().await).await;
     until("the going", async || person.has_gone().then_some(())).await;
     for session in [story.session(0), story.session(1)] {
         tmux.end(&EndOrder { session, attempt: spec.attempt, process: None }).await.unwrap();
     }
-    while let Ok(report) = reports.try_recv() {
+    for report in reports.unread() {
         let Report::Signal { session, signal } = report else { continue };
         assert!(session == spec.session || signal.reading != Reading::HumanTyped, "not at the neighbour's");
     }

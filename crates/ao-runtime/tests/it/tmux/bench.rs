@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use ao_ports::{Io, Reporter, Runtime};
 use ao_runtime::tmux::{Options, Tmux};
-use ao_testkit::contract::runtime::{RuntimeBench, Wall};
+use ao_testkit::WallClock;
+use ao_testkit::contract::runtime::RuntimeBench;
 use async_trait::async_trait;
 use tempfile::TempDir;
 
@@ -37,7 +38,7 @@ impl Terminal {
     }
 
     pub(crate) async fn tmux(&self, reporter: Arc<dyn Reporter>) -> Tmux {
-        let tmux = Tmux::new(self.options(), Arc::new(Wall));
+        let tmux = Tmux::new(self.options(), Arc::new(WallClock::default()));
         tmux.watch(reporter).await.unwrap();
         tmux
     }

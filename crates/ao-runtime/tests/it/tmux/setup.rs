@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use ao_ports::{Runtime, RuntimeError};
 use ao_runtime::tmux::{Options, Tmux};
-use ao_testkit::contract::runtime::{Story, Wall};
+use ao_testkit::WallClock;
+use ao_testkit::contract::runtime::Story;
 
 use super::bench::Terminal;
 
@@ -21,7 +22,7 @@ fn script(bench: &Terminal, text: &str) -> String {
 async fn refused(program: &str) -> RuntimeError {
     let story = Story::begin(Terminal::new()).await;
     let options = Options { program: program.to_owned(), ..story.bench().options() };
-    let tmux = Tmux::new(options, Arc::new(Wall));
+    let tmux = Tmux::new(options, Arc::new(WallClock::default()));
     tmux.start(&story.spec("echo up")).await.expect_err("it cannot")
 }
 
@@ -41,7 +42,7 @@ async fn a_tmux_that_is_too_old_is_refused_with_what_to_do() {
 async fn a_path_that_no_socket_can_have_is_refused() {
     let story = Story::begin(Terminal::new()).await;
     let options = Options { state_dir: story.folder().join("x".repeat(100)), ..story.bench().options() };
-    let tmux = Tmux::new(options, Arc::new(Wall));
+    let tmux = Tmux::new(options, Arc::new(WallClock::default()));
     let err = tmux.start(&story.spec("echo up")).await.expect_err("it cannot").to_string();
     assert!(err.contains("too long"), "{err}");
 }
@@ -59,7 +60,7 @@ async fn a_persons_own_configuration_is_not_read() {
     fs::create_dir_all(home.join(".config/tmux")).unwrap();
     fs::write(home.join(".config/tmux/tmux.conf"), &breaks).unwrap();
     let program = script(story.bench(), &format!("HOME='{}' exec tmux \"$@\"", home.display()));
-    let tmux = Tmux::new(Options { program, ..story.bench().options() }, Arc::new(Wall));
+    let tmux = Tmux::new(Options { program, ..story.bench().options() }, Arc::new(WallClock::default()));
     tmux.start(&story.spec("echo up > up; sleep 600")).await.unwrap();
     story.until_file("up").await;
     assert!(!home.join("read").exists());

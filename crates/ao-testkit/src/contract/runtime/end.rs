@@ -1,4 +1,4 @@
-//! Ending: all of it, for good, and nothing else.
+//! Ending: everything of the session, for good, and nothing else.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command};
@@ -10,7 +10,7 @@ use ao_ports::{EndOrder, StartSpec};
 
 use super::story::{RuntimeBench, Story, lives, number, until};
 
-/// Forks twice, leaves its session, and listens, as servers in the background do. In perl, which git brings along: a shell
+/// Forks twice, leaves its session, and listens, as background servers do. In perl, which git depends on: a shell
 /// cannot listen.
 const SERVER: &str = "perl -MPOSIX -MIO::Socket::INET -e '
     fork and exit; POSIX::setsid(); fork and exit;
@@ -39,8 +39,7 @@ pub async fn a_daemonised_server_is_ended_and_its_port_is_free<B: RuntimeBench>(
     assert!(TcpListener::bind(("127.0.0.1", port)).is_ok(), "its port is free");
 }
 
-/// It carries the ids of its agent, but nothing else tells whose it is: its parents are gone, or those who held it were
-/// replaced.
+/// It has only the ids of its agent: its parents are gone, or the shim was replaced.
 ///
 /// acceptance: L5
 pub async fn what_an_agent_has_left_anywhere_is_ended<B: RuntimeBench>(mut story: Story<B>) {
@@ -51,33 +50,33 @@ pub async fn what_an_agent_has_left_anywhere_is_ended<B: RuntimeBench>(mut story
         if leaves {
             story.exit().await;
         }
-        let left = Elsewhere::of(&spec, false);
+        let left = StrayProgram::of(&spec, false);
         let order = EndOrder { session: spec.session, attempt: spec.attempt, process: None };
         story.runtime().end(&order).await.expect("it ends");
         assert!(!left.lives(), "it went with its agent");
     }
 }
 
-/// What a workspace's set-up has started, such as a database, serves all attempts of the session.
+/// Programs that a workspace's set-up started, such as a database, serve all attempts of the session.
 pub async fn what_a_set_up_has_started_is_left_alone<B: RuntimeBench>(story: Story<B>) {
     let spec = story.spec("sleep 600");
-    let left = Elsewhere::of(&spec, true);
+    let left = StrayProgram::of(&spec, true);
     story.runtime().start(&spec).await.expect("it starts");
     story.end().await;
     assert!(left.lives(), "it belongs to the session and not to the attempt");
 }
 
-/// A program of a session that was started somewhere else.
-pub(super) struct Elsewhere(Child);
+/// A program of a session that was started elsewhere.
+pub(super) struct StrayProgram(Child);
 
-impl Elsewhere {
-    pub(super) fn of(spec: &StartSpec, by_set_up: bool) -> Elsewhere {
+impl StrayProgram {
+    pub(super) fn of(spec: &StartSpec, by_set_up: bool) -> StrayProgram {
         let mut command = Command::new("sleep");
         command.arg("600").env(SESSION, spec.session.to_string()).env(ATTEMPT, spec.attempt.to_string());
         if by_set_up {
             command.env(SETUP, &spec.path);
         }
-        Elsewhere(command.spawn().expect("`sleep` is there"))
+        StrayProgram(command.spawn().expect("`sleep` is there"))
     }
 
     fn lives(&self) -> bool {
@@ -85,7 +84,7 @@ impl Elsewhere {
     }
 }
 
-impl Drop for Elsewhere {
+impl Drop for StrayProgram {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -123,7 +122,7 @@ pub async fn ending_one_leaves_its_neighbours_alone<B: RuntimeBench>(story: Stor
         pids.push(number(&story.until_file(&format!("pid{index}")).await));
     }
     story.end().await;
-    // Again, now that an exact match is not there and only longer names are.
+    // Again, now that only longer names are left and no exact match.
     story.end().await;
     until("the end", async || (!lives(pids[0])).then_some(())).await;
     assert!(pids[1..].iter().all(|pid| lives(*pid)));

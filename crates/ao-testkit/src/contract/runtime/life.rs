@@ -1,8 +1,8 @@
-//! Life and death: seen, counted, and never guessed.
+//! Liveness: observed, counted, and never guessed.
 
 use ao_core::Attempt;
-use ao_core::input::{Counted, Life};
-use ao_ports::{EndOrder, ProcessRef};
+use ao_core::input::Life;
+use ao_ports::{CensusEntry, EndOrder, ProcessRef};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::story::{RuntimeBench, Story, lives, number, until};
@@ -24,7 +24,7 @@ pub async fn an_exit_is_reported_with_its_code<B: RuntimeBench>(mut story: Story
     story.end().await;
 }
 
-/// Only the program is killed; what holds it may well live on.
+/// Only the program is killed; its shim may live on.
 ///
 /// acceptance: S3
 pub async fn a_killed_program_is_seen<B: RuntimeBench>(mut story: Story<B>) {
@@ -44,8 +44,14 @@ pub async fn an_exit_that_no_daemon_saw_is_counted_with_its_code<B: RuntimeBench
     until("the exit", async || (!lives(pid)).then_some(())).await;
     story.daemon_starts().await;
     let gone = Life::Gone { code: Some(5) };
-    let counted = Counted { session: story.session(0), attempt: Attempt(1), life: gone };
-    // Between the end of the program and the record of it nothing is known, and nothing is claimed.
+    let counted = CensusEntry {
+        process: process.clone(),
+        session: story.session(0),
+        attempt: Attempt(1),
+        life: gone,
+        folder: None,
+    };
+    // Between the exit and its record the life is unknown, and not reported as anything else.
     until("the record of the exit", async || {
         let census = story.runtime().census().await.expect("a census");
         assert_eq!((census.len(), census[0].session), (1, counted.session));
@@ -68,8 +74,8 @@ pub async fn a_look_tells_work_from_waiting<B: RuntimeBench>(story: Story<B>) {
     story.end().await;
 }
 
-/// A build is many programs, none of which lives long enough to be seen at work twice. Some agents start theirs in a session
-/// of their own.
+/// A build is many short programs, none of which is seen at work twice. Some agents start theirs in a session of
+/// their own.
 ///
 /// acceptance: S4
 pub async fn a_child_that_comes_and_goes_is_work<B: RuntimeBench>(story: Story<B>) {
@@ -80,7 +86,7 @@ pub async fn a_child_that_comes_and_goes_is_work<B: RuntimeBench>(story: Story<B
         spec.session = story.session(number as u64);
         let process = story.runtime().start(&spec).await.expect("it starts");
         story.until_output(&process, "up").await;
-        // Looks that are so far apart that the work of many falls between two of them.
+        // Far enough apart that many programs come and go between two looks.
         let mut busy = 0;
         until("work at three looks in a row", async || {
             tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
@@ -97,7 +103,7 @@ pub async fn a_child_that_comes_and_goes_is_work<B: RuntimeBench>(story: Story<B
 }
 
 pub async fn what_is_not_known_is_not_dead<B: RuntimeBench>(story: Story<B>) {
-    let nonsense = ProcessRef("what is this; $HOME/..".into());
+    let nonsense = ProcessRef::new(story.runtime().name(), "what is this; $HOME/..");
     assert_eq!(story.runtime().look(&nonsense).await, Life::Unknown);
     assert!(story.runtime().output(&nonsense, 0, 10, std::time::Duration::ZERO).await.is_err());
     assert_eq!(story.runtime().folder(&nonsense).await, None);
@@ -112,15 +118,14 @@ pub async fn the_folder_follows_the_program<B: RuntimeBench>(story: Story<B>) {
     let process = story.start("cd deeper && echo up && sleep 600").await;
     story.until_output(&process, "up").await;
     let expected = folder.canonicalize().expect("it is there").display().to_string();
-    assert_eq!(story.runtime().folder(&process).await, Some(expected));
+    assert_eq!(story.runtime().folder(&process).await.as_ref(), Some(&expected));
+    let census = story.runtime().census().await.expect("a census");
+    assert_eq!(census[0].folder, Some(expected), "a census has the folders too");
     story.end().await;
 }
 
 /// acceptance: L1
 pub async fn programs_outlive_the_daemon<B: RuntimeBench>(mut story: Story<B>) {
-    if !story.abilities().outlives_daemon {
-        return;
-    }
     let script = "echo $$ > pid; while read line; do echo \"<$line>\"; done";
     let process = story.start(&story.heard(script)).await;
     let pid = number(&story.until_file("pid").await);

@@ -1,6 +1,6 @@
 //! The contract of [`Runtime`](ao_ports::Runtime): one story for each of its promises.
 //!
-//! An adapter brings a [`RuntimeBench`] and names it once:
+//! An adapter provides a [`RuntimeBench`] and names it once:
 //!
 //! ```ignore
 //! mod pipes {
@@ -8,28 +8,34 @@
 //! }
 //! ```
 //!
-//! A runtime that holds programs in two ways runs the contract twice. What a runtime does not declare in its abilities is
-//! not asked of it; what it declares is asked in full.
+//! A runtime that holds programs in two ways runs the contract twice. A story skips abilities that the runtime does
+//! not declare, and tests declared ones in full.
 
+mod attach;
 mod end;
+mod exec;
 mod life;
 mod output;
+mod reference;
 mod screen;
 mod start;
 mod story;
 mod streams;
 mod write;
 
+pub use attach::*;
 pub use end::*;
+pub use exec::*;
 pub use life::*;
 pub use output::*;
+pub use reference::*;
 pub use screen::*;
 pub use start::*;
-pub use story::{BOUND, Notebook, RuntimeBench, Story, Wall, lives, until, until_ok};
+pub use story::{BOUND, RuntimeBench, Story, lives, until, until_ok};
 pub use streams::*;
 pub use write::*;
 
-/// Expands to one test for each story, all on benches of their own.
+/// Expands to one test for each story, each on a bench of its own.
 #[macro_export]
 macro_rules! runtime_contract {
     ($bench:expr) => {
@@ -79,6 +85,13 @@ macro_rules! runtime_contract {
             what_a_set_up_has_started_is_left_alone,
             ending_again_and_ending_nothing_are_no_errors,
             ending_one_leaves_its_neighbours_alone,
+            a_reference_is_the_same_wherever_it_comes_from,
+            a_reference_of_another_runtime_is_refused,
+            a_viewer_sees_what_is_put_out_before_and_after,
+            one_viewer_at_a_time_has_control,
+            a_command_runs_to_its_end_in_its_folder,
+            what_a_command_starts_ends_with_it,
+            the_files_of_a_command_are_placed_and_go_with_it,
         ]);
     };
     ($bench:expr; [$($story:ident),* $(,)?]) => {

@@ -1,4 +1,4 @@
-//! Reading: by offset, waited for and not asked after, also when the daemon or the process is another or gone.
+//! Output: read by offset and waited for, also after the daemon or the process is gone.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use futures::FutureExt;
 
 use super::story::{BOUND, RuntimeBench, Story};
 
-/// Far beyond what a story may take: whoever is released only by this fails.
+/// Far beyond the time limit of a story: a wait that ends only by this fails.
 const LONG: Duration = Duration::from_secs(3600);
 
 impl<B: RuntimeBench> Story<B> {
@@ -16,7 +16,7 @@ impl<B: RuntimeBench> Story<B> {
         tokio::time::timeout(BOUND, piece).await.expect("it comes in time").expect("it is read")
     }
 
-    /// Reads on until a text has come, and returns all of it and where it ended.
+    /// Reads on until a text has come. Returns the output and its end.
     async fn read_on(&self, process: &ProcessRef, mut from: u64, text: &str) -> (String, u64) {
         let mut all = Vec::new();
         while !String::from_utf8_lossy(&all).contains(text) {
@@ -63,7 +63,7 @@ pub async fn who_waits_for_output_is_woken_by_it_and_by_the_end<B: RuntimeBench>
     story.until_output(&process, "up").await;
     for (number, from, bytes) in [(1, 2, &b"heard"[..]), (2, 7, b"")] {
         let mut waiting = Box::pin(story.piece(&process, from, 100));
-        // Some time for the wait to begin. If it is too short, less is tested, but nothing fails.
+        // Time for the wait to begin. If it is too short, less is tested, but nothing fails.
         let begun = tokio::time::Instant::now() + Duration::from_millis(50);
         while tokio::time::Instant::now() < begun {
             assert!((&mut waiting).now_or_never().is_none(), "there is nothing to read yet");
@@ -103,7 +103,7 @@ pub async fn output_is_read_on_after_a_restart_where_it_stopped<B: RuntimeBench>
     story.end().await;
 }
 
-/// What is kept may begin late, but from there on every line is there.
+/// The recording may begin late, but from there on every line is present.
 pub async fn a_long_output_has_no_gaps<B: RuntimeBench>(story: Story<B>) {
     const LINES: u64 = 300_000;
     let process = story.start(&format!("seq 1 {LINES}; sleep 600")).await;

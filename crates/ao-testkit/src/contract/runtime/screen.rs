@@ -1,4 +1,4 @@
-//! Screens: what a person would see.
+//! Screens: the visible content of a terminal.
 
 use ao_ports::{Io, RuntimeError, Screen};
 

@@ -1,4 +1,4 @@
-//! Starting: once for each attempt, with what was asked for, or not at all.
+//! Starting: once for each attempt, with exactly the requested settings, or not at all.
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -10,10 +10,10 @@ use ao_core::setup::{Secret, SecretSource};
 use ao_ports::{EndOrder, Io, RuntimeError};
 use tokio::task::JoinSet;
 
-use super::end::Elsewhere;
+use super::end::StrayProgram;
 use super::story::{RuntimeBench, Story, pids, until};
 
-/// Says on whose account it was started, and stays.
+/// Writes its session to a file, and stays.
 const COUNTED: &str = "echo $AO_SESSION >> count; echo up; sleep 600";
 
 impl<B: RuntimeBench> Story<B> {
@@ -42,7 +42,7 @@ pub async fn a_start_after_a_restart_returns_the_same_process<B: RuntimeBench>(m
     story.end().await;
 }
 
-/// The same process is returned, alive or not.
+/// Returns the same process, alive or not.
 pub async fn an_attempt_that_has_exited_is_not_started_again<B: RuntimeBench>(mut story: Story<B>) {
     let script = "echo $AO_SESSION >> count; exit 0";
     let process = story.start(script).await;
@@ -55,7 +55,7 @@ pub async fn an_attempt_that_has_exited_is_not_started_again<B: RuntimeBench>(mu
     story.end().await;
 }
 
-/// Whatever such a start returns, it starts nothing.
+/// Such a start may return anything, but starts nothing.
 pub async fn an_attempt_that_was_ended_is_not_started_again<B: RuntimeBench>(mut story: Story<B>) {
     let process = story.start(COUNTED).await;
     story.until_output(&process, "up").await;
@@ -87,7 +87,7 @@ pub async fn twenty_start_at_once<B: RuntimeBench>(story: Story<B>) {
     for (session, started) in starts.join_all().await {
         let process = started.expect("it starts");
         story.until_output(&process, &format!("I am {session}")).await;
-        processes.insert(process.0);
+        processes.insert(process);
     }
     assert_eq!(processes.len(), 20, "each has a name of its own");
     let counted = story.runtime().census().await.expect("they are counted");
@@ -108,7 +108,7 @@ pub async fn the_environment_is_what_was_asked_for_and_no_more<B: RuntimeBench>(
     let mut spec =
         story.spec("env > env.partial; echo END=yes >> env.partial; mv env.partial env; sleep 600");
     spec.command.env.insert("STORY".into(), "two words; $HOME 'quoted' \"too\"".into());
-    // Of the environment of every test, and nothing that a program needs.
+    // A variable of every test's environment that no program needs.
     spec.command.pass.push("CARGO_PKG_NAME".into());
     let from = SecretSource::File(key.display().to_string());
     spec.command.secrets.push(Secret { name: "STORY_KEY".into(), from });
@@ -136,7 +136,7 @@ pub async fn a_secret_is_in_no_argument_of_any_process<B: RuntimeBench>(story: S
     spec.command.secrets.push(Secret { name: "STORY_KEY".into(), from });
     let (done, leaked) = (Arc::new(AtomicBool::new(false)), secret.clone());
     let watched = done.clone();
-    // Looks all the time while it starts, as somebody else on the host could.
+    // Watches during the start, as another user of the host could.
     let watcher = std::thread::spawn(move || {
         let shows = |pid: &i32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -213,15 +213,15 @@ pub async fn a_port_of_somebody_else_keeps_a_program_from_starting<B: RuntimeBen
     story.end().await;
 }
 
-/// It listens where it was told to, before there is an agent.
+/// The set-up listens on the session's port before there is an agent.
 pub async fn a_port_of_the_sessions_own_set_up_does_not<B: RuntimeBench>(story: Story<B>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let mut spec = story.spec(COUNTED);
     spec.ports.push(listener.local_addr().expect("it has one").port());
     let mut other = spec.clone();
     other.session = story.session(1);
-    // The listener is our own, and whoever carries the id passes for the one who has it.
-    let _server = Elsewhere::of(&spec, true);
+    // The listener is this test process; a process with the session's id passes for its owner.
+    let _server = StrayProgram::of(&spec, true);
     let process = story.runtime().start(&spec).await.expect("its own server has the port");
     story.until_output(&process, "up").await;
     let err = story.runtime().start(&other).await.expect_err("for others it is taken");

@@ -1,4 +1,4 @@
-//! What a story is told with: a runtime on its bench, a folder, sessions of its own, and what was reported.
+//! The stage of a story: a runtime on its bench, a folder, sessions of its own, and the reports.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -9,42 +9,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ao_core::evidence::Reading;
-use ao_core::{Attempt, SessionId, Timestamp};
+use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Clock, Command, EndOrder, Io, ProcessRef, Report, Reporter, Runtime, RuntimeAbilities, StartSpec,
-    WriteOrder, WriteOutcome,
+    Command, EndOrder, Io, ProcessRef, Report, Reporter, Runtime, RuntimeAbilities, StartSpec, WriteOrder,
+    WriteOutcome,
 };
 use async_trait::async_trait;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::ReportLog;
 
 /// Generous: it only decides how long a failing test takes.
 pub const BOUND: Duration = Duration::from_secs(40);
 
-/// How many sessions a story may have.
+/// The most sessions of one story.
 const SESSIONS: u64 = 64;
 
-/// What an adapter brings to the contract: itself, over a state of its own.
+/// An adapter's part of the contract: opens the runtime over a state of its own.
 ///
-/// Its drop takes away whatever the runtime has on the host besides the programs.
+/// Its drop removes everything that the runtime has on the host besides the programs.
 #[async_trait]
 pub trait RuntimeBench: Send + Sync {
-    /// Opens the runtime over the bench's state, as a daemon does when it starts: also over what an earlier one has left.
-    /// To drop what it returns is the end of that daemon, which says no goodbye.
+    /// Opens the runtime over the bench's state, as a daemon does when it starts, also over the state of an earlier
+    /// one. Dropping the returned runtime ends that daemon without a clean shutdown.
     async fn open(&self, reporter: Arc<dyn Reporter>) -> Arc<dyn Runtime>;
 
-    /// How the programs of the stories are held.
+    /// Returns how the programs of the stories are held.
     fn io(&self) -> Io;
 }
 
-/// One runtime, and what a story does with it.
+/// One runtime, and the operations of a story.
 pub struct Story<B> {
-    /// Before the bench, so that it is dropped first: no daemon sees its bench taken down.
+    /// Before the bench, so that it is dropped first: no daemon must see its bench removed.
     runtime: Option<Arc<dyn Runtime>>,
     bench: B,
-    reports: UnboundedReceiver<Report>,
-    notebook: Arc<Notebook>,
+    reports: Arc<ReportLog>,
     folder: TempDir,
     first: u64,
 }
@@ -52,14 +52,14 @@ pub struct Story<B> {
 impl<B: RuntimeBench> Story<B> {
     pub async fn begin(bench: B) -> Story<B> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        // Unique on the host: tests run beside each other, and what belongs to a session is found by its id.
+        // Unique on the host: tests run concurrently, and processes of a session are found by its id.
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as u64;
         let unique =
             nanos ^ (u64::from(std::process::id()) << 40) ^ (NEXT.fetch_add(1, Ordering::Relaxed) << 32);
-        let (notebook, reports) = Notebook::new();
+        let reports = Arc::<ReportLog>::default();
         let folder = tempfile::tempdir().expect("a folder for the story");
-        let runtime = Some(bench.open(notebook.clone()).await);
-        Story { runtime, bench, reports, notebook, folder, first: unique & !(SESSIONS - 1) }
+        let runtime = Some(bench.open(reports.clone()).await);
+        Story { runtime, bench, reports, folder, first: unique & !(SESSIONS - 1) }
     }
 
     pub fn bench(&self) -> &B {
@@ -78,18 +78,18 @@ impl<B: RuntimeBench> Story<B> {
         self.bench.io()
     }
 
-    /// Where the programs of this story start.
+    /// Returns the folder in which the programs of this story start.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The daemon ends and says no goodbye.
+    /// Ends the daemon without a clean shutdown.
     pub fn daemon_ends(&mut self) {
         self.runtime = None;
     }
 
     pub async fn daemon_starts(&mut self) {
-        self.runtime = Some(self.bench.open(self.notebook.clone()).await);
+        self.runtime = Some(self.bench.open(self.reports.clone()).await);
     }
 
     pub async fn restart(&mut self) {
@@ -102,10 +102,10 @@ impl<B: RuntimeBench> Story<B> {
         SessionId(self.first + number)
     }
 
-    /// The spec of a shell script, of the first session unless the story changes that.
+    /// Returns the spec of a shell script, for the first session by default.
     ///
-    /// On a terminal it runs raw and without echo, so that bytes are the same as on pipes.
-    /// Without input, what the story tells it comes by a pipe of its folder, if it asks for that: [`Story::heard`].
+    /// On a terminal it runs raw and without echo, so that bytes are the same as on pipes. Without input, the script
+    /// reads from a pipe in its folder if it was made by [`Story::heard`].
     pub fn spec(&self, script: &str) -> StartSpec {
         let script = match self.io() {
             Io::Terminal => format!("stty raw -echo; {script}"),
@@ -123,6 +123,7 @@ impl<B: RuntimeBench> Story<B> {
                 env: BTreeMap::new(),
                 pass: vec![],
                 secrets: vec![],
+                files: vec![],
                 io: self.io(),
             },
         }
@@ -132,7 +133,7 @@ impl<B: RuntimeBench> Story<B> {
         self.runtime().start(&self.spec(script)).await.expect("it starts")
     }
 
-    /// A script that reads its stdin, of what [`Story::tell`] tells it.
+    /// Returns a script that reads the input of [`Story::tell`] on its stdin.
     pub fn heard(&self, script: &str) -> String {
         match self.io() {
             Io::Terminal | Io::Pipes => script.to_owned(),
@@ -140,7 +141,7 @@ impl<B: RuntimeBench> Story<B> {
         }
     }
 
-    /// Tells a program something that was started to hear it.
+    /// Sends input to a program whose script was made by [`Story::heard`].
     pub async fn tell(&self, process: &ProcessRef, number: u64, bytes: &[u8]) {
         if self.io() != Io::Output {
             self.write(process, number, bytes).await;
@@ -160,13 +161,13 @@ impl<B: RuntimeBench> Story<B> {
         self.runtime().end(&order).await.expect("it ends");
     }
 
-    /// All that is kept of the output.
+    /// Returns all recorded output.
     pub async fn output(&self, process: &ProcessRef) -> String {
         let piece = self.runtime().output(process, 0, usize::MAX, Duration::ZERO).await.expect("it is read");
         String::from_utf8_lossy(&piece.bytes).into_owned()
     }
 
-    /// Waits until the output holds a text.
+    /// Waits until the output contains a text.
     pub async fn until_output(&self, process: &ProcessRef, text: &str) -> String {
         let look = async || match self.output(process).await {
             output if output.contains(text) => Ok(output),
@@ -182,11 +183,11 @@ impl<B: RuntimeBench> Story<B> {
         until(name, read).await
     }
 
-    /// The next exit that is reported, whatever else is.
+    /// Returns the next reported exit, and skips other reports.
     pub async fn exit(&mut self) -> (SessionId, Attempt, Option<i32>) {
         let next = async {
             loop {
-                let report = self.reports.recv().await.expect("the notebook is there");
+                let report = self.reports.next().await;
                 if let Report::Signal { session, signal } = report
                     && let Reading::Exited { code } = signal.reading
                 {
@@ -197,9 +198,9 @@ impl<B: RuntimeBench> Story<B> {
         tokio::time::timeout(BOUND, next).await.expect("an exit is reported in time")
     }
 
-    /// What has been reported and not been read yet.
+    /// Returns the reports that were not read yet.
     pub fn reported(&mut self) -> Vec<Report> {
-        std::iter::from_fn(|| self.reports.try_recv().ok()).collect()
+        self.reports.unread()
     }
 }
 
@@ -212,7 +213,7 @@ impl<B> std::fmt::Debug for Story<B> {
     }
 }
 
-/// A story that fails leaves nothing running either.
+/// Kills leftover processes, also after a failure.
 impl<B> Drop for Story<B> {
     fn drop(&mut self) {
         let ours: Vec<String> =
@@ -229,45 +230,12 @@ impl<B> Drop for Story<B> {
     }
 }
 
-/// Writes down what is reported.
-#[derive(Debug)]
-pub struct Notebook(UnboundedSender<Report>);
-
-impl Notebook {
-    pub fn new() -> (Arc<Notebook>, UnboundedReceiver<Report>) {
-        let (sender, reports) = unbounded_channel();
-        (Arc::new(Notebook(sender)), reports)
-    }
-}
-
-#[async_trait]
-impl Reporter for Notebook {
-    async fn report(&self, report: Report) {
-        // A story that has seen enough may have gone.
-        let _ = self.0.send(report);
-    }
-}
-
-/// The wall's clock.
-#[derive(Debug, Clone, Copy)]
-pub struct Wall;
-
-impl Clock for Wall {
-    fn now(&self) -> Timestamp {
-        Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as i64)
-    }
-
-    fn fresh(&self) -> u64 {
-        0
-    }
-}
-
 /// Waits for something, with a bound.
 pub async fn until<T>(what: &str, mut seen: impl AsyncFnMut() -> Option<T>) -> T {
     until_ok(what, async || seen().await.ok_or("it was not there")).await
 }
 
-/// Waits for something, and if it does not come, says what was seen last instead.
+/// Waits for something, and panics with the last observation if it does not come.
 pub async fn until_ok<T, E: Display>(what: &str, mut look: impl AsyncFnMut() -> Result<T, E>) -> T {
     let begun = Instant::now();
     loop {
@@ -279,7 +247,7 @@ pub async fn until_ok<T, E: Display>(what: &str, mut look: impl AsyncFnMut() -> 
     }
 }
 
-/// Whether a process is there and has not ended.
+/// Returns true if a process exists and has not ended.
 pub fn lives(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z')))

@@ -13,7 +13,7 @@ impl<B: RuntimeBench> Story<B> {
         String::from_utf8_lossy(&piece.bytes).into_owned()
     }
 
-    /// Waits until the log holds a text.
+    /// Waits until the log contains a text.
     async fn until_log(&self, process: &ProcessRef, text: &str) -> String {
         let look = async || match self.log(process).await {
             log if log.contains(text) => Ok(log),
@@ -23,7 +23,7 @@ impl<B: RuntimeBench> Story<B> {
     }
 }
 
-/// One that reads its stdin to the end goes on at once, as headless agents do.
+/// A program that reads its stdin to the end continues at once, as headless agents do.
 pub async fn a_program_without_input_finds_its_end<B: RuntimeBench>(mut story: Story<B>) {
     if story.io() != Io::Output {
         return;
@@ -49,7 +49,7 @@ pub async fn a_program_without_input_cannot_be_written_to<B: RuntimeBench>(story
 }
 
 pub async fn both_streams_are_in_the_log_in_their_order<B: RuntimeBench>(mut story: Story<B>) {
-    // Where the streams are apart, each word is read before the next one comes.
+    // Where the streams are separate, each line is read before the next one comes.
     let script = story.heard("echo one; read line; echo two >&2; read line; echo three; sleep 600");
     let process = story.start(&script).await;
     for (number, word) in [(1, "one\n"), (2, "two\n")] {
@@ -65,7 +65,7 @@ pub async fn both_streams_are_in_the_log_in_their_order<B: RuntimeBench>(mut sto
     story.end().await;
 }
 
-/// Who waits for more is woken by the end, and nothing of it is missing.
+/// The end wakes a reader that waits for more, and nothing is missing.
 pub async fn the_log_of_what_has_ended_is_whole<B: RuntimeBench>(mut story: Story<B>) {
     let script = story.heard("echo up; read line; echo out; echo why >&2; exit 4");
     let process = story.start(&script).await;

@@ -1,10 +1,10 @@
-//! Writing: every byte as it is, and once.
+//! Writing: every byte unchanged, and once.
 
 use ao_ports::{Io, WriteOrder, WriteOutcome};
 
 use super::story::{RuntimeBench, Story, until};
 
-/// Every byte there is, control bytes too, and more of them than a terminal takes at once.
+/// All byte values, control bytes too, and more of them than a terminal takes at once.
 pub async fn bytes_arrive_exactly<B: RuntimeBench>(story: Story<B>) {
     if story.io() == Io::Output {
         return;
@@ -54,7 +54,7 @@ pub async fn a_write_to_what_has_ended_is_an_error<B: RuntimeBench>(mut story: S
     story.end().await;
 }
 
-/// As long as a message can well be, and with the number remembered as for a short one.
+/// As long as a message can be, and its number is remembered as for a short one.
 pub async fn a_long_text_arrives_whole<B: RuntimeBench>(story: Story<B>) {
     const LONG: usize = 300_000;
     if story.io() == Io::Output {

@@ -48,7 +48,7 @@ impl FrontMatter {
         let entries = entries(&text[range.clone()], range.start)?;
         for (n, entry) in entries.iter().enumerate() {
             if let Some(first) = entries[..n].iter().find(|other| other.key == entry.key) {
-                let what = format!("`{}` is given twice; it is already in line {}", entry.key, first.line);
+                let what = format!("`{}` appears twice; it is already in line {}", entry.key, first.line);
                 return Err(FileMistake { line: entry.line, what });
             }
         }
@@ -189,7 +189,7 @@ fn entries(yaml: &str, base: usize) -> Result<Vec<FrontEntry>, FileMistake> {
             Some((_, span)) => {
                 return Err(FileMistake {
                     line: span.start.line() + 1,
-                    what: "a key has to be a plain text".into(),
+                    what: "a key has to be a string".into(),
                 });
             }
         };

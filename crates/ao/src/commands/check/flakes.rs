@@ -1,23 +1,24 @@
-//! `ao check flakes`: failures that were chance.
+//! `ao check flakes`: flaky failures.
 
 use ao_api::{Flake, Flakes};
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_id;
 use crate::error::CommandError;
-use crate::show::{Canvas, Cell, Column, Table};
-use crate::which_project::project_id;
-use crate::{calls, complete, ui};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::ui;
 
 /// List failures that went away when the same commit was checked again
 ///
-/// Nobody is woken for one of these. The next time it fails, it is run again more often before it is believed.
+/// These failures disturb no agent. Next time, the check is run more often before the failure is believed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check flakes
   ao check flakes --json | jq -r '.flakes[] | select(.times > 3) | .check'")]
 pub(crate) struct Args {
-    /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -25,31 +26,31 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let listed = cx.wait_for(async {
         let project = project_id(&client, args.project.as_deref()).await?;
-        Ok(calls::forge::flakes(&client, &project).await?)
+        Ok(client.flakes(&project).await?)
     })?;
     if cx.json() {
         return Ok(ui::json(&listed)?);
     }
     if listed.flakes.is_empty() {
-        ui::note("no failure of a check has gone away by itself yet");
+        ui::note("no flaky failures yet");
         return Ok(());
     }
     Ok(ui::text(table(&listed).draw(Canvas::here().width))?)
 }
 
-fn table(listed: &Flakes) -> Table {
-    let mut table = Table::new(&[
-        Column::new("CHECK"),
-        Column::new("TIMES"),
-        Column::optional("LAST"),
-        Column::new("WHAT FAILED"),
+fn table(listed: &Flakes) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("CHECK"),
+        TableColumn::new("TIMES"),
+        TableColumn::optional("LAST"),
+        TableColumn::new("WHAT FAILED"),
     ]);
     for Flake { check, times, last_at, excerpt, .. } in &listed.flakes {
         table.row([
-            Cell::new(check),
-            Cell::new(times.to_string()),
-            Cell::new(last_at.strftime("%F %H:%MZ").to_string()),
-            Cell::new(excerpt),
+            TableCell::new(check),
+            TableCell::new(times.to_string()),
+            TableCell::new(last_at.strftime("%F %H:%MZ").to_string()),
+            TableCell::new(excerpt),
         ]);
     }
     table

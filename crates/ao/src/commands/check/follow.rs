@@ -1,4 +1,4 @@
-//! Runs of checks until they are over, with what they put out as it comes.
+//! Follows check runs until they have ended, with their output.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -10,20 +10,20 @@ use ao_api::client::{Client, ClientError};
 use futures::future::try_join_all;
 use tokio::time::{Instant, sleep};
 
-use crate::calls::forge;
-use crate::error::{CommandError, Kind};
+use crate::client::event_watch;
+use crate::error::{CommandError, FailureKind};
 use crate::show::check::{is_bad, is_pending};
-use crate::{follow, show, ui};
+use crate::{show, ui};
 
-/// An answer that came sooner than this was not waited for.
+/// A response that came sooner than this was not waited for.
 const AT_ONCE: Duration = Duration::from_millis(300);
-/// A line without an end is not held back any longer than this many bytes.
+/// An incomplete line is held back up to this many bytes.
 const LONGEST: usize = 64 * 1024;
 const COLOURS: [AnsiColor; 5] =
     [AnsiColor::Cyan, AnsiColor::Magenta, AnsiColor::Blue, AnsiColor::Yellow, AnsiColor::Green];
 
-/// Waits until all runs are over, and returns how they ended. Their output is shown, unless it is not wanted: that of one as
-/// it is, that of several with the name of the check before each line.
+/// Waits until all runs have ended, and returns them. Shows their output if wanted: unchanged for a single run, with
+/// the name of the check before each line for several.
 pub(super) async fn to_the_end(
     client: &Client,
     runs: Vec<CheckRun>,
@@ -35,7 +35,7 @@ pub(super) async fn to_the_end(
         if !is_pending(&run.state) {
             return Ok(run.clone());
         }
-        let mut out = Out {
+        let mut out = RunOutput {
             shown,
             label: (pending > 1).then(|| {
                 let style = COLOURS[at % COLOURS.len()].on_default();
@@ -49,18 +49,23 @@ pub(super) async fn to_the_end(
     try_join_all(each).await
 }
 
-/// Shows the output of one run from an offset on until it is over.
+/// Prints the output of one run from an offset on until it has ended.
 pub(super) async fn output(client: &Client, run: &CheckRun, from: u64) -> Result<CheckRun, CommandError> {
     let safe = std::io::stdout().is_terminal();
-    one(client, run, from, &mut Out { shown: true, label: None, held: String::new(), safe }).await
+    one(client, run, from, &mut RunOutput { shown: true, label: None, held: String::new(), safe }).await
 }
 
-async fn one(client: &Client, run: &CheckRun, from: u64, out: &mut Out) -> Result<CheckRun, CommandError> {
+async fn one(
+    client: &Client,
+    run: &CheckRun,
+    from: u64,
+    out: &mut RunOutput,
+) -> Result<CheckRun, CommandError> {
     let mut from = from;
     let mut away_since = None;
     loop {
         let asked = Instant::now();
-        match forge::check_log(client, &run.id, from, true).await {
+        match client.check_log(&run.id, from, true).await {
             Ok(piece) => {
                 away_since = None;
                 out.put(&piece.text)?;
@@ -69,21 +74,21 @@ async fn one(client: &Client, run: &CheckRun, from: u64, out: &mut Out) -> Resul
                 if piece.ended && !more {
                     break;
                 }
-                // A daemon that does not wait would otherwise be asked in a circle.
+                // Avoids a busy loop with a daemon that does not wait.
                 if !more && asked.elapsed() < AT_ONCE {
                     sleep(AT_ONCE).await;
                 }
             }
-            // It has put out nothing yet, or never will: it may be over before it began.
+            // It has no output yet, or never will: it may have ended before it started.
             Err(ClientError::Refused(problem)) if problem.status == 404 => {
-                if !is_pending(&forge::check_run(client, &run.id).await?.state) {
+                if !is_pending(&client.check_run(&run.id).await?.state) {
                     break;
                 }
                 sleep(AT_ONCE).await;
             }
-            Err(err) if follow::is_away(&err) => {
+            Err(err) if event_watch::is_away(&err) => {
                 let since = *away_since.get_or_insert_with(Instant::now);
-                if since.elapsed() > follow::AWAY {
+                if since.elapsed() > event_watch::AWAY {
                     return Err(err.into());
                 }
                 sleep(AT_ONCE).await;
@@ -93,7 +98,7 @@ async fn one(client: &Client, run: &CheckRun, from: u64, out: &mut Out) -> Resul
     }
     out.end()?;
     loop {
-        let run = forge::check_run(client, &run.id).await?;
+        let run = client.check_run(&run.id).await?;
         if !is_pending(&run.state) {
             return Ok(run);
         }
@@ -101,16 +106,16 @@ async fn one(client: &Client, run: &CheckRun, from: u64, out: &mut Out) -> Resul
     }
 }
 
-/// Where the output of a run goes: line by line, so that those of several do not mix.
-struct Out {
+/// Prints the output of a run by line, so that several runs do not mix.
+struct RunOutput {
     shown: bool,
     label: Option<(Style, String)>,
     held: String,
-    /// A person looks, whose terminal is not to be steered.
+    /// The output goes to a person's terminal, so control characters are removed.
     safe: bool,
 }
 
-impl Out {
+impl RunOutput {
     fn put(&mut self, text: &str) -> Result<(), CommandError> {
         self.held.push_str(text);
         let end = match self.held.rfind('\n') {
@@ -149,7 +154,7 @@ impl Out {
     }
 }
 
-/// Output without what would steer the terminal. A line that was written over again and again is shown as it was at last.
+/// Removes control characters. A line that was overwritten is shown as it was in the end.
 pub(super) fn made_safe(lines: &str) -> String {
     let last = |line: &str| {
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -165,7 +170,7 @@ pub(super) fn made_safe(lines: &str) -> String {
     safe
 }
 
-/// What it comes to, for scripts: whether all have passed, one has failed, or they are not over.
+/// Returns the result for scripts: all passed, one failed, or some are pending.
 pub(crate) fn verdict(runs: &[CheckRun]) -> Result<(), CommandError> {
     let names = |is: &dyn Fn(&str) -> bool| {
         let names =
@@ -177,27 +182,27 @@ pub(crate) fn verdict(runs: &[CheckRun]) -> Result<(), CommandError> {
     if !bad.is_empty() {
         let of = ui::count(count as u64, "check");
         let error = format!("{} of {of} failed: {}", bad.len(), bad.join(", "));
-        let error = CommandError::new(Kind::ChecksFailed, error);
+        let error = CommandError::new(FailureKind::ChecksFailed, error);
         let first = runs.iter().find(|run| is_bad(&run.state));
         return Err(match first {
-            Some(run) => error.hint(format!("`ao check logs {}` shows all that it said", run.id)),
+            Some(run) => error.hint(format!("`ao check logs {}` shows its whole output", run.id)),
             None => error,
         });
     }
     if !pending.is_empty() {
         let error = format!("not over yet: {}", pending.join(", "));
-        return Err(CommandError::new(Kind::ChecksPending, error).hint("`--watch` waits for them"));
+        return Err(CommandError::new(FailureKind::ChecksPending, error).hint("`--watch` waits for them"));
     }
     Ok(())
 }
 
-/// The states of runs as they were told last, to tell only what is new.
+/// The last printed states of runs.
 #[derive(Debug, Default)]
-pub(crate) struct Watched(BTreeMap<String, String>);
+pub(crate) struct RunWatch(BTreeMap<String, String>);
 
-impl Watched {
-    /// Says on stderr which runs are in another state now.
-    pub(crate) fn tell(&mut self, runs: &[CheckRun]) {
+impl RunWatch {
+    /// Prints runs whose state has changed to stderr.
+    pub(crate) fn print_changes(&mut self, runs: &[CheckRun]) {
         for run in runs {
             let before = self.0.insert(run.id.clone(), run.state.clone());
             if before.as_ref() != Some(&run.state) {

@@ -1,20 +1,20 @@
-//! `ao check list`: what is checked, and how it went.
+//! `ao check list`: the checks of a project and their results.
 
-use ao_api::client::Client;
+use ao_api::client::{CheckRunQuery, Client};
 use ao_api::{Check, CheckRun, CheckRuns, Checks};
 use serde::Serialize;
 
-use crate::calls::forge::{self, Query};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_id;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project_id;
-use crate::{complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
 /// List the checks of a project and their last runs
 ///
-/// If none are configured, those are proposed that the files of the repository suggest, with the lines for the
-/// configuration. Nothing is run by that.
+/// If none are configured, proposes checks that fit the files of the repository, with the lines for the
+/// configuration. Runs nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check list
@@ -22,19 +22,19 @@ use crate::{complete, ui};
   ao check list --json | jq -r '.runs[] | select(.state == \"failed\") | .id'")]
 pub(crate) struct Args {
     /// Only runs for this pull request
-    #[arg(long, value_name = "PR", add = complete::pulls())]
+    #[arg(long, value_name = "PR", add = completers::pulls())]
     pull: Option<String>,
-    /// At most so many runs
+    /// Maximum number of runs
     #[arg(long, default_value_t = 20)]
     limit: usize,
-    /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// Both answers of the daemon, side by side.
+/// Both responses of the daemon, combined.
 #[derive(Debug, Serialize)]
-struct Listed {
+struct ListedChecks {
     checks: Vec<Check>,
     proposed: Vec<Check>,
     runs: Vec<CheckRun>,
@@ -46,18 +46,17 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&listed)?);
     }
-    let Listed { checks, proposed, runs } = listed;
+    let ListedChecks { checks, proposed, runs } = listed;
     let canvas = Canvas::here();
     let (none, checks) = (checks.is_empty(), Checks { checks, proposed });
     ui::text(show::checks(&checks, &project, canvas))?;
     match (none, checks.proposed.is_empty()) {
         (false, _) => {}
         (true, false) => ui::note(format_args!(
-            "no checks are configured for `{project}`; these could be, with the lines above. They are never run unasked"
+            "no checks are configured for `{project}`; paste the lines above to configure these. They never run by themselves"
         )),
         (true, true) => ui::note(format_args!(
-            "no checks are configured for `{project}`, and nothing in it suggests any; \
-             `ao config-help` tells how to write `checks:`"
+            "no checks are configured for `{project}`, and nothing in it suggests any; `ao config-help checks` shows how to configure them"
         )),
     }
     if !runs.is_empty() {
@@ -66,20 +65,15 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-async fn look(args: &Args, client: &Client) -> Result<(String, Listed), CommandError> {
+async fn look(args: &Args, client: &Client) -> Result<(String, ListedChecks), CommandError> {
     let project = match (&args.project, args.pull.as_deref().and_then(|pull| pull.split_once('!'))) {
         (Some(named), _) => named.clone(),
         (None, Some((project, _))) if !project.is_empty() => project.to_owned(),
         _ => project_id(client, None).await?,
     };
-    let Checks { checks, proposed } = forge::checks(client, &project).await?;
-    let CheckRuns { mut runs } = super::runs(
-        client,
-        Some(&project),
-        args.pull.as_deref(),
-        Query::new().with("limit", &args.limit.to_string()),
-    )
-    .await?;
+    let Checks { checks, proposed } = client.project_checks(&project).await?;
+    let query = CheckRunQuery { limit: Some(args.limit), ..CheckRunQuery::default() };
+    let CheckRuns { mut runs } = super::runs(client, Some(&project), args.pull.as_deref(), query).await?;
     runs.truncate(args.limit);
-    Ok((project, Listed { checks, proposed, runs }))
+    Ok((project, ListedChecks { checks, proposed, runs }))
 }

@@ -1,16 +1,15 @@
-//! `ao check logs`: all that a run has put out.
+//! `ao check logs`: the output of a check run.
 
 use std::io::{IsTerminal, Write};
 
 use ao_api::CheckLog;
 
-use super::{Which, follow};
-use crate::calls::forge;
-use crate::context::Context;
+use super::{RunArg, follow};
+use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui;
 
-/// Show what a run of a check has put out
+/// Show the output of a check run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check logs test
@@ -18,8 +17,8 @@ use crate::ui;
   ao check logs run_4f2 >log.txt")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// Go on until the run is over
+    which: RunArg,
+    /// Keep printing until the run has ended
     #[arg(long, short)]
     follow: bool,
 }
@@ -28,11 +27,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let run = args.which.find(&client).await?;
-        // A result that was there already was made by another run, and that one has the output.
+        // A reused result comes from another run, which has the output.
         let id = run.same_as.clone().unwrap_or_else(|| run.id.clone());
         let mut from = 0;
         loop {
-            let piece = forge::check_log(&client, &id, from, false).await?;
+            let piece = client.check_log(&id, from, false).await?;
             let more = piece.next > from;
             from = piece.next;
             if more {
@@ -53,12 +52,12 @@ async fn follow_on(
     cx: &Context,
 ) -> Result<(), CommandError> {
     if !cx.json() {
-        let run = forge::check_run(client, run).await?;
+        let run = client.check_run(run).await?;
         return follow::output(client, &run, from).await.map(|_| ());
     }
     let mut from = from;
     loop {
-        let piece = forge::check_log(client, run, from, true).await?;
+        let piece = client.check_log(run, from, true).await?;
         from = piece.next;
         show(&piece, cx)?;
         if piece.ended {
@@ -72,7 +71,7 @@ fn show(piece: &CheckLog, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::json(piece)?);
     }
     let mut out = std::io::stdout().lock();
-    // To a person's terminal nothing goes that could steer it; into a file, all that there is.
+    // Control characters are removed for a terminal, and kept for a file.
     match std::io::stdout().is_terminal() {
         true => out.write_all(follow::made_safe(&piece.text).as_bytes())?,
         false => out.write_all(piece.text.as_bytes())?,

@@ -1,4 +1,4 @@
-//! `ao check`: commands that say whether a change works.
+//! `ao check`: commands that test a change.
 
 mod flakes;
 mod follow;
@@ -7,20 +7,22 @@ mod logs;
 mod rerun;
 mod run;
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{CheckRunQuery, Client, ClientError};
 use ao_api::{CheckRun, CheckRuns};
 
-pub(super) use self::follow::{Watched, verdict};
-use crate::calls::forge::{self, Query};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::which_project::{project, project_of_pull};
-use crate::{complete, show};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::{project, project_of_pull};
+use crate::error::{CommandError, FailureKind};
+use crate::show;
 
-/// Run checks, list them and read what they say
+pub(super) use self::follow::{RunWatch, verdict};
+
+/// Run checks, list them and read their output
 ///
-/// Checks are commands of a project's configuration (`checks:`). They run in a clean checkout of what would really land: a
-/// pull request is merged onto its base first. The same tree and command are never run twice unless it is asked for.
+/// Checks are commands in a project's configuration (`checks:`). They run in a clean checkout of what would land: a
+/// pull request is merged onto its base first. The same command never runs twice on the same tree, unless you ask for
+/// it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check list
@@ -54,58 +56,62 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// Which run is meant: by its id, or the newest of a check.
+/// A check run named on the command line: by its id, or the newest of a check.
 #[derive(Debug, Clone, clap::Args)]
-struct Which {
-    /// The run, or the name of a check for its newest run
+struct RunArg {
+    /// The id of a run, or the name of a check for its newest run
     #[arg(value_name = "RUN|CHECK")]
     run: String,
     /// Only runs for this pull request
-    #[arg(long, value_name = "PR", add = complete::pulls())]
+    #[arg(long, value_name = "PR", add = completers::pulls())]
     pull: Option<String>,
-    /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it belongs to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-impl Which {
+impl RunArg {
     async fn find(&self, client: &Client) -> Result<CheckRun, CommandError> {
-        match forge::check_run(client, &self.run).await {
+        match client.check_run(&self.run).await {
             Ok(run) => return Ok(run),
             Err(ClientError::Refused(problem)) if problem.status == 404 => {}
             Err(err) => return Err(err.into()),
         }
         let of = async |query| runs(client, self.project.as_deref(), self.pull.as_deref(), query).await;
         // The newest come first.
-        let named = of(Query::new().with("check", &self.run).with("limit", "1")).await?.runs;
+        let named =
+            of(CheckRunQuery { check: Some(self.run.clone()), limit: Some(1), ..CheckRunQuery::default() })
+                .await?
+                .runs;
         if let Some(run) = named.into_iter().find(|run| run.check == self.run) {
             return Ok(run);
         }
-        let others = of(Query::new()).await?.runs;
+        let others = of(CheckRunQuery::default()).await?.runs;
         let mut names: Vec<String> =
             others.iter().map(|run| format!("`{}`", show::plain(&run.check))).collect();
         names.sort();
         names.dedup();
-        let error = format!("there is no run `{}`, and no check of that name has run here", self.run);
-        let error = CommandError::new(Kind::Unknown, error);
+        let error =
+            format!("there is no run `{}`, and no check of that name has run in this project", self.run);
+        let error = CommandError::new(FailureKind::Unknown, error);
         Err(match names.is_empty() {
             true => error.hint("`ao check run` runs the checks of a project"),
-            false => error.hint(format!("these have run: {}", names.join(", "))),
+            false => error.hint(format!("checks that have run: {}", names.join(", "))),
         })
     }
 }
 
-/// Runs of a project, or of one of its pull requests, the newest first.
+/// Lists runs of a project, or of one of its pull requests, newest first.
 async fn runs(
     client: &Client,
     named: Option<&str>,
     pull: Option<&str>,
-    query: Query,
+    query: CheckRunQuery,
 ) -> Result<CheckRuns, CommandError> {
     let project = match pull {
         Some(pull) => project_of_pull(client, pull, named).await?,
         None => project(client, named).await?,
     };
-    let query = query.maybe("project", project.as_deref()).maybe("pull", pull);
-    Ok(forge::check_runs(client, query).await?)
+    let query = CheckRunQuery { project, pull: pull.map(str::to_owned), ..query };
+    Ok(client.check_runs(&query).await?)
 }

@@ -1,15 +1,15 @@
-//! `ao check rerun`: a check once more, although it has a result.
+//! `ao check rerun`: runs a check again.
 
 use ao_api::CheckWish;
 
-use super::Which;
+use super::RunArg;
 use super::run::followed;
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 
-/// Run a check once more, although it has a result
+/// Run a check again, even if it has a result
 ///
-/// What it ran on then is what it runs on now: the pull request as it is today, or the commit. Exits as `ao check run` does.
+/// Runs it on the same subject: the pull request as it is today, or the commit. Exits like `ao check run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check rerun run_4f2
@@ -17,7 +17,7 @@ use crate::error::CommandError;
   ao check rerun test --no-follow")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: RunArg,
     /// Start it and do not wait
     #[arg(long)]
     no_follow: bool,

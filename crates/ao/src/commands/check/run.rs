@@ -1,19 +1,19 @@
-//! `ao check run`: checks, now, with what they put out.
+//! `ao check run`: runs checks and follows their output.
 
 use ao_api::{CheckRuns, CheckWish};
 
 use super::follow;
-use crate::calls::forge;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::{self, Canvas};
-use crate::which_project::{project, project_of_pull};
-use crate::{complete, ui};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::{project, project_of_pull};
+use crate::error::{CommandError, FailureKind};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Run checks and follow what they say
+/// Run checks and follow their output
 ///
-/// With a pull request, what would land: its head merged onto its base. With `--revision`, a branch or commit as it is.
-/// Exits with 0 if all have passed, and with 18 if one has failed.
+/// For a pull request, tests what would land: its head merged onto its base. With `--revision`, tests a branch or
+/// commit as it is. Exits with 0 if all have passed, and with 18 if one has failed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao check run 7
@@ -23,22 +23,22 @@ use crate::{complete, ui};
   ao check run 7 --no-follow    only starts them")]
 pub(crate) struct Args {
     /// The pull request: 7, !7 or my-app!7
-    #[arg(value_name = "PR", required_unless_present = "revision", add = complete::pulls())]
+    #[arg(value_name = "PR", required_unless_present = "revision", add = completers::pulls())]
     pull: Option<String>,
-    /// A branch or commit, as it is
+    /// A branch or commit to test as it is
     #[arg(long, value_name = "REV", conflicts_with = "pull")]
     revision: Option<String>,
     /// Only these checks
     #[arg(long, value_delimiter = ',', value_name = "CHECK")]
     only: Vec<String>,
-    /// Also what has a result already
+    /// Also run checks that have a result
     #[arg(long)]
     again: bool,
     /// Start them and do not wait
     #[arg(long)]
     no_follow: bool,
-    /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -61,24 +61,27 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Asks for runs and tells what comes of them.
+/// Starts runs and prints their results.
 pub(super) async fn followed(
     client: &ao_api::client::Client,
     wish: &CheckWish,
     no_follow: bool,
     cx: &Context,
 ) -> Result<(), CommandError> {
-    let begun = forge::run_checks(client, wish).await?;
+    let begun = client.run_checks(wish).reply().await?;
     if begun.value.runs.is_empty() {
         if cx.json() {
-            ui::raw(begun.raw())?;
+            ui::raw(begun.json())?;
         }
-        return Err(CommandError::new(Kind::User, "there is nothing to run: the project has no such checks")
-            .hint("`ao check list` shows what is configured, and what could be"));
+        return Err(CommandError::new(
+            FailureKind::User,
+            "there is nothing to run: the project has no such checks",
+        )
+        .hint("`ao check list` lists configured and proposed checks"));
     }
     if no_follow {
         return match cx.json() {
-            true => Ok(ui::raw(begun.raw())?),
+            true => Ok(ui::raw(begun.json())?),
             false => Ok(ui::text(show::runs(&begun.value.runs, Canvas::here()))?),
         };
     }

@@ -1,14 +1,15 @@
-//! `ao config check`: everything that is wrong, at once.
+//! `ao config check`: every error at once.
 
 use ao_config::{ConfigError, Layer, LayerKind, Loaded, Problem};
 use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::no_file;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::CommandError;
-use crate::findings::{self, ConfigFinding};
-use crate::{settings, ui};
+use crate::findings::ConfigFinding;
+use crate::{findings, ui};
 
 /// Check the configuration without starting anything
 ///
@@ -20,7 +21,7 @@ use crate::{settings, ui};
   ao config check other.yaml
   ao config check --json | jq '.problems[].what'")]
 pub(crate) struct Args {
-    /// A file to look at by itself [default: what holds here]
+    /// A single file to check [default: the configuration in use here]
     file: Option<Utf8PathBuf>,
 }
 

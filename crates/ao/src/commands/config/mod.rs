@@ -1,17 +1,17 @@
-//! `ao config`: the configuration, looked at and changed.
+//! `ao config`: shows, checks and edits the configuration.
 
 mod check;
 mod edit;
 mod path;
 mod show;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 
 /// Check, show and change the configuration
 ///
-/// The configuration is the next `agent-orchestrator.yaml` upwards from here, over your own in `~/.config/ao/config.yaml`.
-/// `ao config-help` tells what can be said in it.
+/// The configuration is the nearest `agent-orchestrator.yaml` in this folder or one above it, merged over your own in
+/// `~/.config/ao/config.yaml`. `ao config-help` describes all keys.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config check
@@ -43,6 +43,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn no_file() -> CommandError {
-    CommandError::new(Kind::Config, "there is no configuration file here")
+    CommandError::new(FailureKind::Config, "there is no configuration file here")
         .hint("write one with `ao init`, or name one with `--config` or AO_CONFIG")
 }

@@ -1,14 +1,15 @@
-//! `ao config path`: which files count here.
+//! `ao config path`: the configuration files in use.
 
 use ao_config::LayerKind;
 use serde_json::{Value, json};
 
 use super::no_file;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::CommandError;
-use crate::{settings, ui};
+use crate::ui;
 
-/// Print which files count here, the one that counts most last
+/// Print the configuration files in use, from lowest to highest precedence
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config path

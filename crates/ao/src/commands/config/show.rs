@@ -1,16 +1,17 @@
-//! `ao config show`: what is configured, in one form whatever it was written in.
+//! `ao config show`: the merged configuration, in one dialect.
 
 use ao_api::ConfigShown;
 
 use super::no_file;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::CommandError;
-use crate::{settings, ui};
+use crate::ui;
 
-/// Print what is configured, all files in one
+/// Print the merged configuration
 ///
-/// Whatever dialect it was written in, this is its one form. References such as `${SLACK_WEBHOOK_URL}` are printed as they
-/// stand, never with their values.
+/// All files are merged and converted to one dialect. References such as `${SLACK_WEBHOOK_URL}` are printed as
+/// written, never with their values.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config show

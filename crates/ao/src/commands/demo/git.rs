@@ -1,4 +1,4 @@
-//! git in the throw-away repository, as the user runs it.
+//! Runs git in the sample repository, as a user would.
 
 use std::io;
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 use crate::error::CommandError;
 
-/// Runs git and returns what it printed.
+/// Runs git and returns its output.
 pub(super) async fn git(path: &Utf8Path, args: &[&str]) -> Result<String, CommandError> {
     let failed = |err: io::Error| match err.kind() {
         io::ErrorKind::NotFound => {

@@ -1,24 +1,24 @@
-//! What the event log tells of the demo, as far as its reader wants to know.
+//! The events of the demo, counted as its checks need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_api::Event;
 
-/// Counts of what happened to whom, and what people were told.
+/// Counts of events per subject, and the notices to people.
 #[derive(Debug, Default)]
-pub(super) struct History {
-    /// By whom it concerns and what it is; for a problem also which: `incident.acted ci-failed`.
+pub(super) struct EventHistory {
+    /// By subject and kind; for an incident with its name: `incident.acted ci-failed`.
     counts: BTreeMap<(String, String), u32>,
-    /// Whom people were asked about, as often as they were.
+    /// The subjects of notices to people, with repetitions.
     asked: Vec<String>,
-    /// Pull requests that somebody who is no agent has approved while they were open.
+    /// Pull requests that were approved by a person while they were open.
     approved: BTreeSet<String>,
     merged: BTreeSet<String>,
     pub(super) events: usize,
     pub(super) last: u64,
 }
 
-impl History {
+impl EventHistory {
     pub(super) fn take(&mut self, event: &Event) {
         self.events += 1;
         self.last = event.seq;
@@ -28,7 +28,7 @@ impl History {
         }
         *self.counts.entry((event.concerns.clone(), kind)).or_default() += 1;
         let notice = &event.data["raised"]["notice"];
-        // A review is told of only if the change still waits for it after a while; the demo gives it at once.
+        // A review notice is sent only if the change still waits after a while; the demo reviews at once.
         let is_review = notice["incident"]["kind"] == "review-needed";
         if matches!(notice["level"].as_str(), Some("action" | "urgent")) && !is_review {
             let about = notice["subject"].as_object().and_then(|subject| subject.values().next());
@@ -53,17 +53,17 @@ impl History {
         self.counts.get(&(concerns.to_owned(), kind.to_owned())).copied().unwrap_or_default()
     }
 
-    /// How often people were asked about one of these.
+    /// Returns the number of notices about any of these subjects.
     pub(super) fn asked_about(&self, any_of: &[&str]) -> usize {
         self.asked.iter().filter(|about| any_of.contains(&about.as_str())).count()
     }
 
-    /// Whom people were asked about, besides these.
+    /// Returns the subjects of notices, except these.
     pub(super) fn asked_besides(&self, these: &[&str]) -> Vec<&str> {
         self.asked.iter().map(String::as_str).filter(|about| !these.contains(about)).collect()
     }
 
-    /// Whether somebody who is no agent approved a pull request before it was merged.
+    /// Returns true if a person approved a pull request before it was merged.
     pub(super) fn is_approved(&self, pull: &str) -> bool {
         self.approved.contains(pull)
     }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn problems_are_counted_by_their_kind_and_people_only_if_they_were_asked() {
-        let mut history = History::default();
+        let mut history = EventHistory::default();
         let acted = json!([{ "acted": {} }, { "kind": "ci-failed", "subject": { "pull": "hello!2" } }]);
         history.take(&event("incident.acted", "hello!2", acted));
         assert_eq!(history.count("hello!2", "incident.acted ci-failed"), 1);
@@ -107,7 +107,7 @@ mod tests {
         let merged = || event("pull.merged", "hello!6", json!({ "merged": { "commit": "m" } }));
         let given = |verdict, standing| event("pull.review_given", "hello!6", review(verdict, standing));
         let approved = |events: &[Event]| {
-            let mut history = History::default();
+            let mut history = EventHistory::default();
             events.iter().for_each(|event| history.take(event));
             history.is_approved("hello!6")
         };

@@ -1,30 +1,31 @@
-//! `ao demo`: six issues at once on a throw-away repository, from the issue to the merge.
+//! `ao demo`: six issues at once in a sample repository, from the issue to the merge.
 //!
-//! Nothing in it is played but the people: a real git repository, the real daemon with a data folder of its own, real
-//! worktrees, terminals, checks and merges, driven by the commands that a user has. The agents are scripts instead of models
-//! unless one is named. Each tale is known by what the event log says of it, and the demo fails if one does not happen.
+//! Everything is real except the people: a git repository, a daemon with its own data directory, worktrees,
+//! terminals, checks and merges, driven by the user's commands. The agents are scripts unless one is named. The event
+//! log proves that each issue went as planned, and the demo fails otherwise.
 
-mod ending;
+mod environment;
 mod git;
 mod history;
+mod run;
 mod sample;
-mod stage;
-mod story;
+mod summary;
 mod view;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-pub(crate) use self::sample::Tale;
-use self::stage::Stage;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
-/// See six issues become merges at once, on a throw-away repository
+use self::environment::DemoEnvironment;
+pub(crate) use self::sample::DemoIssue;
+
+/// Watch six issues being worked on and merged at once, in a sample repository
 ///
-/// Six agents work in worktrees and terminals of their own: one change merges as it is, one has a red check and repairs it,
-/// one is asked for more by a reviewer, one runs into a conflict and rebases, one has a flaky check that wakes nobody, and one
-/// touches a protected path and waits for you. Needs git, and neither an account nor a network. All of it happens in a
-/// temporary directory, with a daemon of its own, and is gone afterwards.
+/// Six agents work in their own worktrees and terminals: one change merges as it is, one has a failed check and fixes
+/// it, one is asked for more by a reviewer, one has a conflict and rebases, one has a flaky check that disturbs no
+/// agent, and one touches a protected path and waits for you. Needs git, but no account or network. Everything
+/// happens in a temporary directory, with its own daemon, and is removed afterwards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao demo
@@ -32,16 +33,16 @@ use crate::ui;
   ao demo --keep                 leaves all of it there to play with
   ao demo --agent claude-code    real agents, which cost real money")]
 pub(crate) struct Args {
-    /// Let the change through that waits for you, without asking
+    /// Approve the change that waits for you, without asking
     #[arg(long, short)]
     yes: bool,
-    /// Leave everything that was made, with the daemon, and say how to look around and how to remove it
+    /// Keep everything, including the daemon, and print how to explore and remove it
     #[arg(long)]
     keep: bool,
-    /// Let this agent do the work instead of a script
+    /// Use this agent instead of the script
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Let the scripted agents do their work without pauses
+    /// Let the scripted agents work without pauses
     #[arg(long)]
     fast: bool,
 }
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     let dir = tempfile::Builder::new().prefix("ao-demo-").tempdir().map_err(|err| {
         CommandError::environment(err).hint("set TMPDIR to a directory that you can write to")
     })?;
-    let stage = Stage::new(dir.path().to_owned(), args)?;
+    let stage = DemoEnvironment::new(dir.path().to_owned(), args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -58,12 +59,13 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
         .map_err(CommandError::environment)?;
     let outcome = runtime.block_on(async {
         let told = tokio::select! {
-            told = story::tell(&stage, args) => told,
-            signal = interrupted() => Err(CommandError::new(Kind::Interrupted(signal), "interrupted")),
+            told = run::run(&stage, args) => told,
+            signal = interrupted() => Err(CommandError::new(FailureKind::Interrupted(signal), "interrupted")),
         };
-        let stays = args.keep && !matches!(&told, Err(err) if matches!(err.kind(), Kind::Interrupted(_)));
+        let stays =
+            args.keep && !matches!(&told, Err(err) if matches!(err.kind(), FailureKind::Interrupted(_)));
         if !stays {
-            // Whatever happened, neither the daemon nor an agent of the demo is left behind.
+            // In any case, no daemon or agent of the demo is left behind.
             return (told.and(stage.clear().await), false);
         }
         (told, true)
@@ -78,11 +80,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     told
 }
 
-/// Waits until somebody wants the demo to end: Ctrl-C, a polite kill, a closed terminal. Returns the signal's number.
+/// Waits for Ctrl-C, SIGTERM or a closed terminal. Returns the signal's number.
 async fn interrupted() -> u8 {
     let wait = async |kind| match signal(kind) {
         Ok(mut wanted) => wanted.recv().await,
-        // Then only the demo's own end ends it.
+        // Without signals, only the end of the demo ends it.
         Err(_) => std::future::pending().await,
     };
     tokio::select! {
@@ -92,8 +94,9 @@ async fn interrupted() -> u8 {
     }
 }
 
-/// A tale that did not happen. That is our fault, unless the machine is very slow or the agent is a real one.
+/// Reports an issue that did not go as planned. That is a bug, unless the machine is very slow or the agent is a real
+/// one.
 fn failed(what: String) -> CommandError {
-    CommandError::new(Kind::Bug, what)
+    CommandError::new(FailureKind::Bug, what)
         .hint("`ao demo --keep` leaves the daemon, the event log and the agents' output there to look at")
 }

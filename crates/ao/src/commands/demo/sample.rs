@@ -1,6 +1,6 @@
-//! The sample project: a few programs in shell, tests that say whether they work, and six issues.
+//! The sample project: a few shell programs, their tests, and six issues.
 //!
-//! All of it is real work for a real agent too. Only what the scripted agent gets wrong on purpose is its own
+//! All of it is real work for a real agent too. Only the deliberate mistakes are the scripted agent's own
 //! (`demo_agent/script.rs`).
 
 use camino::Utf8Path;
@@ -11,12 +11,12 @@ use crate::error::CommandError;
 
 /// The project, and the folder of its repository.
 pub(crate) const PROJECT: &str = "hello";
-/// The folder that only the person watching lets changes through to.
+/// The folder that needs the person's approval.
 pub(super) const PROTECTED: &str = "deploy/";
 
-/// One of the six issues, and what it shows.
+/// One of the six issues, and what it demonstrates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tale {
+pub(crate) enum DemoIssue {
     Clean,
     Red,
     Review,
@@ -25,56 +25,62 @@ pub(crate) enum Tale {
     Protected,
 }
 
-impl Tale {
-    /// In the order of the issues' numbers, which begin with 1.
-    pub(crate) const ALL: [Tale; 6] =
-        [Tale::Clean, Tale::Red, Tale::Review, Tale::Conflict, Tale::Flaky, Tale::Protected];
+impl DemoIssue {
+    /// In the order of the issues' numbers, starting with 1.
+    pub(crate) const ALL: [DemoIssue; 6] = [
+        DemoIssue::Clean,
+        DemoIssue::Red,
+        DemoIssue::Review,
+        DemoIssue::Conflict,
+        DemoIssue::Flaky,
+        DemoIssue::Protected,
+    ];
 
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Tale::Clean => "Say goodbye",
-            Tale::Red => "Greet in capital letters",
-            Tale::Review => "Greet several times",
-            Tale::Conflict => "Say good night",
-            Tale::Flaky => "Greet over the network",
-            Tale::Protected => "Sign what is released",
+            DemoIssue::Clean => "Say goodbye",
+            DemoIssue::Red => "Greet in capital letters",
+            DemoIssue::Review => "Greet several times",
+            DemoIssue::Conflict => "Say good night",
+            DemoIssue::Flaky => "Greet over the network",
+            DemoIssue::Protected => "Sign what is released",
         }
     }
 
-    /// What is to be seen in it.
+    /// Describes what it demonstrates.
     pub(super) fn shows(self) -> &'static str {
         match self {
-            Tale::Clean => "a clean merge",
-            Tale::Red => "a red check, repaired by its agent",
-            Tale::Review => "a review comment, answered",
-            Tale::Conflict => "a conflict, rebased by its agent",
-            Tale::Flaky => "a flaky check, run again without waking anybody",
-            Tale::Protected => "a protected path, which waits for you",
+            DemoIssue::Clean => "a clean merge",
+            DemoIssue::Red => "a red check, repaired by its agent",
+            DemoIssue::Review => "a review comment, answered",
+            DemoIssue::Conflict => "a conflict, rebased by its agent",
+            DemoIssue::Flaky => "a flaky check, run again without disturbing an agent",
+            DemoIssue::Protected => "a protected path, which waits for you",
         }
     }
 
     pub(super) fn body(self) -> &'static str {
         match self {
-            Tale::Clean => {
+            DemoIssue::Clean => {
                 "Add `bin/goodbye NAME`, a shell program that prints `Goodbye, NAME.`, and a line for it at the end of USAGE.md."
             }
-            Tale::Red => {
+            DemoIssue::Red => {
                 "Add `bin/shout NAME`, a shell program that prints `HELLO, NAME.` with the name in capital letters."
             }
-            Tale::Review => {
+            DemoIssue::Review => {
                 "Add `bin/times N`, a shell program that prints `Hello.` N times, each on a line of its own."
             }
-            Tale::Conflict => {
+            DemoIssue::Conflict => {
                 "Add `bin/goodnight NAME`, a shell program that prints `Good night, NAME.`, and a line for it at the end of \
                  USAGE.md."
             }
-            Tale::Flaky => "Add `bin/remote NAME`, a shell program that prints `Hello from afar, NAME.`",
-            Tale::Protected => "Let `deploy/release.sh` print `signed` behind what it prints now.",
+            DemoIssue::Flaky => "Add `bin/remote NAME`, a shell program that prints `Hello from afar, NAME.`",
+            DemoIssue::Protected => "Let `deploy/release.sh` print `signed` behind what it prints now.",
         }
     }
 }
 
-/// Makes the repository, with one commit on `main`, by somebody who is not an agent.
+/// Creates the repository, with one commit on `main` by a person.
 pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
     for folder in ["bin", "tests", "deploy", ".ao"] {
         std::fs::create_dir_all(path.join(folder)).map_err(CommandError::environment)?;
@@ -84,9 +90,9 @@ pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
         ("user.name", "You"),
         ("user.email", "you@example.invalid"),
         ("commit.gpgsign", "false"),
-        // What the user's own hooks ask of a commit is not what is shown here.
+        // The user's own hooks must not apply here.
         ("core.hooksPath", "/dev/null"),
-        // It outlives the commit that began it, in the worktree, which the gate then keeps for it.
+        // Maintenance outlives the commit that started it, and the deletion gate would keep the worktree for it.
         ("maintenance.auto", "false"),
     ];
     for (key, value) in settings {
@@ -100,21 +106,21 @@ pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What `ao` is told of the project.
+/// Returns the configuration of the project.
 pub(super) fn config(agent: &str, tool: Option<Value>, luck: &Utf8Path) -> Value {
     let mut config = json!({
         "defaults": { "runtime": "process", "agent": agent, "tracker": "local", "notifiers": [] },
         "projects": { PROJECT: {
             "path": ".",
             "sessionPrefix": PROJECT,
-            // The stories are about conflicts that have come about, not about those that may.
+            // The issues demonstrate real conflicts, not predicted ones.
             "conflictForecast": { "tell": false, "hold": false },
             "checks": [{ "name": "tests", "command": "sh check.sh", "env": { "set": { "HELLO_LUCK": luck } } }],
         } },
         "orchestrator": { "enabled": false },
         "power": { "preventIdleSleep": false },
         "dashboard": { "open": false },
-        "lifecycle": { "maxParallelAgents": Tale::ALL.len(), "maxParallelChecks": 4, "minFreeMemory": "1MB" },
+        "lifecycle": { "maxParallelAgents": DemoIssue::ALL.len(), "maxParallelChecks": 4, "minFreeMemory": "1MB" },
         "reactions": { "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash" } },
     });
     if let Some(tool) = tool {
@@ -131,7 +137,7 @@ const FILES: [(&str, &str); 10] = [
     (".ao/policy.yaml", POLICY),
     (
         "check.sh",
-        "#!/bin/sh\n# Runs every test; one of a program that is not there yet passes.\nbad=0\n\
+        "#!/bin/sh\n# Runs every test; one of a program that does not exist yet passes.\nbad=0\n\
          for test in tests/*.sh; do\n  if said=$(sh \"$test\" 2>&1); then\n    echo \"ok - $test\"\n  else\n    \
          echo \"not ok - $test\"\n    echo \"  $said\"\n    bad=1\n  fi\ndone\nexit $bad\n",
     ),
@@ -152,7 +158,7 @@ const FILES: [(&str, &str); 10] = [
     ),
 ];
 
-/// Read from the base branch, so that no change loosens the rules that it is judged by.
+/// Read from the base branch, so that no change weakens its own rules.
 const POLICY: &str = "\
 # What must hold before anything lands on main: its checks pass, nobody objects, and what is protected has your word.
 approvals: 0

@@ -1,62 +1,62 @@
-//! The live view: a line for each issue that changes in its place, or, where nobody looks, a line for each change.
+//! The live view: one line per issue, updated in place on a terminal, or one line per change elsewhere.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 use std::time::Instant;
 
-use super::sample::Tale;
+use super::sample::DemoIssue;
 use crate::error::CommandError;
 use crate::ui::{self, BUSY, FAINT, GOOD, TITLE};
 
-/// How one tale stands.
+/// The state of one issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Scene {
-    pub(super) tone: Tone,
+pub(super) struct IssueState {
+    pub(super) tone: StateTone,
     pub(super) words: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(super) enum StateTone {
     Quiet,
     Busy,
     Good,
 }
 
-pub(super) struct View {
+pub(super) struct LiveView {
     began: Instant,
-    /// Whether lines are drawn over.
+    /// Lines are updated in place.
     live: bool,
     drawn: bool,
-    scenes: Vec<Scene>,
+    scenes: Vec<IssueState>,
 }
 
-impl View {
-    pub(super) fn new() -> View {
+impl LiveView {
+    pub(super) fn new() -> LiveView {
         let live = io::stdout().is_terminal() && ui::size().is_some();
-        let waits = Scene { tone: Tone::Quiet, words: "not begun".into() };
-        View { began: Instant::now(), live, drawn: false, scenes: vec![waits; Tale::ALL.len()] }
+        let waits = IssueState { tone: StateTone::Quiet, words: "not begun".into() };
+        LiveView { began: Instant::now(), live, drawn: false, scenes: vec![waits; DemoIssue::ALL.len()] }
     }
 
     pub(super) fn elapsed(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
     }
 
-    /// Shows a moment that may be over already.
-    pub(super) fn moment(&mut self, tale: Tale, scene: Scene) -> Result<(), CommandError> {
+    /// Shows a state that may have passed already.
+    pub(super) fn moment(&mut self, tale: DemoIssue, scene: IssueState) -> Result<(), CommandError> {
         let mut scenes = self.scenes.clone();
-        if let Some(at) = Tale::ALL.iter().position(|it| *it == tale) {
+        if let Some(at) = DemoIssue::ALL.iter().position(|it| *it == tale) {
             scenes[at] = scene;
         }
         self.show(scenes)
     }
 
-    /// Shows how all of them stand now.
-    pub(super) fn show(&mut self, scenes: Vec<Scene>) -> Result<(), CommandError> {
+    /// Shows the current state of all issues.
+    pub(super) fn show(&mut self, scenes: Vec<IssueState>) -> Result<(), CommandError> {
         let before = std::mem::replace(&mut self.scenes, scenes);
         if self.live {
             return self.draw();
         }
-        for (tale, (scene, before)) in Tale::ALL.into_iter().zip(self.scenes.iter().zip(&before)) {
+        for (tale, (scene, before)) in DemoIssue::ALL.into_iter().zip(self.scenes.iter().zip(&before)) {
             if scene != before {
                 let since = self.elapsed();
                 ui::line(format_args!("{since:>6.1} s  {}", line(tale, scene, usize::MAX)))?;
@@ -65,7 +65,7 @@ impl View {
         Ok(())
     }
 
-    /// Says something below; what is drawn later comes below that.
+    /// Prints a text below; later lines are drawn below that.
     pub(super) fn say(&mut self, words: &str) -> Result<(), CommandError> {
         self.drawn = false;
         Ok(ui::line(words)?)
@@ -75,9 +75,9 @@ impl View {
         let width = ui::width().unwrap_or(80).saturating_sub(1);
         let mut frame = String::new();
         if self.drawn {
-            let _ = write!(frame, "\u{1b}[{}A", Tale::ALL.len() + 1);
+            let _ = write!(frame, "\u{1b}[{}A", DemoIssue::ALL.len() + 1);
         }
-        for (tale, scene) in Tale::ALL.into_iter().zip(&self.scenes) {
+        for (tale, scene) in DemoIssue::ALL.into_iter().zip(&self.scenes) {
             let _ = writeln!(frame, "\r\u{1b}[2K{}", line(tale, scene, width));
         }
         let _ = writeln!(frame, "\r\u{1b}[2K{FAINT}{:>5.1} s{FAINT:#}", self.elapsed());
@@ -89,14 +89,14 @@ impl View {
 }
 
 /// `#2 Greet in capital letters   a check failed; it is run again`
-fn line(tale: Tale, scene: &Scene, width: usize) -> String {
-    let number = Tale::ALL.iter().position(|it| *it == tale).unwrap_or_default() + 1;
+fn line(tale: DemoIssue, scene: &IssueState, width: usize) -> String {
+    let number = DemoIssue::ALL.iter().position(|it| *it == tale).unwrap_or_default() + 1;
     let head = format!("#{number} {:<26}", tale.title());
     let words = scene.words.lines().next().unwrap_or_default();
     let words: String = words.chars().take(width.saturating_sub(head.chars().count())).collect();
     match scene.tone {
-        Tone::Quiet => format!("{TITLE}{head}{TITLE:#}{FAINT}{words}{FAINT:#}"),
-        Tone::Busy => format!("{TITLE}{head}{TITLE:#}{BUSY}{words}{BUSY:#}"),
-        Tone::Good => format!("{TITLE}{head}{TITLE:#}{GOOD}{words}{GOOD:#}"),
+        StateTone::Quiet => format!("{TITLE}{head}{TITLE:#}{FAINT}{words}{FAINT:#}"),
+        StateTone::Busy => format!("{TITLE}{head}{TITLE:#}{BUSY}{words}{BUSY:#}"),
+        StateTone::Good => format!("{TITLE}{head}{TITLE:#}{GOOD}{words}{GOOD:#}"),
     }
 }

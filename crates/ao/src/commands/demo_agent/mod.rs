@@ -1,9 +1,9 @@
-//! `ao demo-agent`: the agent of the demo. A script instead of a model, but a real program at a real terminal that speaks the
-//! line protocol.
+//! `ao demo-agent`: the agent of the demo. A script instead of a model, but a real program at a real terminal that
+//! implements the line protocol.
 //!
 //! ```text
-//!  idle ──task──► does it, commits, pushes, proposes it ──► idle
-//!       ──news of a failed check, a review, a conflict──► mends that, pushes ──► idle
+//!  idle ──task──► works, commits, pushes, opens a pull request ──► idle
+//!       ──message about a failed check, a review, a conflict──► fixes it, pushes ──► idle
 //! ```
 
 mod script;
@@ -16,22 +16,22 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use self::script::Script;
+use self::script::DemoScript;
 use crate::error::CommandError;
 
 /// The scripted agent of the demo
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long each piece of work takes
+    /// Time that each piece of work takes
     #[arg(long, default_value_t = 300)]
     pause_ms: u64,
-    /// How long it lives at most, in seconds
+    /// Maximum lifetime, in seconds
     #[arg(long, default_value_t = 180)]
     life: u64,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
-    // Agents outlive the daemon, and this one must not outlive a demo that was killed with no chance to end it.
+    // Agents outlive the daemon, and this one must not outlive a demo that was killed.
     let life = Duration::from_secs(args.life);
     thread::spawn(move || {
         thread::sleep(life);
@@ -40,28 +40,28 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     if io::stdin().is_terminal() {
         raw_terminal()?;
     }
-    let mut script = Script::new(Duration::from_millis(args.pause_ms));
+    let mut script = DemoScript::new(Duration::from_millis(args.pause_ms));
     let mut taken = BTreeSet::new();
     let mut told = io::stdin().lock().lines();
-    say(&json!({ "ao": "started" }))?;
-    say(&json!({ "ao": "idle" }))?;
+    send_line(&json!({ "ao": "started" }))?;
+    send_line(&json!({ "ao": "idle" }))?;
     while let Some(line) = next(&mut told)? {
         if line["ao"] != "message" {
             continue;
         }
         let (delivery, text) = (line["delivery"].as_u64().unwrap_or_default(), &line["text"]);
-        say(&json!({ "ao": "taken", "delivery": delivery, "text": text }))?;
-        // The same message once more, after a crash of the daemon's, is taken but not acted on twice.
+        send_line(&json!({ "ao": "taken", "delivery": delivery, "text": text }))?;
+        // A message repeated after a crash of the daemon is accepted but not acted on twice.
         if taken.insert(delivery) {
             script.turn(text.as_str().unwrap_or_default())?;
-            say(&json!({ "ao": "spent", "turns": taken.len() }))?;
+            send_line(&json!({ "ao": "spent", "turns": taken.len() }))?;
         }
-        say(&json!({ "ao": "idle" }))?;
+        send_line(&json!({ "ao": "idle" }))?;
     }
     Ok(())
 }
 
-/// A terminal hands on lines of 4 KB at most, and shows them again, until it is told to do neither.
+/// Switches off line mode and echo: a terminal passes on lines of at most 4 KB.
 fn raw_terminal() -> Result<(), CommandError> {
     let status = Command::new("stty").args(["-icanon", "-echo"]).stdin(Stdio::inherit()).status();
     match status {
@@ -71,7 +71,7 @@ fn raw_terminal() -> Result<(), CommandError> {
     }
 }
 
-/// The next line that is JSON; whatever else comes in is passed over.
+/// Returns the next line that is JSON; other lines are ignored.
 fn next(told: &mut impl Iterator<Item = io::Result<String>>) -> Result<Option<Value>, CommandError> {
     for line in told {
         if let Ok(line) = serde_json::from_str(&line.map_err(about("read from stdin"))?) {
@@ -81,19 +81,19 @@ fn next(told: &mut impl Iterator<Item = io::Result<String>>) -> Result<Option<Va
     Ok(None)
 }
 
-/// Says something in the line protocol.
-fn say(line: &Value) -> Result<(), CommandError> {
+/// Writes a message of the line protocol.
+fn send_line(line: &Value) -> Result<(), CommandError> {
     show(&line.to_string())
 }
 
-/// Shows something to whoever watches the terminal.
+/// Prints a line for people who watch the terminal.
 fn show(line: &str) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }
 
-/// Says what was tried when it went wrong.
+/// Adds what was attempted to an error.
 fn about(tried: &'static str) -> impl Fn(io::Error) -> CommandError {
     move |err| CommandError::environment(format!("could not {tried}: {err}"))
 }

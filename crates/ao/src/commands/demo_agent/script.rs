@@ -1,4 +1,4 @@
-//! What the scripted agent does about each issue of the demo, and about what it hears of it afterwards.
+//! The actions of the scripted agent for each issue of the demo, and for the messages about it.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,28 +9,28 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{about, say, show};
-use crate::commands::demo::Tale;
+use super::{about, send_line, show};
+use crate::commands::demo::DemoIssue;
 use crate::error::CommandError;
 
-/// How long the one that is to run into a conflict waits for somebody to be ahead of it.
+/// Time that the agent with the conflict waits for another to land first.
 const AHEAD: Duration = Duration::from_secs(20);
 
 /// An agent with one task.
-pub(super) struct Script {
+pub(super) struct DemoScript {
     pause: Duration,
-    tale: Option<Tale>,
+    tale: Option<DemoIssue>,
 }
 
-impl Script {
-    pub(super) fn new(pause: Duration) -> Script {
-        Script { pause, tale: None }
+impl DemoScript {
+    pub(super) fn new(pause: Duration) -> DemoScript {
+        DemoScript { pause, tale: None }
     }
 
-    /// Takes a text as a turn: the task first, and then news of it, by the words that `ao` tells them in.
+    /// Handles a prompt as a turn: first the task, then messages about it, recognised by ao's wording.
     pub(super) fn turn(&mut self, text: &str) -> Result<(), CommandError> {
         let Some(tale) = self.tale else {
-            let Some(tale) = Tale::ALL.into_iter().find(|tale| text.contains(tale.title())) else {
+            let Some(tale) = DemoIssue::ALL.into_iter().find(|tale| text.contains(tale.title())) else {
                 return show("● That is none of the six things that I can do.");
             };
             self.tale = Some(tale);
@@ -38,36 +38,36 @@ impl Script {
         };
         match tale {
             _ if text.contains("conflicts with its base") => self.rebase(),
-            Tale::Red if text.contains("A check failed") => self.mend(),
-            Tale::Review if text.contains("asks for changes") => self.answer(),
+            DemoIssue::Red if text.contains("A check failed") => self.mend(),
+            DemoIssue::Review if text.contains("asks for changes") => self.answer(),
             _ => show("● I have nothing to add to that."),
         }
     }
 
-    fn first(&self, tale: Tale) -> Result<(), CommandError> {
+    fn first(&self, tale: DemoIssue) -> Result<(), CommandError> {
         self.work("reading the issue")?;
         match tale {
-            Tale::Clean => {
+            DemoIssue::Clean => {
                 program("goodbye", "echo \"Goodbye, ${1:-world}.\"")?;
                 usage("goodbye NAME")?;
             }
-            // It forgets the name.
-            Tale::Red => program("shout", "echo \"HELLO, ${1:-world}.\"")?,
-            Tale::Review => {
+            // Forgets the name, on purpose.
+            DemoIssue::Red => program("shout", "echo \"HELLO, ${1:-world}.\"")?,
+            DemoIssue::Review => {
                 program("times", "n=$1\nwhile [ \"$n\" -gt 0 ]; do\n  echo 'Hello.'\n  n=$((n - 1))\ndone")?;
             }
-            Tale::Conflict => {
+            DemoIssue::Conflict => {
                 program("goodnight", "echo \"Good night, ${1:-world}.\"")?;
                 usage("goodnight NAME")?;
                 self.let_others_go_ahead()?;
             }
-            Tale::Flaky => program("remote", "echo \"Hello from afar, ${1:-world}.\"")?,
-            Tale::Protected => append("deploy/release.sh", "echo signed")?,
+            DemoIssue::Flaky => program("remote", "echo \"Hello from afar, ${1:-world}.\"")?,
+            DemoIssue::Protected => append("deploy/release.sh", "echo signed")?,
         }
         self.work("writing it")?;
         self.commit(tale.title())?;
-        // Somebody is to look at it before it goes anywhere.
-        let draft: &[&str] = if tale == Tale::Review { &["--draft"] } else { &[] };
+        // A reviewer should see it first.
+        let draft: &[&str] = if tale == DemoIssue::Review { &["--draft"] } else { &[] };
         self.run(&ao()?, &[&["pr", "create", "--title", tale.title()], draft].concat())
     }
 
@@ -86,7 +86,7 @@ impl Script {
         self.run(&ao()?, &["pr", "ready", &mine])
     }
 
-    /// Rebases as it was told to; both lines stay where two were added in one place.
+    /// Rebases as instructed; where both sides added a line, keeps both.
     fn rebase(&self) -> Result<(), CommandError> {
         self.work("rebasing onto main")?;
         if git(&["rebase", "main"]).is_ok() {
@@ -103,14 +103,14 @@ impl Script {
 
     fn commit(&self, title: &str) -> Result<(), CommandError> {
         self.run("git", &["add", "--all"])?;
-        // Started anew, it may have come so far before.
+        // After a restart, this may have been done already.
         if git(&["diff", "--cached", "--quiet"]).is_err() {
             self.run("git", &["commit", "--quiet", "-m", title])?;
         }
         self.run("git", &["push", "--quiet"])
     }
 
-    /// Waits until `main` has moved on, so that what it has begun is out of date by then.
+    /// Waits until `main` has moved, so that its own branch is out of date.
     fn let_others_go_ahead(&self) -> Result<(), CommandError> {
         let tip = || git(&["rev-parse", "main"]);
         let (before, until) = (tip()?, Instant::now() + AHEAD);
@@ -122,7 +122,7 @@ impl Script {
     }
 
     fn work(&self, doing: &str) -> Result<(), CommandError> {
-        say(&json!({ "ao": "working", "doing": doing }))?;
+        send_line(&json!({ "ao": "working", "doing": doing }))?;
         thread::sleep(self.pause);
         Ok(())
     }
@@ -131,11 +131,11 @@ impl Script {
     fn run(&self, program: &str, args: &[&str]) -> Result<(), CommandError> {
         let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
         show(&format!("● {name} {}", args.join(" ")))?;
-        said(program, args).map(drop)
+        output_of(program, args).map(drop)
     }
 }
 
-/// This very program, whichever `ao` is found by its name.
+/// Returns this program, regardless of which `ao` is in `PATH`.
 fn ao() -> Result<String, CommandError> {
     let own = std::env::current_exe().map_err(about("find this program"))?;
     Ok(own.to_string_lossy().into_owned())
@@ -159,11 +159,11 @@ fn append(file: &str, line: &str) -> Result<(), CommandError> {
 }
 
 fn git(args: &[&str]) -> Result<String, CommandError> {
-    said("git", args)
+    output_of("git", args)
 }
 
-/// What a program prints, which is not for the terminal: lines of it could be taken for ours.
-fn said(program: &str, args: &[&str]) -> Result<String, CommandError> {
+/// Returns the output of a program, kept from the terminal: its lines could be taken for ours.
+fn output_of(program: &str, args: &[&str]) -> Result<String, CommandError> {
     let output = Command::new(program).args(args).stdin(Stdio::null()).output();
     let output = output.map_err(about("start a program"))?;
     if output.status.success() {

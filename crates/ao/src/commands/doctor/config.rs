@@ -1,41 +1,44 @@
-//! The configuration, and whether the repositories that it names are there.
+//! Checks the configuration and the repositories that it names.
 
 use ao_config::Loaded;
 use ao_daemon::policy::on_base;
 use camino::Utf8PathBuf;
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
+use crate::config::initial_config::{InitialChoices, InitialConfig};
 use crate::error::CommandError;
-use crate::findings::{ConfigFinding, PROGRAM, Severity};
-use crate::initial::{Initial, Wishes};
-use crate::paths;
+use crate::findings::{ConfigFinding, FindingSeverity, PROGRAM};
 use crate::repository::Repository;
+use crate::system::paths;
 
-pub(super) async fn file(loaded: &Result<Loaded, CommandError>, found: &[ConfigFinding]) -> Vec<Finding> {
+pub(super) async fn file(
+    loaded: &Result<Loaded, CommandError>,
+    found: &[ConfigFinding],
+) -> Vec<DoctorFinding> {
     match loaded {
         Err(err) => vec![
-            Finding::problem("config", "the configuration is wrong")
+            DoctorFinding::problem("config", "the configuration is invalid")
                 .means(err.to_plain().replace('\n', "\n                    "))
-                .fix("mend the line, then `ao config check`"),
+                .fix("fix the line, then run `ao config check`"),
         ],
         Ok(loaded) if loaded.layers.is_empty() => vec![absent().await],
         Ok(loaded) => {
             let files: Vec<&str> = loaded.layers.iter().map(|layer| layer.path.as_str()).collect();
-            let mut findings = vec![Finding::ok("config", files.join(", "))];
-            findings.extend(found.iter().filter(|found| found.id != PROGRAM).map(told));
+            let mut findings = vec![DoctorFinding::ok("config", files.join(", "))];
+            findings.extend(found.iter().filter(|found| found.id != PROGRAM).map(convert));
             findings
         }
     }
 }
 
-/// What `ao config check` and `ao start` say of the configuration, too.
-fn told(found: &ConfigFinding) -> Finding {
+/// Converts a finding that `ao config check` and `ao start` report as well.
+fn convert(found: &ConfigFinding) -> DoctorFinding {
     let problem = &found.problem;
     let place = problem.place.map(|(line, _)| format!(":{line}")).unwrap_or_default();
     let what = format!("{}{place}: {}", problem.file, problem.what);
     let finding = match found.severity {
-        Severity::Warning => Finding::warning(found.id, what),
-        Severity::Error => Finding::problem(found.id, what),
+        FindingSeverity::Warning => DoctorFinding::warning(found.id, what),
+        FindingSeverity::Error => DoctorFinding::problem(found.id, what),
     };
     match &problem.hint {
         Some(hint) => finding.fix(hint),
@@ -43,17 +46,21 @@ fn told(found: &ConfigFinding) -> Finding {
     }
 }
 
-async fn absent() -> Finding {
+async fn absent() -> DoctorFinding {
     let here = match paths::here() {
         Ok(here) => Repository::at(&here).await.ok(),
         Err(_) => None,
     };
     let Some(repository) = here else {
-        return Finding::warning("config", "there is no configuration file here, and this is no repository")
-            .fix("go to a repository, then `ao init`; or `ao start <path or address>`");
+        return DoctorFinding::warning(
+            "config",
+            "there is no configuration file here, and this is not a repository",
+        )
+        .fix("run `ao init` in a repository, or `ao start <path or address>`");
     };
-    let initial = Initial::choose(&repository, &Wishes::default()).await.map_err(|err| err.to_plain());
-    Finding::warning("config", format!("{} has no configuration file", repository.root))
+    let initial =
+        InitialConfig::choose(&repository, &InitialChoices::default()).await.map_err(|err| err.to_plain());
+    DoctorFinding::warning("config", format!("{} has no configuration file", repository.root))
         .means("`ao start` writes one")
         .fix("ao init")
         .mended_by(move || {
@@ -63,17 +70,17 @@ async fn absent() -> Finding {
         })
 }
 
-/// Every project is a repository that can be worked in.
-pub(super) async fn projects(loaded: Option<&Loaded>) -> Vec<Finding> {
+/// Checks that every project is a usable repository.
+pub(super) async fn projects(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for (name, project) in loaded.into_iter().flat_map(|loaded| &loaded.config.projects) {
         let mut policed = None;
         findings.push(match Repository::at(&project.path).await {
             Ok(repository) => {
                 policed = policy(name, &repository, &project.default_branch).await;
-                Finding::ok("project", format!("{name} is {}", repository.root))
+                DoctorFinding::ok("project", format!("{name} is {}", repository.root))
             }
-            Err(err) => Finding::problem("project", format!("{name}: {err}"))
+            Err(err) => DoctorFinding::problem("project", format!("{name}: {err}"))
                 .fix(format!("ao config set projects.{name}.path <folder>; or `ao remove-project {name}`")),
         });
         findings.extend(policed);
@@ -81,14 +88,19 @@ pub(super) async fn projects(loaded: Option<&Loaded>) -> Vec<Finding> {
     findings
 }
 
-/// Whether what the base branch says must hold before a merge can be read. A project without a policy has nothing to say.
-async fn policy(name: &str, repository: &Repository, branch: &str) -> Option<Finding> {
+/// Checks that the policy on the base branch can be read. A project without a policy has no finding.
+async fn policy(name: &str, repository: &Repository, branch: &str) -> Option<DoctorFinding> {
     let on_base = on_base(&repository.root, branch).await;
     Some(match on_base.policy {
         Ok(None) => return None,
-        Ok(Some(_)) => Finding::ok("policy", format!("{name} has one on {branch}")),
-        Err(why) => Finding::problem("policy", format!("the policy of {name} on {branch} cannot be read"))
-            .means(format!("nothing is merged by it: {}", why.replace('\n', "\n                    ")))
-            .fix("mend .ao/policy.yaml on the base branch; `ao policy check` shows the place"),
+        Ok(Some(_)) => DoctorFinding::ok("policy", format!("{name} has one on {branch}")),
+        Err(why) => {
+            DoctorFinding::problem("policy", format!("the policy of {name} on {branch} cannot be read"))
+                .means(format!(
+                    "nothing is merged until it is fixed: {}",
+                    why.replace('\n', "\n                    ")
+                ))
+                .fix("fix .ao/policy.yaml on the base branch; `ao policy check` shows the line")
+        }
     })
 }

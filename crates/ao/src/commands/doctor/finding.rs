@@ -1,4 +1,4 @@
-//! One thing that was looked at.
+//! The result of one check.
 
 use std::fmt;
 
@@ -8,64 +8,67 @@ use serde_json::{Value, json};
 use crate::ui;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum FindingLevel {
     Ok,
-    /// Something may not work, or not as well as it could.
+    /// A part may not work, or not as well as it could.
     Warning,
-    /// Something that is wanted does not work.
+    /// A configured part does not work.
     Problem,
 }
 
-/// What was found, what it means, and how it is mended.
-pub(super) struct Finding {
+/// The result of one check: what was found, its consequence, and the fix.
+pub(super) struct DoctorFinding {
     id: &'static str,
-    level: Level,
+    level: FindingLevel,
     what: String,
     means: Option<String>,
     fix: Option<String>,
-    /// What mends it without harm, and says what was done.
-    mend: Option<Mend>,
+    /// Fixes it safely and returns what was done.
+    mend: Option<FixAction>,
     mended: Option<Result<String, String>>,
 }
 
-type Mend = Box<dyn FnOnce() -> Result<String, String>>;
+type FixAction = Box<dyn FnOnce() -> Result<String, String>>;
 
-impl Finding {
-    pub(super) fn ok(id: &'static str, what: impl Into<String>) -> Finding {
-        Finding::new(id, Level::Ok, what)
+impl DoctorFinding {
+    pub(super) fn ok(id: &'static str, what: impl Into<String>) -> DoctorFinding {
+        DoctorFinding::new(id, FindingLevel::Ok, what)
     }
 
-    pub(super) fn warning(id: &'static str, what: impl Into<String>) -> Finding {
-        Finding::new(id, Level::Warning, what)
+    pub(super) fn warning(id: &'static str, what: impl Into<String>) -> DoctorFinding {
+        DoctorFinding::new(id, FindingLevel::Warning, what)
     }
 
-    pub(super) fn problem(id: &'static str, what: impl Into<String>) -> Finding {
-        Finding::new(id, Level::Problem, what)
+    pub(super) fn problem(id: &'static str, what: impl Into<String>) -> DoctorFinding {
+        DoctorFinding::new(id, FindingLevel::Problem, what)
     }
 
-    fn new(id: &'static str, level: Level, what: impl Into<String>) -> Finding {
-        Finding { id, level, what: what.into(), means: None, fix: None, mend: None, mended: None }
+    fn new(id: &'static str, level: FindingLevel, what: impl Into<String>) -> DoctorFinding {
+        DoctorFinding { id, level, what: what.into(), means: None, fix: None, mend: None, mended: None }
     }
 
-    pub(super) fn means(mut self, means: impl Into<String>) -> Finding {
+    pub(super) fn means(mut self, means: impl Into<String>) -> DoctorFinding {
         self.means = Some(means.into());
         self
     }
 
-    pub(super) fn fix(mut self, fix: impl Into<String>) -> Finding {
+    pub(super) fn fix(mut self, fix: impl Into<String>) -> DoctorFinding {
         self.fix = Some(fix.into());
         self
     }
 
-    /// What `--fix` does about it.
-    pub(super) fn mended_by(mut self, mend: impl FnOnce() -> Result<String, String> + 'static) -> Finding {
+    /// Sets what `--fix` does about it.
+    pub(super) fn mended_by(
+        mut self,
+        mend: impl FnOnce() -> Result<String, String> + 'static,
+    ) -> DoctorFinding {
         self.mend = Some(Box::new(mend));
         self
     }
 
-    pub(super) fn level(&self) -> Level {
+    pub(super) fn level(&self) -> FindingLevel {
         match self.mended {
-            Some(Ok(_)) => Level::Ok,
+            Some(Ok(_)) => FindingLevel::Ok,
             _ => self.level,
         }
     }
@@ -82,9 +85,9 @@ impl Finding {
 
     pub(super) fn json(&self) -> Value {
         let level = match self.level() {
-            Level::Ok => "ok",
-            Level::Warning => "warning",
-            Level::Problem => "problem",
+            FindingLevel::Ok => "ok",
+            FindingLevel::Warning => "warning",
+            FindingLevel::Problem => "problem",
         };
         let fixed = self.mended.as_ref().and_then(|mended| mended.as_ref().ok());
         json!({
@@ -93,13 +96,13 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for DoctorFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (style, word): (Style, &str) = match (&self.mended, self.level) {
             (Some(Ok(_)), _) => (ui::GOOD, "fixed"),
-            (_, Level::Ok) => (ui::GOOD, "ok"),
-            (_, Level::Warning) => (ui::BUSY, "warning"),
-            (_, Level::Problem) => (ui::ERROR, "problem"),
+            (_, FindingLevel::Ok) => (ui::GOOD, "ok"),
+            (_, FindingLevel::Warning) => (ui::BUSY, "warning"),
+            (_, FindingLevel::Problem) => (ui::ERROR, "problem"),
         };
         write!(f, "{style}{word:<8}{style:#} {:<10} {}", self.id, self.what)?;
         let margin = " ".repeat(20);

@@ -1,33 +1,34 @@
-//! `ao doctor`: what is missing or wrong on this machine, what that means, and the command that mends it.
+//! `ao doctor`: finds what is missing or wrong on this machine, with its consequence and the command that fixes it.
 //!
-//! It looks and does not touch, unless `--fix` is given; then it does what cannot do harm, and says so.
+//! Changes nothing without `--fix`, and with it only what is safe.
 
 mod config;
 mod daemon;
+mod data_dir;
 mod finding;
 mod limits;
-mod place;
 mod programs;
 
 use ao_config::Loaded;
 use serde_json::json;
 
-use self::finding::{Finding, Level};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::{settings, ui};
+use self::finding::{DoctorFinding, FindingLevel};
+use crate::cli::context::Context;
+use crate::config::settings;
+use crate::error::{CommandError, FailureKind};
+use crate::ui;
 
-/// Look for what is missing or wrong on this machine
+/// Check this machine for problems
 ///
-/// Each line says what was looked at; below what is not right stands what it means and the command that mends it. Ends with 3
-/// if there is a problem; a warning is none.
+/// Each line names one check. Below a problem stand its consequence and the command that fixes it. Exits with 3 if
+/// there is a problem; warnings do not count.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao doctor
   ao doctor --fix     also makes folders, sets permissions, removes a stale socket
   ao doctor --json | jq '.checks[] | select(.level != \"ok\")'")]
 pub(crate) struct Args {
-    /// Do what cannot do harm, and say what was done
+    /// Fix what can be fixed safely, and list what was done
     #[arg(long)]
     fix: bool,
 }
@@ -35,39 +36,41 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let mut findings = cx.wait_for(look(cx))?;
     if args.fix {
-        findings.iter_mut().for_each(Finding::mend);
+        findings.iter_mut().for_each(DoctorFinding::mend);
     }
-    let problems = findings.iter().filter(|finding| finding.level() == Level::Problem).count();
+    let problems = findings.iter().filter(|finding| finding.level() == FindingLevel::Problem).count();
     if cx.json() {
-        let checks: Vec<_> = findings.iter().map(Finding::json).collect();
+        let checks: Vec<_> = findings.iter().map(DoctorFinding::json).collect();
         ui::json(&json!({ "ok": problems == 0, "checks": checks }))?;
     } else {
         for finding in &findings {
             ui::line(finding)?;
         }
     }
-    let warnings = findings.iter().filter(|finding| finding.level() == Level::Warning).count();
+    let warnings = findings.iter().filter(|finding| finding.level() == FindingLevel::Warning).count();
     if problems == 0 {
         if !cx.json() && warnings == 0 {
             ui::line("Nothing is wrong")?;
         }
         return Ok(());
     }
-    let error =
-        CommandError::new(Kind::Environment, format!("{} found", ui::count(problems as u64, "problem")));
-    let mendable = findings.iter().any(Finding::can_be_mended);
+    let error = CommandError::new(
+        FailureKind::Environment,
+        format!("{} found", ui::count(problems as u64, "problem")),
+    );
+    let mendable = findings.iter().any(DoctorFinding::can_be_mended);
     Err(match mendable && !args.fix {
-        true => error.hint("`ao doctor --fix` mends what it can without harm"),
+        true => error.hint("`ao doctor --fix` fixes what is safe to fix"),
         false => error,
     })
 }
 
-/// Everything that is looked at, in the order in which it is told.
-async fn look(cx: &Context) -> Result<Vec<Finding>, CommandError> {
+/// Runs all checks, in the order in which they are shown.
+async fn look(cx: &Context) -> Result<Vec<DoctorFinding>, CommandError> {
     let data_dir = cx.data_dir()?;
     let places = settings::places(cx);
     let loaded = places.and_then(|places| Ok(ao_config::load(&places)?));
-    // Without one that can be read, what would hold without any is what is looked for.
+    // Without a readable configuration, check what applies without any.
     let known: Option<&Loaded> = loaded.as_ref().ok().filter(|loaded| !loaded.layers.is_empty());
 
     let mut findings = programs::git().await;
@@ -79,7 +82,7 @@ async fn look(cx: &Context) -> Result<Vec<Finding>, CommandError> {
     findings.extend(config::projects(known).await);
     findings.extend(programs::runtimes(known).await);
     findings.extend(programs::agents(known));
-    findings.extend(place::data_dir(&data_dir));
+    findings.extend(data_dir::data_dir(&data_dir));
     findings.extend(daemon::running(&data_dir, known, cx).await?);
     findings.extend(limits::all());
     Ok(findings)

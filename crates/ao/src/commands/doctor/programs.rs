@@ -1,4 +1,4 @@
-//! The programs that are needed: git, what agents run in, and the agents themselves.
+//! Checks the programs that are needed: git, the runtimes, and the agents.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use ao_config::Loaded;
 
-use super::finding::Finding;
-use crate::known_agents;
-use crate::program;
+use super::finding::DoctorFinding;
+use crate::{known_agents, program};
 
-/// The oldest git that does what is asked of it.
+/// The oldest supported git.
 const GIT: (u32, u32) = (2, 36);
-/// How long a program has to say what it is.
+/// Time for a program to print its version.
 const LIMIT: Duration = Duration::from_secs(10);
 
-pub(super) async fn git() -> Vec<Finding> {
+pub(super) async fn git() -> Vec<DoctorFinding> {
     let install = install("git");
     let asked = async {
         let mut git = program::git(Path::new(".")).await?;
@@ -24,26 +23,24 @@ pub(super) async fn git() -> Vec<Finding> {
     };
     let Ok(output) = asked.await else {
         return vec![
-            Finding::problem("git", "git is not installed")
+            DoctorFinding::problem("git", "git is not installed")
                 .means("every session works on a branch of a git repository; nothing can start without it")
                 .fix(install),
         ];
     };
     let said = program::text(&output.stdout);
     let found = match version(&said) {
-        Some(version) if version >= GIT => Finding::ok("git", said),
+        Some(version) if version >= GIT => DoctorFinding::ok("git", said),
         Some(_) => {
-            Finding::problem("git", format!("{said} is too old; 2.36 or newer is needed")).fix(install)
+            DoctorFinding::problem("git", format!("{said} is too old; 2.36 or newer is needed")).fix(install)
         }
-        None => {
-            Finding::warning("git", format!("git does not say which version it is: `{said}`")).fix(install)
-        }
+        None => DoctorFinding::warning("git", format!("cannot parse git's version: `{said}`")).fix(install),
     };
     vec![found, identity().await]
 }
 
-/// Agents commit in a name of their own; what their user commits has his.
-async fn identity() -> Finding {
+/// Checks the user's git identity. Agents commit under their own.
+async fn identity() -> DoctorFinding {
     let mut missing = Vec::new();
     for key in ["user.name", "user.email"] {
         let asked = async {
@@ -57,24 +54,25 @@ async fn identity() -> Finding {
         }
     }
     match missing.is_empty() {
-        true => Finding::ok("identity", "git knows your name and your address"),
-        false => Finding::warning("identity", format!("git does not know your {}", missing.join(" and ")))
-            .means("agents commit in their own name, but your own commits and merges need yours")
-            .fix(
-                "git config --global user.name 'Your Name' && git config --global user.email you@example.com",
-            ),
+        true => DoctorFinding::ok("identity", "git knows your name and email"),
+        false => DoctorFinding::warning(
+            "identity",
+            format!("git does not know your {}", missing.join(" and ")),
+        )
+        .means("agents commit under their own names, but your commits and merges need yours")
+        .fix("git config --global user.name 'Your Name' && git config --global user.email you@example.com"),
     }
 }
 
-/// `git version 2.47.3 (…)`.
+/// Parses `git version 2.47.3 (…)`.
 fn version(said: &str) -> Option<(u32, u32)> {
     let number = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let mut parts = number.split('.').map(|part| part.parse().ok());
     Some((parts.next()??, parts.next()??))
 }
 
-/// What agents run in.
-pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
+/// Checks the programs of the runtimes.
+pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
     let wanted = match loaded {
         Some(loaded) => {
             names(loaded, |project| project.runtime.plugin.clone(), &loaded.config.defaults.runtime.plugin)
@@ -83,51 +81,53 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     match (wanted.contains("tmux"), program::find("tmux").is_some()) {
-        (true, true) => findings.push(Finding::ok("runtime", "tmux is installed")),
+        (true, true) => findings.push(DoctorFinding::ok("runtime", "tmux is installed")),
         (true, false) => findings.push(
-            Finding::problem("runtime", "agents are to run in tmux, and `tmux` is not installed").fix(
+            DoctorFinding::problem("runtime", "agents are to run in tmux, and `tmux` is not installed").fix(
                 format!(
                     "{}; or run agents without it: `ao config set defaults.runtime process`",
                     install("tmux")
                 ),
             ),
         ),
-        // The usual one is missed, though nobody has said yet that it is wanted.
+        // The default runtime is missing, and no configuration asks for another.
         (false, false) if loaded.is_none() => findings.push(
-            Finding::warning("runtime", "tmux is not installed")
+            DoctorFinding::warning("runtime", "tmux is not installed")
                 .means(
-                    "it is not needed: agents run in terminals of ao's own, and outlive the daemon there too",
+                    "it is not needed: agents run in ao's built-in terminals, and outlive the daemon there too",
                 )
                 .fix(install("tmux")),
         ),
-        (false, false) => findings.push(Finding::ok("runtime", "tmux is not installed, and not needed here")),
+        (false, false) => {
+            findings.push(DoctorFinding::ok("runtime", "tmux is not installed, and not needed here"))
+        }
         (false, true) => {}
     }
     if wanted.contains("process") || wanted.is_empty() {
-        findings.push(Finding::ok("runtime", "agents can run in terminals of ao's own"));
+        findings.push(DoctorFinding::ok("runtime", "agents can run in ao's built-in terminals"));
     }
     findings
 }
 
-/// The agents that are configured; or, before anything is, those that are there.
-pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<Finding> {
+/// Checks the configured agents; without a configuration, the installed ones.
+pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
     let Some(loaded) = loaded else { return vec![any_agent()] };
     let config = &loaded.config;
     let mut wanted = names(loaded, |project| project.agent.to_owned(), &config.defaults.agent);
     wanted.extend(names(loaded, |project| project.orchestrator.to_owned(), &config.defaults.agent));
-    // A specialist stands for the agent that it is.
+    // A specialist stands for the agent that it is based on.
     let specialists: BTreeSet<String> =
         config.agents.iter().map(|specialist| specialist.id.clone()).collect();
     wanted.extend(config.agents.iter().map(|specialist| specialist.tool.clone()));
     wanted.iter().filter(|name| !specialists.contains(*name)).filter_map(|name| agent(name)).collect()
 }
 
-fn agent(name: &str) -> Option<Finding> {
-    // One from `tools` says itself what it runs, and is tried when it starts.
+fn agent(name: &str) -> Option<DoctorFinding> {
+    // An agent from `tools` names its own program, which is tried when it starts.
     let known = known_agents::by_name(name)?;
     Some(match program::find(&known.program) {
-        Some(path) => Finding::ok("agent", format!("{name} is {}", path.display())),
-        None => Finding::problem(
+        Some(path) => DoctorFinding::ok("agent", format!("{name} is {}", path.display())),
+        None => DoctorFinding::problem(
             "agent",
             format!("{name} is configured, and its program `{}` is not installed", known.program),
         )
@@ -136,21 +136,21 @@ fn agent(name: &str) -> Option<Finding> {
     })
 }
 
-fn any_agent() -> Finding {
+fn any_agent() -> DoctorFinding {
     let there: Vec<&str> = known_agents::all()
         .iter()
         .filter(|agent| program::find(&agent.program).is_some())
         .map(|agent| agent.name.as_str())
         .collect();
     if !there.is_empty() {
-        return Finding::ok("agent", format!("installed: {}", there.join(", ")));
+        return DoctorFinding::ok("agent", format!("installed: {}", there.join(", ")));
     }
-    Finding::problem("agent", "no agent is installed")
+    DoctorFinding::problem("agent", "no agent is installed")
         .means("`ao demo` shows what happens without one; real work needs one")
         .fix(get(&known_agents::install(known_agents::usual())))
 }
 
-/// How to get something, and what that needs in turn.
+/// Returns the command that installs something, with what that command needs.
 fn get(command: &str) -> String {
     let tool = command.split_whitespace().next().unwrap_or_default();
     let package = match tool {
@@ -164,7 +164,7 @@ fn get(command: &str) -> String {
     }
 }
 
-/// What all projects want of something, or the default if there are none yet.
+/// Returns the value that each project uses for a setting, or the default if there are no projects.
 fn names(
     loaded: &Loaded,
     of: impl Fn(&ao_config::Effective<'_>) -> String,
@@ -177,7 +177,7 @@ fn names(
     config.projects.keys().filter_map(|name| config.effective(name)).map(|project| of(&project)).collect()
 }
 
-/// The command that installs a package on this system.
+/// Returns the command that installs a package on this system.
 pub(super) fn install(package: &str) -> String {
     for (manager, command) in [
         ("apt-get", "sudo apt-get install"),

@@ -4,22 +4,22 @@ use std::io::ErrorKind;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
 /// Copy the event log to a new file, and check the copy
 ///
-/// It can be used while ao runs. A log in which SQLite finds a fault is not copied; other faults are copied and counted,
-/// and then it exits with an error.
+/// Works while ao runs. A log that SQLite finds damaged is not copied; other errors are copied and counted, and the
+/// command then fails.
 ///
-/// To restore a backup, stop ao, move `ao.db`, `ao.db-wal` and `ao.db-shm` out of the data directory, and copy the backup
-/// there as `ao.db`. All three, because SQLite would replay an old `ao.db-wal` over the backup.
+/// To restore a backup, stop ao, move `ao.db`, `ao.db-wal` and `ao.db-shm` out of the data directory, and copy the
+/// backup there as `ao.db`. Move all three, because SQLite would replay an old `ao.db-wal` over the backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   ao events backup ~/ao-backup.db")]
 pub(crate) struct Args {
-    /// Where to; it must not exist yet
+    /// The new file, which must not exist yet
     file: Utf8PathBuf,
 }
 
@@ -40,13 +40,13 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn refuse_bad_name(file: &Utf8Path) -> Result<(), CommandError> {
-    let wrong = |what: String| Err(CommandError::new(Kind::User, what));
+    let wrong = |what: String| Err(CommandError::new(FailureKind::User, what));
     if file.as_str().is_empty() {
         return wrong("the name of the backup is empty".into());
     }
-    // Not `exists`, which follows a link and then finds nothing at the end of a dangling one.
+    // Not `exists`, which follows a link and finds nothing behind a dangling one.
     if file.symlink_metadata().is_ok() {
-        return wrong(format!("`{file}` is already there and is left as it is"))
+        return wrong(format!("`{file}` already exists and was not changed"))
             .map_err(|err| err.hint("choose another name for the backup"));
     }
     let parent = file.parent().filter(|parent| !parent.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
@@ -56,7 +56,7 @@ fn refuse_bad_name(file: &Utf8Path) -> Result<(), CommandError> {
         }
         Err(err) if err.kind() == ErrorKind::NotADirectory => wrong(format!("`{parent}` is not a directory")),
         Ok(found) if !found.is_dir() => wrong(format!("`{parent}` is not a directory")),
-        // Whatever else is wrong shows when the file is made.
+        // Other problems are reported when the file is created.
         Ok(_) | Err(_) => Ok(()),
     }
 }

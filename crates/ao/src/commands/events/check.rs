@@ -1,14 +1,14 @@
 //! `ao events check`
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui;
 
-/// Look for faults in the event log
+/// Check the event log for damage
 ///
-/// It looks at the file as SQLite sees it, whether the events' numbers are without gaps, whether each event and each document
-/// is JSON, and at the checksums of the snapshots. It can be used while ao runs and changes nothing in the log; SQLite may leave the
-/// files `ao.db-wal` and `ao.db-shm` beside it.
+/// Checks the file with SQLite, the sequence of event numbers, that each event and document is JSON, and the
+/// checksums of the snapshots. Works while ao runs and changes nothing in the log; SQLite may leave `ao.db-wal` and
+/// `ao.db-shm` beside it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao events check
@@ -33,5 +33,5 @@ pub(super) fn run(_args: &Args, cx: &Context) -> Result<(), CommandError> {
     let faults = ui::count(report.problems.len() as u64, "fault");
     Err(CommandError::environment(format!("the event log in `{dir}` has {faults}"))
         .hint("`ao events export` saves what can be read")
-        .hint("`ao events backup --help` says how to restore a backup"))
+        .hint("`ao events backup --help` describes how to restore a backup"))
 }

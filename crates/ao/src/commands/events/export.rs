@@ -5,24 +5,24 @@ use std::ops::Bound;
 
 use ao_ports::Seq;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
-/// Write events to stdout as JSON, one a line, oldest first
+/// Write events to stdout as JSON, one per line, oldest first
 ///
-/// It can be used while ao runs, and ends where the log ended when it began. Events that cannot be read are left out and
-/// counted; then it exits with an error after the last line. Without a range, the documents that ao keeps beside the log,
-/// such as local issues and pull requests, follow behind the last event, one a line, each with its `shelf` and `key`.
+/// Works while ao runs, and ends with the last event at the time of the call. Events that cannot be read are left out
+/// and counted, and the command then fails after the last line. Without a range, the documents beside the log, such
+/// as local issues and pull requests, follow the last event, one per line, each with its `shelf` and `key`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao events export > events.ndjson
   ao events export --from 1000 | jq -r .kind | sort | uniq -c")]
 pub(crate) struct Args {
-    /// The first event's number
+    /// The number of the first event
     #[arg(long, value_name = "N")]
     from: Option<Seq>,
-    /// The last event's number
+    /// The number of the last event
     #[arg(long, value_name = "N")]
     to: Option<Seq>,
 }
@@ -31,8 +31,8 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from > to
     {
-        let error = format!("there is nothing from {from} to {to}: events are numbered upwards");
-        return Err(CommandError::new(Kind::User, error).hint("exchange the two numbers"));
+        let error = format!("the range {from} to {to} is empty: the first number is higher than the last");
+        return Err(CommandError::new(FailureKind::User, error).hint("swap the two numbers"));
     }
     let dir = cx.data_dir()?;
     let store = super::open(&dir)?;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             "{} could not be read and are left out",
             ui::count(exported.unreadable_records, "document")
         ))
-        .hint("keep the file; `ao events check` says more about what is wrong with it")),
+        .hint("keep the file; `ao events check` shows what is wrong with it")),
         None if exported.events == 0 => {
             let range = if args.from.or(args.to).is_some() { "in this range" } else { "yet" };
             ui::note(format_args!("the event log in `{dir}` has no events {range}"));
@@ -57,6 +57,6 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             exported.unreadable,
             ui::count(exported.unreadable + exported.events, "event")
         ))
-        .hint("keep the file; `ao events check` says more about what is wrong with it")),
+        .hint("keep the file; `ao events check` shows what is wrong with it")),
     }
 }

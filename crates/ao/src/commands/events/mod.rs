@@ -1,4 +1,4 @@
-//! `ao events`: the event log from outside.
+//! `ao events`: the event log.
 
 mod backup;
 mod check;
@@ -12,14 +12,14 @@ use std::io::ErrorKind;
 use ao_store::Store;
 use camino::Utf8Path;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 
-/// Follow what happens, or look after the event log: export, check, back up, prune
+/// Show events, or maintain the event log: export, check, back up, prune
 ///
-/// Without a further word it tells what happened, one event a line: its number, your local time, the session and what it did,
-/// in words. `--json` has the events as the log has them, for programs. The words below work on the log itself, with or
-/// without a daemon.
+/// Without a subcommand, prints one event per line: its number, the local time, the session and what happened.
+/// `--json` prints the events as stored, for programs. The subcommands work on the log itself, with or without a
+/// daemon.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    watch: watch::Watch,
+    watch: watch::WatchArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -53,22 +53,22 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// Opens the log for reading, beside a running ao or without one.
+/// Opens the log for reading, with or without a running daemon.
 fn open(data_dir: &Utf8Path) -> Result<Store, CommandError> {
     let named = "name the directory with `--data-dir` or AO_DATA_DIR";
     match File::open(data_dir.join("ao.db")).map_err(|err| err.kind()) {
         Err(ErrorKind::NotFound) => {
-            Err(CommandError::new(Kind::User, format!("there is no event log in `{data_dir}`"))
-                .hint(format!("{named}; ao makes the log when it first runs")))
+            Err(CommandError::new(FailureKind::User, format!("there is no event log in `{data_dir}`"))
+                .hint(format!("{named}; ao creates the log when it first runs")))
         }
         Err(ErrorKind::NotADirectory) => {
-            Err(CommandError::new(Kind::User, format!("`{data_dir}` is not a directory")).hint(named))
+            Err(CommandError::new(FailureKind::User, format!("`{data_dir}` is not a directory")).hint(named))
         }
         Err(ErrorKind::PermissionDenied) => Err(CommandError::environment(format!(
             "the event log in `{data_dir}` cannot be read: permission denied"
         ))
         .hint(format!("ask its owner, or {named}"))),
-        // What else may be in the way is told with the rest of what can be wrong with a log.
+        // Other problems are reported together with those of the log.
         Ok(_) | Err(_) => Ok(Store::open_read_only(data_dir)?),
     }
 }

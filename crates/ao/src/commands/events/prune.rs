@@ -5,26 +5,26 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ao_core::Timestamp;
 use ao_store::{Options, Retention, Store};
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 use crate::ui;
 
 /// Remove old events that are no longer needed to start
 ///
-/// An event goes only if it is older than you say and two snapshots cover it, so ao starts with the same state as before.
-/// Its history is gone, though: make a backup first if you may want it. ao must not be running.
+/// An event is removed only if it is older than the given age and covered by two snapshots, so ao starts with the
+/// same state as before. Its history is lost, so make a backup first if you may need it. ao must not be running.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   ao events prune --older-than-days 90")]
 pub(crate) struct Args {
-    /// The age from which on an event may go
+    /// Minimum age of the events to remove, in days
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     older_than_days: u32,
 }
 
 pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let dir = cx.data_dir()?;
-    // Says what is wrong with a directory that has no log; opening one for writing would make it.
+    // Reports why a directory has no log; opening one for writing would create it.
     drop(super::open(&dir)?);
     let store = Store::open(&dir, Options::default())?;
     let age = Duration::from_secs(u64::from(args.older_than_days) * 24 * 3600);

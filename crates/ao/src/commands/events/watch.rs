@@ -1,4 +1,4 @@
-//! `ao events` without a further word: what happened, and with `-f` what happens.
+//! `ao events` without a subcommand: past events, and with `-f` new ones.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,35 +7,37 @@ use ao_api::client::Client;
 use jiff::tz::TimeZone;
 use tokio::time::Instant;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::{event_watch, find_session};
 use crate::error::CommandError;
-use crate::{calls, complete, follow, show, ui};
+use crate::{show, ui};
 
-/// How many are shown if nobody says from where.
+/// Number of events shown by default.
 const LATEST: u64 = 50;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Watch {
-    /// Go on showing what happens; Ctrl-C ends it
+pub(crate) struct WatchArgs {
+    /// Keep printing new events; Ctrl-C stops
     #[arg(long, short)]
     follow: bool,
-    /// Only what concerns this session
-    #[arg(long, short, add = complete::sessions())]
+    /// Only events of this session
+    #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
-    /// Begin behind this event's number [default: the latest 50, or with -f what is to come]
+    /// Start after the event with this number [default: the latest 50, or with -f new events only]
     #[arg(long, value_name = "N")]
     after: Option<u64>,
 }
 
-pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
+pub(super) fn run(watch: &WatchArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        // By its id, which stays; and so that a wrong name is an error, and not a silence.
+        // By id, which is stable; and so that a wrong name is an error.
         let only = match &watch.session {
-            Some(session) => Some(calls::session(&client, session).await?.id),
+            Some(session) => Some(find_session(&client, session).await?.id),
             None => None,
         };
-        let mut printer = Printer::new(&client, only, cx.json()).await;
+        let mut printer = EventPrinter::new(&client, only, cx.json()).await;
         match watch.follow {
             true => forever(&client, watch.after, &mut printer).await,
             false => up_to_now(&client, watch.after, &mut printer).await,
@@ -43,27 +45,26 @@ pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Everything up to the last event that there is now.
+/// Prints everything up to the current last event.
 async fn up_to_now(
     client: &Client,
     after: Option<u64>,
-    printer: &mut Printer<'_>,
+    printer: &mut EventPrinter<'_>,
 ) -> Result<(), CommandError> {
-    let last = calls::sessions(client).await?.seq;
-    // The latest of one session may be far behind the latest of all.
+    let last = client.sessions().await?.seq;
+    // The latest event of one session may be far behind the latest of all.
     let of_one = after.is_none() && printer.only.is_some();
     let mut behind = match of_one {
         true => 0,
         false => after.unwrap_or(last.saturating_sub(LATEST)),
     };
     let mut latest = VecDeque::new();
-    // Those of others are read too: the stream has no end of its own, and the last event of all is the only one that is known
-    // to come.
+    // Read the events of all sessions: the feed has no end, and only the last event of all is known to come.
     let mut events = match behind < last {
         true => client.events(Some(behind), None).await?,
         false => return Ok(()),
     };
-    let mut until = Instant::now() + follow::AWAY;
+    let mut until = Instant::now() + event_watch::AWAY;
     while behind < last {
         let lost = match events.next().await {
             Ok(Some(event)) => {
@@ -76,14 +77,14 @@ async fn up_to_now(
                         latest.pop_front();
                     }
                 }
-                until = Instant::now() + follow::AWAY;
+                until = Instant::now() + event_watch::AWAY;
                 continue;
             }
-            Ok(None) => follow::ended(),
+            Ok(None) => event_watch::ended(),
             Err(err) => err,
         };
-        // All of them are there already, so whoever brings none for so long brings none any more.
-        events = follow::again(client, Some(behind), None, lost, until).await?;
+        // All events exist already, so a daemon that sends none for this long sends none at all.
+        events = event_watch::again(client, Some(behind), None, lost, until).await?;
     }
     for event in &latest {
         printer.print(event).await?;
@@ -91,11 +92,15 @@ async fn up_to_now(
     Ok(())
 }
 
-/// What comes, over restarts of the daemon, without gaps.
-async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>) -> Result<(), CommandError> {
+/// Prints new events, across restarts of the daemon, without gaps.
+async fn forever(
+    client: &Client,
+    after: Option<u64>,
+    printer: &mut EventPrinter<'_>,
+) -> Result<(), CommandError> {
     let mut behind = match after {
         Some(after) => after,
-        None => calls::sessions(client).await?.seq,
+        None => client.sessions().await?.seq,
     };
     let mut events = client.events(Some(behind), printer.only.as_deref()).await?;
     loop {
@@ -105,28 +110,28 @@ async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>)
                 printer.print(&event).await?;
                 continue;
             }
-            Ok(None) => follow::ended(),
+            Ok(None) => event_watch::ended(),
             Err(err) => err,
         };
-        let until = Instant::now() + follow::AWAY;
-        events = follow::again(client, Some(behind), printer.only.as_deref(), lost, until).await?;
+        let until = Instant::now() + event_watch::AWAY;
+        events = event_watch::again(client, Some(behind), printer.only.as_deref(), lost, until).await?;
     }
 }
 
-/// Writes events, with the names that people use for those they concern.
-struct Printer<'a> {
+/// Prints events, with the names of sessions.
+struct EventPrinter<'a> {
     client: &'a Client,
     only: Option<String>,
     json: bool,
     names: BTreeMap<String, String>,
-    /// The last event that the names in memory were known for.
+    /// The last event that the known names cover.
     asked: u64,
     zone: TimeZone,
 }
 
-impl<'a> Printer<'a> {
-    async fn new(client: &'a Client, only: Option<String>, json: bool) -> Printer<'a> {
-        Printer { client, only, json, names: BTreeMap::new(), asked: 0, zone: TimeZone::system() }
+impl<'a> EventPrinter<'a> {
+    async fn new(client: &'a Client, only: Option<String>, json: bool) -> EventPrinter<'a> {
+        EventPrinter { client, only, json, names: BTreeMap::new(), asked: 0, zone: TimeZone::system() }
     }
 
     async fn print(&mut self, event: &Event) -> Result<(), CommandError> {
@@ -143,7 +148,7 @@ impl<'a> Printer<'a> {
         Ok(ui::line(show::event(event, &self.names, &self.zone, ui::width()))?)
     }
 
-    /// The first event of a session tells its name, also of one that has long left the memory.
+    /// Remembers the name from the first event of a session, which may have ended long ago.
     fn learn_from(&mut self, event: &Event) {
         let body = event.data.get("body").unwrap_or(&event.data);
         if let (Some(id), Some(name)) = (&event.session_id, body["queued"]["spec"]["name"].as_str()) {
@@ -151,9 +156,9 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Asks for the names of those in memory. What happened before the answer makes nobody known whom it does not tell.
+    /// Requests the names of current sessions. Sessions that ended before are not among them.
     async fn ask(&mut self) {
-        if let Ok(all) = calls::sessions(self.client).await {
+        if let Ok(all) = self.client.sessions().await {
             self.asked = all.seq;
             self.names.extend(all.sessions.into_iter().map(|session| (session.id, session.name)));
         }

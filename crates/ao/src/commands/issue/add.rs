@@ -1,17 +1,16 @@
-//! `ao issue add`: a new issue.
+//! `ao issue add`: creates an issue.
 
 use ao_api::NewIssue;
 
-use super::told;
-use crate::calls::forge;
-use crate::complete;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::repeat::{self, Tries};
-use crate::typed::Body;
-use crate::which_project::project;
+use super::print_issue;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::cli::text_input::BodyArgs;
+use crate::client::project_choice::project;
+use crate::client::retry::{self, CallRetry};
+use crate::error::{CommandError, FailureKind};
 
-/// Write down an issue
+/// Create an issue
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue add \"Login forgets the user\"
@@ -19,30 +18,30 @@ use crate::which_project::project;
   ao issue add \"Export to CSV\" --body-file notes.md --blocked-by 9,12
   git log -1 --format=%b | ao issue add \"Follow up\" --body-file -")]
 pub(crate) struct Args {
-    /// What is to be done, in one line
+    /// The title
     title: String,
     #[command(flatten)]
-    body: Body,
-    /// Labels, with commas between them
+    body: BodyArgs,
+    /// Labels, separated by commas
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
-    /// Higher is done first
+    /// Higher goes first
     #[arg(long, default_value_t = 0, hide_default_value = true, allow_negative_numbers = true)]
     priority: i32,
-    /// Issues that have to be closed first
-    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = complete::issues())]
+    /// Issues that must be closed first
+    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = completers::issues())]
     blocked_by: Vec<String>,
-    /// Who is to do it
+    /// The assignee
     #[arg(long)]
     assignee: Option<String>,
-    /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it belongs to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.title.trim().is_empty() {
-        return Err(CommandError::new(Kind::User, "an issue needs a title, so nothing was made"));
+        return Err(CommandError::new(FailureKind::User, "an issue needs a title, so nothing was created"));
     }
     let body = args.body.read()?.unwrap_or_default();
     let client = cx.client()?;
@@ -55,10 +54,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             priority: args.priority,
             blocked_by: args.blocked_by.clone(),
             assignee: args.assignee.clone(),
-            key: Some(repeat::key()),
+            key: Some(retry::key()),
             closed: false,
         };
-        let added = Tries::default().call(async || forge::add_issue(&client, &new).await).await?;
-        told(&added, "is written down", cx)
+        let added = CallRetry::default().call(async || client.add_issue(&new).reply().await).await?;
+        print_issue(&added, "is created", cx)
     })
 }

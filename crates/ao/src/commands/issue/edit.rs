@@ -1,49 +1,49 @@
-//! `ao issue edit`: another title, text, priority, blocker or assignee.
+//! `ao issue edit`.
 
 use ao_api::IssueEdit;
 
-use super::{Which, told};
-use crate::calls::forge;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::typed::{self, Body, Form};
-use crate::{complete, ui};
+use super::{IssueArg, print_issue};
+use crate::cli::context::Context;
+use crate::cli::text_input::{BodyArgs, TitledText};
+use crate::cli::{completers, text_input};
+use crate::error::{CommandError, FailureKind};
+use crate::ui;
 
 /// Change an issue
 ///
-/// With no option, your editor is opened on its title and text: the title in the first line, then an empty line, then the
-/// text, in Markdown.
+/// Without options, opens your editor on its title and text: the title in the first line, then an empty line, then
+/// the text, in Markdown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue edit 42
   ao issue edit 42 --title \"Login forgets the user\" --priority 3
   ao issue edit 42 --blocked-by 9 --not-blocked-by 12
-  ao issue edit 42 --assignee ''   takes it from whoever has it")]
+  ao issue edit 42 --assignee ''   removes the assignee")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// Another title
+    which: IssueArg,
+    /// The new title
     #[arg(long, short)]
     title: Option<String>,
     #[command(flatten)]
-    body: Body,
-    /// Higher is done first
+    body: BodyArgs,
+    /// Higher goes first
     #[arg(long, allow_negative_numbers = true)]
     priority: Option<i32>,
-    /// Issues that have to be closed first
-    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = complete::issues())]
+    /// Issues that must be closed first
+    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = completers::issues())]
     blocked_by: Vec<String>,
-    /// Issues that need not be closed first after all
-    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = complete::issues())]
+    /// Issues that no longer block it
+    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = completers::issues())]
     not_blocked_by: Vec<String>,
-    /// Who is to do it
+    /// The assignee
     #[arg(long)]
     assignee: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(CommandError::new(Kind::User, "an issue needs a title, so nothing was changed"));
+        return Err(CommandError::new(FailureKind::User, "an issue needs a title, so nothing was changed"));
     }
     let mut edit = IssueEdit {
         title: args.title.clone(),
@@ -55,24 +55,25 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ..IssueEdit::default()
     };
     let by_hand = edit == IssueEdit::default();
-    if by_hand && !typed::somebody_is_here() {
-        return Err(CommandError::new(Kind::User, "it was not said what to change").hint(
-            "name it with an option, such as `--title` or `--priority`; on a terminal, an editor is opened",
-        ));
+    if by_hand && !text_input::is_interactive() {
+        return Err(CommandError::new(FailureKind::User, "nothing to change was given")
+            .hint("pass an option such as `--title` or `--priority`; on a terminal, an editor is opened"));
     }
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         if by_hand {
-            let issue = forge::issue(&client, named).await?.value;
-            let Some(form) = (Form { title: issue.title.clone(), body: issue.body.clone() }).edited()? else {
+            let issue = client.issue(named).await?;
+            let Some(form) =
+                (TitledText { title: issue.title.clone(), body: issue.body.clone() }).edited()?
+            else {
                 ui::note("nothing was changed");
                 return Ok(());
             };
             edit.title = (form.title != issue.title).then_some(form.title);
             edit.body = (form.body != issue.body.trim_end()).then_some(form.body);
         }
-        told(&forge::edit_issue(&client, named, &edit).await?, "is changed", cx)
+        print_issue(&client.edit_issue(named, &edit).reply().await?, "is changed", cx)
     })
 }

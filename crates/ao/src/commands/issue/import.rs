@@ -1,19 +1,19 @@
-//! `ao issue import`: issues from a list of tasks, or from GitHub.
+//! `ao issue import`: imports a task list, or issues of GitHub.
 
 use ao_api::ImportOrder;
 use camino::Utf8PathBuf;
 
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::cli::{completers, text_input};
+use crate::client::project_choice::project;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project;
-use crate::{complete, typed, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Bring in issues from a file
+/// Import issues from a file
 ///
-/// Understands lists of tasks in Markdown (`- [ ] …`) and the JSON that GitHub exports (`gh issue list --json …`). What was
-/// brought in before is not made again.
+/// Reads task lists in Markdown (`- [ ] …`) and the JSON of GitHub (`gh issue list --json …`). Issues that were
+/// imported before are not created again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue import TODO.md --dry-run
@@ -23,28 +23,28 @@ pub(crate) struct Args {
     /// The file; `-` is stdin
     #[arg(value_hint = clap::ValueHint::FilePath)]
     file: Utf8PathBuf,
-    /// How it is written [default: seen from what is in it]
+    /// The format of the file [default: detected from its content]
     #[arg(long, value_parser = ["markdown", "github"])]
     format: Option<String>,
-    /// Only show what would be made
+    /// Only show what would be created
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// The project they belong to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project they belong to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let text = typed::file_or_stdin(&args.file)?;
+    let text = text_input::file_or_stdin(&args.file)?;
     let format = args.format.clone().unwrap_or_else(|| guessed(&text).to_owned());
     let client = cx.client()?;
     let imported = cx.wait_for(async {
         let project_id = project(&client, args.project.as_deref()).await?;
         let order = ImportOrder { project_id, format, text, dry_run: args.dry_run };
-        Ok(forge::import_issues(&client, &order).await?)
+        Ok(client.import_issues(&order).reply().await?)
     })?;
     if cx.json() {
-        return Ok(ui::raw(imported.raw())?);
+        return Ok(ui::raw(imported.json())?);
     }
     let issues = &imported.value.issues;
     let known = issues.iter().filter(|issue| issue.result == "known").count();
@@ -52,17 +52,17 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     ui::text(show::imported(&imported.value, Canvas::here()))?;
     ui::note(match (issues.len() - known, known, args.dry_run) {
         (0, 0, _) => "nothing in it looks like an issue".to_owned(),
-        (new, known, true) => format!("{} would be made, {known} known already", count(new)),
-        (new, known, false) => format!("{} made, {known} known already", count(new)),
+        (new, known, true) => format!("{} would be created, {known} exist already", count(new)),
+        (new, known, false) => format!("{} created, {known} exist already", count(new)),
     });
     Ok(())
 }
 
-/// JSON begins with a bracket and reads as such; a list of tasks may begin with one too, and does not.
+/// Guesses the format. JSON starts with a bracket and parses; a task list may start with one too, and does not parse.
 fn guessed(text: &str) -> &'static str {
     let is_json = text.trim_start().starts_with(['[', '{'])
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-    // Several objects one after another are GitHub's way to export many pages.
+    // GitHub exports several pages as several objects in a row.
     let is_stream = || {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
         text.trim_start().starts_with('{') && values.next().is_some_and(|value| value.is_ok())

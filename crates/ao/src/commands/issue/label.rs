@@ -2,12 +2,11 @@
 
 use ao_api::IssueEdit;
 
-use super::{Which, told};
-use crate::calls::forge;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use super::{IssueArg, print_issue};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 
-/// Put labels on an issue, or take them off
+/// Add labels to an issue, or remove them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue label 42 +bug -later
@@ -15,14 +14,14 @@ use crate::error::{CommandError, Kind};
   ao issue label 42 --add bug,auth --remove later")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// `+label` puts it on, `-label` takes it off
+    which: IssueArg,
+    /// `+label` adds a label, `-label` removes it
     #[arg(allow_hyphen_values = true, value_name = "+LABEL|-LABEL")]
     changes: Vec<String>,
-    /// Labels to put on
+    /// Labels to add
     #[arg(long, value_delimiter = ',', value_name = "LABEL")]
     add: Vec<String>,
-    /// Labels to take off
+    /// Labels to remove
     #[arg(long, value_delimiter = ',', value_name = "LABEL")]
     remove: Vec<String>,
 }
@@ -35,27 +34,29 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     };
     changes(&args.changes, &mut edit)?;
     if edit == IssueEdit::default() {
-        return Err(CommandError::new(Kind::User, "no label was named").hint("write `+bug`, `-bug` or both"));
+        return Err(
+            CommandError::new(FailureKind::User, "no label was named").hint("write `+bug`, `-bug` or both")
+        );
     }
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let issue = forge::edit_issue(&client, args.which.named(project.as_deref()), &edit).await?;
+        let issue = client.edit_issue(args.which.named(project.as_deref()), &edit).reply().await?;
         let labels = match issue.value.labels.is_empty() {
             true => "has no labels now".to_owned(),
             false => format!("has the labels {}", crate::show::plain(&issue.value.labels.join(", "))),
         };
-        told(&issue, &labels, cx)
+        print_issue(&issue, &labels, cx)
     })
 }
 
 fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
     for change in typed {
-        // clap takes whatever follows a label for one too.
+        // clap takes everything after a label for a label too.
         if change.starts_with("--") || change == "-p" || change == "-h" {
-            let error = format!("`{change}` stands behind a label, where it would be taken for one");
-            return Err(CommandError::new(Kind::Config, error)
-                .hint("put options before the labels; `--remove` takes off labels with any name"));
+            let error = format!("`{change}` follows a label, so it would be read as one");
+            return Err(CommandError::new(FailureKind::Config, error)
+                .hint("put options before the labels; `--remove` removes labels with any name"));
         }
         let (labels, label) = match (change.strip_prefix('+'), change.strip_prefix('-')) {
             (Some(label), _) => (&mut edit.add_labels, label),
@@ -63,8 +64,8 @@ fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
             _ => (&mut edit.add_labels, change.as_str()),
         };
         if label.is_empty() {
-            let error = format!("`{change}` is no label");
-            return Err(CommandError::new(Kind::User, error).hint("write `+bug` or `-bug`"));
+            let error = format!("`{change}` is not a label");
+            return Err(CommandError::new(FailureKind::User, error).hint("write `+bug` or `-bug`"));
         }
         labels.push(label.to_owned());
     }

@@ -1,41 +1,42 @@
 //! `ao issue list`.
 
+use ao_api::client::IssueQuery;
 use ao_api::{Issue, Issues};
 
-use crate::calls::forge::{self, Query};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project_or_all;
-use crate::{complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// More than any list has.
+/// More issues than any list has.
 const ALL: usize = 10_000;
 
-/// List issues, with the sessions that work on them
+/// List issues and the sessions that work on them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue list
   ao issue list --label bug --state all
-  ao issue list --free --json | jq -r '.issues[].key'   what nobody works on yet")]
+  ao issue list --free --json | jq -r '.issues[].key'   issues without a session")]
 pub(crate) struct Args {
-    /// Only those in this state
+    /// Only issues in this state
     #[arg(long, short, default_value = "open", value_parser = ["open", "closed", "all"])]
     state: String,
-    /// Only those with all of these labels
+    /// Only issues with all of these labels
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
-    /// Only those of this person
+    /// Only issues of this assignee
     #[arg(long)]
     assignee: Option<String>,
-    /// Only those that nobody works on and nothing blocks
+    /// Only issues without a session and without open blockers
     #[arg(long)]
     free: bool,
-    /// At most so many
+    /// Maximum number of issues
     #[arg(long, default_value_t = 200)]
     limit: usize,
-    /// Only those of this project [default: the one of this folder, or all]
-    #[arg(long, short, add = complete::projects())]
+    /// Only issues of this project [default: the project of the current folder, or all]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -44,20 +45,20 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let (Issues { mut issues, warnings }, closed) = cx.wait_for(async {
         let project = project_or_all(&client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
-        let query = |state: &str, limit: usize| {
-            Query::new()
-                .maybe("project", project.as_deref())
-                .with("state", state)
-                .maybe("label", (!labels.is_empty()).then_some(&labels))
-                .maybe("assignee", args.assignee.as_deref())
-                .with("limit", &limit.to_string())
+        let query = |state: &str, limit: usize| IssueQuery {
+            project: project.clone(),
+            state: Some(state.to_owned()),
+            label: (!labels.is_empty()).then(|| labels.clone()),
+            assignee: args.assignee.clone(),
+            text: None,
+            limit: Some(limit),
         };
-        // Which of them are free is seen only here, and so all of them are needed for it.
+        // The filter for free issues runs here, so it needs all of them.
         let limit = if args.free { ALL } else { args.limit };
-        let found = forge::issues(&client, query(&args.state, limit)).await?;
-        // Whoever finds none may want to know that there were some.
+        let found = client.issues(&query(&args.state, limit)).await?;
+        // If the list is empty, mention closed issues.
         let closed = match found.issues.is_empty() && args.state == "open" && !cx.json() {
-            true => forge::issues(&client, query("closed", ALL)).await?.issues.len(),
+            true => client.issues(&query("closed", ALL)).await?.issues.len(),
             false => 0,
         };
         Ok((found, closed))
@@ -67,13 +68,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&Issues { issues, warnings })?);
     }
-    // Some issues are not in the list because of these.
+    // Issues with warnings are not in the list.
     for warning in &warnings {
         ui::note(show::plain(warning));
     }
     match (issues.is_empty(), closed) {
         (false, _) => {}
-        (true, 0) => ui::note("there is no such issue; `ao issue add \"…\"` writes one down"),
+        (true, 0) => ui::note("there is no such issue; `ao issue add \"…\"` creates one"),
         (true, 1) => ui::note("the only such issue is closed; `ao issue list --state closed` shows it"),
         (true, closed) => ui::note(format!(
             "all {closed} such issues are closed; `ao issue list --state closed` shows them"

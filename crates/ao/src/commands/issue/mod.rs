@@ -1,4 +1,4 @@
-//! `ao issue`: what there is to do.
+//! `ao issue`: issues of the trackers.
 
 mod add;
 mod comment;
@@ -10,19 +10,18 @@ mod show;
 mod state;
 
 use ao_api::Issue;
-use ao_api::client::Client;
+use ao_api::client::{ApiReply, Client, ItemName};
 
-use crate::calls::forge::{Answered, Named};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_of_issue;
 use crate::error::CommandError;
-use crate::show as look;
-use crate::which_project::project_of_issue;
-use crate::{complete, ui};
+use crate::{show as look, ui};
 
-/// Write down, read, change and bring in issues
+/// Create, read, change and import issues
 ///
-/// They are kept by the project's tracker; without a service, by ao itself. An issue is named by its number (42 or #42), or
-/// with its project (my-app#42).
+/// Issues live in the project's tracker; without one, ao keeps them itself. Name an issue by its number (42 or #42),
+/// or with its project (my-app#42).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue add \"Login forgets the user\" --label bug --priority 2
@@ -45,8 +44,8 @@ enum Command {
     Edit(edit::Args),
     Comment(comment::Args),
     Label(label::Args),
-    Close(state::CloseArgs),
-    Reopen(state::ReopenArgs),
+    Close(state::IssueCloseArgs),
+    Reopen(state::IssueReopenArgs),
     Import(import::Args),
 }
 
@@ -64,32 +63,32 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// Which issue is meant.
+/// An issue named on the command line.
 #[derive(Debug, Clone, clap::Args)]
-struct Which {
+struct IssueArg {
     /// The issue: 42, #42 or my-app#42
-    #[arg(add = complete::issues())]
+    #[arg(add = completers::issues())]
     issue: String,
-    /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it belongs to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-impl Which {
-    /// The issue with the project it is looked for in.
+impl IssueArg {
+    /// Returns the project to look in, unless the name includes it.
     async fn project(&self, client: &Client) -> Result<Option<String>, CommandError> {
         project_of_issue(client, &self.issue, self.project.as_deref()).await
     }
 
-    fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {
-        Named { name: &self.issue, project }
+    fn named<'a>(&'a self, project: Option<&'a str>) -> ItemName<'a> {
+        ItemName { name: &self.issue, project }
     }
 }
 
-/// Tells how an issue stands after something was done with it.
-fn told(issue: &Answered<Issue>, done: &str, cx: &Context) -> Result<(), CommandError> {
+/// Prints an issue after a change.
+fn print_issue(issue: &ApiReply<Issue>, done: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
-        return Ok(ui::raw(issue.raw())?);
+        return Ok(ui::raw(issue.json())?);
     }
     let (title, id) = (ui::TITLE, look::plain(&issue.value.id));
     Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", look::plain(&issue.value.title)))?)

@@ -2,56 +2,55 @@
 
 use ao_api::{IssueEdit, NewIssueComment};
 
-use super::{Which, told};
-use crate::calls::forge;
-use crate::context::Context;
+use super::{IssueArg, print_issue};
+use crate::cli::context::Context;
+use crate::cli::text_input;
 use crate::error::CommandError;
-use crate::typed;
 
 /// Close an issue
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue close 42
   ao issue close 42 --comment \"Done in !7\"")]
-pub(crate) struct CloseArgs {
+pub(crate) struct IssueCloseArgs {
     #[command(flatten)]
-    which: Which,
-    /// Say this on it first
+    which: IssueArg,
+    /// Add this comment first
     #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
     comment: Option<String>,
 }
 
-/// Open a closed issue again
+/// Reopen a closed issue
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue reopen 42
   ao issue reopen 42 --comment \"It came back\"")]
-pub(crate) struct ReopenArgs {
+pub(crate) struct IssueReopenArgs {
     #[command(flatten)]
-    which: Which,
-    /// Say this on it first
+    which: IssueArg,
+    /// Add this comment first
     #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
     comment: Option<String>,
 }
 
-pub(crate) fn close(args: &CloseArgs, cx: &Context) -> Result<(), CommandError> {
+pub(crate) fn close(args: &IssueCloseArgs, cx: &Context) -> Result<(), CommandError> {
     set(&args.which, args.comment.as_deref(), "closed", cx)
 }
 
-pub(crate) fn reopen(args: &ReopenArgs, cx: &Context) -> Result<(), CommandError> {
+pub(crate) fn reopen(args: &IssueReopenArgs, cx: &Context) -> Result<(), CommandError> {
     set(&args.which, args.comment.as_deref(), "open", cx)
 }
 
-fn set(which: &Which, comment: Option<&str>, state: &str, cx: &Context) -> Result<(), CommandError> {
-    let comment = comment.map(typed::something).transpose()?;
+fn set(which: &IssueArg, comment: Option<&str>, state: &str, cx: &Context) -> Result<(), CommandError> {
+    let comment = comment.map(text_input::require_text).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {
         let project = which.project(&client).await?;
         let named = which.named(project.as_deref());
         if let Some(body) = comment {
-            forge::comment_on_issue(&client, named, &NewIssueComment { body, key: None }).await?;
+            client.comment_on_issue(named, &NewIssueComment { body, key: None }).await?;
         }
         let edit = IssueEdit { state: Some(state.to_owned()), ..IssueEdit::default() };
-        told(&forge::edit_issue(&client, named, &edit).await?, &format!("is {state}"), cx)
+        print_issue(&client.edit_issue(named, &edit).reply().await?, &format!("is {state}"), cx)
     })
 }

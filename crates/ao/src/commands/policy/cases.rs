@@ -1,4 +1,4 @@
-//! A case of a policy as the pull request that it stands for, and how what came out differs from what was expected.
+//! Test cases of a policy: builds the pull request of a case and compares the verdict with the expected one.
 
 use ao_config::policy::at;
 use ao_config::shape::{CaseCheck, CaseExpected, CaseGiven, CaseVerdict};
@@ -9,9 +9,9 @@ use ao_core::pull::{
 };
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 
-/// What a policy says of a case.
+/// Returns the policy's verdict on a case.
 pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> Verdict {
-    // A case that says nothing of time comes out the same on every day.
+    // A case without a time gives the same result on every day.
     let now = given.at.as_deref().and_then(|text| at(text).ok()).unwrap_or_else(|| policy.unfrozen_from(now));
     let mut facts = facts(given, now);
     facts.checks = checks(policy, given);
@@ -26,33 +26,32 @@ pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> Verd
     judge(policy, &Case { pull: &pull, makers: maker.as_slice(), maker_known: true, now, broken: None })
 }
 
-/// What is expected and did not come out, each in a sentence.
+/// Returns the expectations that were not met, each as a sentence.
 pub(super) fn unmet(expected: &CaseExpected, verdict: &Verdict) -> Vec<String> {
     let mut unmet = vec![];
     let word = |allowed: bool| if allowed { "allowed" } else { "refused" };
     if let Some(wanted) = expected.verdict.map(|verdict| verdict == CaseVerdict::Allowed)
         && wanted != verdict.allows()
     {
-        unmet.push(format!("expected it to be {}, and it is {}", word(wanted), word(verdict.allows())));
+        unmet.push(format!("expected it to be {}, but it is {}", word(wanted), word(verdict.allows())));
     }
     if let Some(wanted) = &expected.against {
         let against: Vec<&str> = verdict.against().map(|rule| rule.rule.name()).collect();
         let known = |rule: &str| verdict.rules.iter().any(|verdict| verdict.rule.name() == rule);
         for rule in wanted.iter().filter(|rule| !against.contains(&rule.as_str())) {
-            let what = if known(rule) { "and it holds" } else { "and there is no such rule" };
-            unmet.push(format!("expected `{rule}` to be against it, {what}"));
+            let what = if known(rule) { "but it holds" } else { "but there is no such rule" };
+            unmet.push(format!("expected `{rule}` to fail, {what}"));
         }
         let mut others: Vec<&str> =
             against.into_iter().filter(|rule| !wanted.iter().any(|wanted| wanted == rule)).collect();
         others.dedup();
-        unmet
-            .extend(others.into_iter().map(|rule| format!("`{rule}` is against it, which was not expected")));
+        unmet.extend(others.into_iter().map(|rule| format!("`{rule}` fails, which was not expected")));
     }
     if let Some(wanted) = expected.auto_merge
         && wanted != verdict.merges_unasked()
     {
         let not = if wanted { "is not" } else { "is" };
-        unmet.push(format!("it {not} merged unasked, which was not expected"));
+        unmet.push(format!("it {not} merged automatically, which was not expected"));
     }
     unmet
 }
@@ -176,7 +175,7 @@ fn thread(n: usize, path: &str) -> ThreadFacts {
     }
 }
 
-/// The diff that adds the lines of a case.
+/// Builds the diff that adds the lines of a case.
 fn diff(given: &CaseGiven) -> String {
     let file = |(file, text): (&String, &String)| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
@@ -189,14 +188,14 @@ fn diff(given: &CaseGiven) -> String {
 mod tests {
     use super::*;
 
-    /// A case comes out the same on a Saturday, unless it says that it is about one.
+    /// A case gives the same result on a Saturday, unless it is about one.
     #[test]
     fn what_a_case_leaves_out_stands_in_nobodys_way() {
         let text = "approvals: 0\nrequiredChecks: [unit]\n\
             freeze:\n  - { from: fri 16:00, until: mon 08:00 }\n  - { from: mon 08:00, until: mon 09:00 }\n";
         let said = ao_config::policy::read_policy("policy.yaml".into(), text).unwrap();
         let saturday = at("2026-11-21 12:00").unwrap();
-        let said = [ao_config::policy::Said { from: "file", policy: &said }];
+        let said = [ao_config::policy::PolicyLayer { from: "file", policy: &said }];
         let policy = ao_config::policy::in_force(&said, saturday).policy;
         let against = |given: &CaseGiven| -> Vec<&str> {
             judged(&policy, given, saturday).against().map(|rule| rule.rule.name()).collect()

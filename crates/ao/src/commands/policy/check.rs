@@ -1,28 +1,29 @@
-//! `ao policy check`: everything that is wrong with a policy, at once.
+//! `ao policy check`: every error of a policy at once.
 
-use ao_config::policy::{Said, in_force, read_cases, read_policy};
+use ao_config::policy::{PolicyLayer, in_force, read_cases, read_policy};
 use ao_config::{ConfigError, read_file};
 use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
 use super::{cases_of, file};
-use crate::clock::SystemClock;
-use crate::context::Context;
-use crate::error::CommandError;
-use crate::ui;
 use ao_ports::Clock;
 
-/// Look for what is wrong with a policy, without a daemon
+use crate::cli::context::Context;
+use crate::clock::SystemClock;
+use crate::error::CommandError;
+use crate::ui;
+
+/// Check a policy for errors, without a daemon
 ///
-/// Reads the file of this checkout, which counts once it is on the base branch, and the cases beside it. Says everything that
-/// is wrong, each thing with its file, line and column. Ends with 2 if there is something.
+/// Reads the policy of this checkout, which takes effect once it is on the base branch, and its test cases. Lists
+/// every error with its file, line and column. Exits with 2 if there is one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao policy check
   ao policy check draft.yaml
   ao policy check --json | jq '.problems[].what'")]
 pub(crate) struct Args {
-    /// The file to look at [default: .ao/policy.yaml of this repository]
+    /// The file to check [default: .ao/policy.yaml of this repository]
     file: Option<Utf8PathBuf>,
 }
 
@@ -40,7 +41,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         }
         files.push(cases);
     }
-    let counts = in_force(&[Said { from: "file", policy: &policy }], SystemClock.now());
+    let counts = in_force(&[PolicyLayer { from: "file", policy: &policy }], SystemClock.now());
     let said: Vec<&str> =
         counts.fields.iter().filter(|field| !field.from.is_empty()).map(|field| field.key).collect();
     if cx.json() {
@@ -51,7 +52,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::line(format_args!("{good}ok{good:#}  {file}"))?;
     }
     if said.is_empty() {
-        ui::line("it says nothing, so the default counts: one approval, and nothing is merged unasked")?;
+        ui::line("it is empty, so the default applies: one approval, and no automatic merge")?;
     } else {
         ui::line(format_args!("it says: {}", said.join(", ")))?;
     }

@@ -1,52 +1,49 @@
-//! `ao policy explain`: every rule, whether it holds, from what, and what to do.
+//! `ao policy explain`: the verdict on a pull request, rule by rule.
 
 use std::fmt::Write;
 
 use ao_api::PolicyVerdict;
-use ao_api::client::Meant;
 
-use crate::commands::pr::Which;
-use crate::context::Context;
+use crate::cli::context::Context;
+use crate::commands::pr::PullArg;
 use crate::error::CommandError;
 use crate::show::plain;
 use crate::ui;
 
-/// Show what the policy says of a pull request: every rule, its evidence, and what to do next
+/// Show the policy's verdict on a pull request: every rule, its evidence, and what to do next
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao policy explain 7
   ao policy explain my-app!7 --json | jq '.rules[] | select(.holds | not)'")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
 }
 
 pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let verdict = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let named = args.which.named(project.as_deref());
-        let meant = Meant { id: named.name, project: named.project };
-        Ok(client.policy_verdict(meant).await?)
+        Ok(client.policy_verdict(args.which.named(project.as_deref())).await?)
     })?;
     if cx.json() {
         return Ok(ui::json(&verdict)?);
     }
-    Ok(ui::text(told(&verdict))?)
+    Ok(ui::text(render(&verdict))?)
 }
 
-fn told(verdict: &PolicyVerdict) -> String {
+fn render(verdict: &PolicyVerdict) -> String {
     let (good, bad, faint) = (ui::GOOD, ui::ERROR, ui::FAINT);
     let mut text = String::new();
     let head: String = verdict.head.chars().take(12).collect();
     let sum = match (verdict.allowed, verdict.auto_merge) {
-        (true, true) => format!("{good}allowed{good:#}, and merged unasked"),
-        (true, false) => format!("{good}allowed{good:#}, for somebody to merge: merging unasked is off"),
+        (true, true) => format!("{good}allowed{good:#}, and merged automatically"),
+        (true, false) => format!("{good}allowed{good:#}, to be merged by a person: automatic merge is off"),
         (false, _) => format!("{bad}not allowed{bad:#}"),
     };
     let _ = writeln!(text, "{} at {}: {sum}", plain(&verdict.pull), plain(&head));
     if !verdict.written {
-        let _ = writeln!(text, "{faint}nobody has written a policy; this is by the default one{faint:#}");
+        let _ = writeln!(text, "{faint}there is no policy; this is the default one{faint:#}");
     }
     let width = verdict.rules.iter().map(|rule| rule.rule.len()).max().unwrap_or_default();
     for rule in &verdict.rules {

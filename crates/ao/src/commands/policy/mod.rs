@@ -1,4 +1,4 @@
-//! `ao policy`: what must hold before a pull request is merged.
+//! `ao policy`: the rules that a pull request must meet to be merged.
 
 mod cases;
 mod check;
@@ -9,15 +9,15 @@ mod test;
 use ao_core::policy::POLICY_FILE;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::paths;
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 use crate::repository::Repository;
+use crate::system::paths;
 
-/// Show what must hold before a pull request is merged, and try it
+/// Show, check and test the rules for merging
 ///
-/// A repository says it in `.ao/policy.yaml` on its base branch, and whoever runs ao in `policy` of the project. Of the two,
-/// the stricter one counts, key by key.
+/// A repository keeps its policy in `.ao/policy.yaml` on its base branch; the owner of ao can add rules under
+/// `policy` of the project. For each key, the stricter of the two applies.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao policy check
@@ -46,24 +46,24 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// The policy's file that is meant: the one that was typed, or that of the checkout around here.
+/// Returns the policy file: the one on the command line, or the one of the checkout around the current folder.
 fn file(typed: Option<&Utf8Path>, cx: &Context) -> Result<Utf8PathBuf, CommandError> {
     let here = paths::here()?;
     if let Some(typed) = typed {
         return Ok(here.join(typed));
     }
     let root = cx.wait_for(async { Ok(Repository::at(&here).await?.root) })?;
-    // A linked worktree has files of its own.
+    // A linked worktree has its own files.
     let around = here.ancestors().find(|folder| folder.join(POLICY_FILE).is_file()).map(ToOwned::to_owned);
     let path = around.unwrap_or(root).join(POLICY_FILE);
     if path.is_file() {
         return Ok(path);
     }
-    let error = CommandError::new(Kind::Unknown, format!("there is no `{path}`"));
-    Err(error.hint("write one: `approvals: 1` is enough to begin with; docs/policy.md has every key"))
+    let error = CommandError::new(FailureKind::Unknown, format!("there is no `{path}`"));
+    Err(error.hint("write one: `approvals: 1` is enough to start with; docs/policy.md has every key"))
 }
 
-/// The file with the cases of a policy, beside it.
+/// Returns the file with the test cases of a policy.
 fn cases_of(policy: &Utf8Path) -> Utf8PathBuf {
     let stem = policy.file_stem().unwrap_or("policy");
     policy.with_file_name(format!("{stem}.test.yaml"))

@@ -1,25 +1,26 @@
-//! `ao policy show`: the policy that counts, and who has said what of it.
+//! `ao policy show`: the policy in force, and the source of each rule.
 
 use ao_api::{PolicyField, PolicyShown};
 use serde_json::Value;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project;
 use crate::error::CommandError;
-use crate::show::{Canvas, Cell, Column, Table, plain};
-use crate::which_project::project;
-use crate::{complete, ui};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable, plain};
+use crate::ui;
 
-/// Show the policy that counts in a project, and who has said what of it
+/// Show the policy in force, and where each rule comes from
 ///
-/// It is read from the tip of the base branch, and put together with `policy` of the project. A file that cannot be read is
-/// told of; until it is mended, nothing is merged by it.
+/// The policy is read from the tip of the base branch and combined with `policy` of the project. If the file cannot
+/// be read, the error is shown, and nothing is merged until it is fixed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao policy show
   ao policy show --project my-app --json")]
 pub(crate) struct Args {
-    /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -44,26 +45,27 @@ fn head(shown: &PolicyShown) -> Result<(), CommandError> {
     if let Some(broken) = &shown.broken {
         let bad = ui::ERROR;
         ui::line(format_args!(
-            "{bad}the policy at {} cannot be read{bad:#}; nothing is merged by it",
+            "{bad}the policy at {} cannot be read{bad:#}; nothing is merged until it is fixed",
             plain(&commit)
         ))?;
         for line in broken.lines() {
             ui::line(format_args!("  {}", plain(line)))?;
         }
-        ui::line("mend it on the base branch; `ao policy check` shows the place")?;
+        ui::line("fix it on the base branch; `ao policy check` shows the line")?;
     } else if shown.written {
         ui::line(format_args!("the policy of {} at {}", plain(&shown.project_id), plain(&commit)))?;
     } else {
         ui::line(format_args!(
-            "nobody has written a policy for {}; the default counts. Begin with `.ao/policy.yaml`: docs/policy.md",
+            "there is no policy for {}; the default applies. Start with `.ao/policy.yaml`: docs/policy.md",
             plain(&shown.project_id)
         ))?;
     }
     Ok(())
 }
 
-fn table(fields: &[PolicyField]) -> Table {
-    let mut table = Table::new(&[Column::new("KEY"), Column::new("VALUE"), Column::new("FROM")]);
+fn table(fields: &[PolicyField]) -> TextTable {
+    let mut table =
+        TextTable::new(&[TableColumn::new("KEY"), TableColumn::new("VALUE"), TableColumn::new("FROM")]);
     for field in fields {
         let value = match &field.value {
             Value::Null => None,
@@ -72,7 +74,7 @@ fn table(fields: &[PolicyField]) -> Table {
             value => Some(plain(&value.to_string())),
         };
         let from = if field.from.is_empty() { "default".to_owned() } else { field.from.join(", ") };
-        table.row([Cell::new(&field.key), Cell::or_dash(value), Cell::new(plain(&from))]);
+        table.row([TableCell::new(&field.key), TableCell::or_dash(value), TableCell::new(plain(&from))]);
     }
     table
 }

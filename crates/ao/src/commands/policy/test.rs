@@ -1,6 +1,6 @@
-//! `ao policy test`: tries a policy on the cases beside it.
+//! `ao policy test`: runs the test cases of a policy.
 
-use ao_config::policy::{Said, in_force, read_cases, read_policy};
+use ao_config::policy::{PolicyLayer, in_force, read_cases, read_policy};
 use ao_config::read_file;
 use ao_core::policy::Verdict;
 use camino::Utf8PathBuf;
@@ -8,17 +8,18 @@ use serde_json::{Value, json};
 
 use super::cases::{judged, unmet};
 use super::{cases_of, file};
-use crate::clock::SystemClock;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::plain;
-use crate::ui;
 use ao_ports::Clock;
 
-/// Try a policy on the cases beside it, without a daemon
+use crate::cli::context::Context;
+use crate::clock::SystemClock;
+use crate::error::{CommandError, FailureKind};
+use crate::show::plain;
+use crate::ui;
+
+/// Run the test cases of a policy, without a daemon
 ///
-/// The cases of `.ao/policy.yaml` are in `.ao/policy.test.yaml`: what is given, and what is expected of it. Ends with 1 if a
-/// case comes out otherwise, and with 2 if a file is wrong.
+/// The cases of `.ao/policy.yaml` are in `.ao/policy.test.yaml`: a pull request, and the expected verdict. Exits with
+/// 1 if a case fails, and with 2 if a file is invalid.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao policy test
@@ -27,7 +28,7 @@ use ao_ports::Clock;
 pub(crate) struct Args {
     /// The policy [default: .ao/policy.yaml of this repository]
     file: Option<Utf8PathBuf>,
-    /// The cases [default: policy.test.yaml beside the policy]
+    /// The test cases [default: policy.test.yaml beside the policy]
     #[arg(long)]
     cases: Option<Utf8PathBuf>,
 }
@@ -35,16 +36,16 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let path = file(args.file.as_deref(), cx)?;
     let beside = match &args.cases {
-        Some(typed) => crate::paths::here()?.join(typed),
+        Some(typed) => crate::system::paths::here()?.join(typed),
         None => cases_of(&path),
     };
     let policy = read_policy(&path, &read_file(&path)?)?;
     if !beside.is_file() {
-        let error = CommandError::new(Kind::Unknown, format!("there are no cases in `{beside}`"));
+        let error = CommandError::new(FailureKind::Unknown, format!("there are no cases in `{beside}`"));
         return Err(error.hint("write some: `cases: [{ name: small ones pass, expect: allowed }]`"));
     }
     let cases = read_cases(&beside, &read_file(&beside)?)?.cases;
-    let counts = in_force(&[Said { from: "file", policy: &policy }], SystemClock.now()).policy;
+    let counts = in_force(&[PolicyLayer { from: "file", policy: &policy }], SystemClock.now()).policy;
     let mut told: Vec<Value> = vec![];
     let mut failed = 0_u64;
     for case in &cases {
@@ -64,14 +65,11 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::json(&json!({ "ok": failed == 0, "cases": told }))?;
     } else {
         let all = ui::count(cases.len() as u64, "case");
-        ui::line(format_args!("{all}, {failed} otherwise than expected"))?;
+        ui::line(format_args!("{all}, {failed} failed"))?;
     }
     match failed {
         0 => Ok(()),
-        _ => Err(CommandError::new(
-            Kind::User,
-            format!("{} came out otherwise than expected", ui::count(failed, "case")),
-        )),
+        _ => Err(CommandError::new(FailureKind::User, format!("{} failed", ui::count(failed, "case")))),
     }
 }
 

@@ -1,35 +1,34 @@
-//! `ao pr checks`: how the checks of a pull request stand.
+//! `ao pr checks`: the checks of a pull request.
 
 use std::time::Duration;
 
-use ao_api::client::Client;
+use ao_api::client::{Client, ItemName};
 use ao_api::{CheckRuns, PullDetail};
 use tokio::time::sleep;
 
-use super::Which;
-use crate::calls::forge::{self, Named};
-use crate::commands::check::{Watched, verdict};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::follow::{self, News};
+use super::PullArg;
+use crate::cli::context::Context;
+use crate::client::event_watch::{self, EventWatch};
+use crate::commands::check::{RunWatch, verdict};
+use crate::error::{CommandError, FailureKind};
+use crate::show::Canvas;
 use crate::show::check::{is_bad, is_pending};
-use crate::show::{self, Canvas};
-use crate::ui;
+use crate::{show, ui};
 
-/// What happens is told by the daemon; this often it is looked at anyway.
+/// Interval of looks, in case an event was missed.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Show how the checks of a pull request stand
+/// Show the checks of a pull request
 ///
-/// Exits with 0 if all have passed, with 18 if one has failed, and with 19 if they are not over.
+/// Exits with 0 if all have passed, with 18 if one has failed, and with 19 if some are still pending.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr checks 7
   ao pr checks 7 --watch && ao pr merge 7")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// Wait until they are over
+    which: PullArg,
+    /// Wait until they have ended
     #[arg(long, short)]
     watch: bool,
 }
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let detail = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let detail = forge::pull(&client, args.which.named(project.as_deref())).await?.value;
+        let detail = client.pull(args.which.named(project.as_deref())).await?;
         match args.watch {
             true => watched(&client, detail).await,
             false => Ok(detail),
@@ -60,27 +59,27 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     verdict(runs)?;
     if is_over(&detail) {
         if runs.is_empty() {
-            ui::note("nothing is checked; `ao check list` shows what could be");
+            ui::note("there are no checks; `ao check list` proposes some");
         }
         return Ok(());
     }
     if is_blocked(&detail) {
         let what = format!("the checks cannot run: it conflicts with `{}`", detail.pull.base_branch);
-        let way = format!("solve the conflict first; `ao pr show {}` names the files", detail.pull.number);
-        return Err(CommandError::new(Kind::ChecksPending, what).hint(way));
+        let way = format!("resolve the conflict first; `ao pr show {}` names the files", detail.pull.number);
+        return Err(CommandError::new(FailureKind::ChecksPending, what).hint(way));
     }
-    Err(CommandError::new(Kind::ChecksPending, "the checks have not begun yet")
+    Err(CommandError::new(FailureKind::ChecksPending, "the checks have not started yet")
         .hint("`--watch` waits for them"))
 }
 
-/// Looks again and again until all runs are over, and tells on stderr what changes.
+/// Waits until all runs have ended, and prints each change to stderr.
 async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, CommandError> {
     let id = first.pull.id.clone();
-    let mut told = Watched::default();
-    let mut news = News::open(client, None).await?;
+    let mut watch = RunWatch::default();
+    let mut news = EventWatch::open(client, None).await?;
     let mut detail = first;
     loop {
-        told.tell(&detail.check_runs);
+        watch.print_changes(&detail.check_runs);
         if is_over(&detail) || is_blocked(&detail) {
             return Ok(detail);
         }
@@ -88,16 +87,16 @@ async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, Comma
             news = news.next(client, None) => news?,
             () = sleep(LOOK) => {}
         }
-        match forge::pull(client, Named::whole(&id)).await {
+        match client.pull(ItemName::from(&id)).reply().await {
             Ok(found) => detail = found.value,
-            // Its stream of events says whether it comes back.
-            Err(err) if follow::is_away(&err) => news.reopen(client, None, err).await?,
+            // The feed of events decides whether the daemon comes back.
+            Err(err) if event_watch::is_away(&err) => news.reopen(client, None, err).await?,
             Err(err) => return Err(err.into()),
         }
     }
 }
 
-/// Checks that wait for a conflict to be solved are not worth waiting for.
+/// Returns true if the checks wait for a conflict to be resolved, which could take for ever.
 fn is_blocked(detail: &PullDetail) -> bool {
     detail.pull.checks == "blocked" && !detail.check_runs.iter().any(|run| is_pending(&run.state))
 }

@@ -1,48 +1,47 @@
-//! `ao pr claim` and `ao pr release`: which session answers for a pull request.
+//! `ao pr claim` and `ao pr release`: set the session that owns a pull request.
 
-use ao_api::Claim;
-use ao_api::client::Client;
+use ao_api::client::{Client, ItemName};
 
-use super::Which;
-use crate::calls::forge::{self, Named};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::{complete, show, ui};
+use super::PullArg;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
+use crate::{show, ui};
 
-/// Let a session answer for a pull request
+/// Make a session the owner of a pull request
 ///
-/// It is told of failed checks and of reviews from then on, and its end does not come before the merge.
+/// From then on it receives failed checks and reviews, and does not end before the merge.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr claim 7 my-app-3
   ao session claim-pr my-app-3 7   the same")]
 pub(crate) struct ClaimArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// The session [default: yours, if you are an agent]
-    #[arg(add = complete::sessions())]
+    #[arg(add = completers::sessions())]
     session: Option<String>,
 }
 
-/// Let no session answer for a pull request
+/// Release a pull request from its session
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   ao pr release 7")]
 pub(crate) struct ReleaseArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
 }
 
 pub(crate) fn claim(args: &ClaimArgs, cx: &Context) -> Result<(), CommandError> {
     let own = || std::env::var("AO_SESSION").ok().filter(|session| !session.is_empty());
     let Some(session) = args.session.clone().or_else(own) else {
-        return Err(CommandError::new(Kind::User, "it was not said which session is to answer for it")
-            .hint("`ao pr claim PR SESSION`; `ao list` shows those that there are"));
+        return Err(CommandError::new(FailureKind::User, "no session was named")
+            .hint("`ao pr claim PR SESSION`; `ao list` shows all sessions"));
     };
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        give(&client, args.which.named(project.as_deref()), Some(&session), cx).await
+        set_owner(&client, args.which.named(project.as_deref()), Some(&session), cx).await
     })
 }
 
@@ -50,27 +49,26 @@ pub(crate) fn release(args: &ReleaseArgs, cx: &Context) -> Result<(), CommandErr
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        give(&client, args.which.named(project.as_deref()), None, cx).await
+        set_owner(&client, args.which.named(project.as_deref()), None, cx).await
     })
 }
 
-/// Says who is to answer for a pull request, and tells what came of it.
-pub(crate) async fn give(
+/// Sets the owner of a pull request and prints the outcome.
+pub(crate) async fn set_owner(
     client: &Client,
-    pull: Named<'_>,
+    pull: ItemName<'_>,
     session: Option<&str>,
     cx: &Context,
 ) -> Result<(), CommandError> {
-    let claim = Claim { session: session.map(str::to_owned) };
-    let answer = forge::claim(client, pull, &claim).await?;
+    let answer = client.claim_pull(pull, session).reply().await?;
     if cx.json() {
-        return Ok(ui::raw(answer.raw())?);
+        return Ok(ui::raw(answer.json())?);
     }
-    let (title, id) = (ui::TITLE, show::plain(&answer.value.id));
-    // As the daemon calls it now, which may be more than was typed.
-    Ok(ui::line(match (&answer.value.session, session) {
-        (Some(session), Some(_)) => format!("{} answers for {title}{id}{title:#} now", show::plain(session)),
-        (None, Some(typed)) => format!("{} answers for {title}{id}{title:#} now", show::plain(typed)),
-        (_, None) => format!("no session answers for {title}{id}{title:#} now"),
+    let (title, id) = (ui::TITLE, show::plain(&answer.value.pull.id));
+    // The daemon's name for it, which may be longer than what was typed.
+    Ok(ui::line(match (&answer.value.pull.session, session) {
+        (Some(session), Some(_)) => format!("{} owns {title}{id}{title:#} now", show::plain(session)),
+        (None, Some(typed)) => format!("{} owns {title}{id}{title:#} now", show::plain(typed)),
+        (_, None) => format!("no session owns {title}{id}{title:#} now"),
     })?)
 }

@@ -1,22 +1,22 @@
-//! `ao pr create`: the branch one stands on, proposed.
+//! `ao pr create`: opens a pull request for a branch.
 
 use ao_api::NewPull;
 use ao_api::client::Client;
 use camino::Utf8PathBuf;
 
-use crate::branch::Proposal;
-use crate::calls::{self, forge};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::repeat::Tries;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::cli::text_input::BodyArgs;
+use crate::client::project_choice::{project, project_or_all};
+use crate::client::retry::CallRetry;
+use crate::error::{CommandError, FailureKind};
+use crate::git::branch_proposal::BranchProposal;
 use crate::repository::Repository;
-use crate::typed::Body;
-use crate::which_project::{project, project_or_all};
-use crate::{complete, show, ui};
+use crate::{show, ui};
 
-/// Propose the branch you are on
+/// Open a pull request for the current branch
 ///
-/// The title is that of the newest commit, and the text is made of the commits, unless they are given. Run by an agent in its
+/// By default, the title is that of the newest commit and the text lists the commits. Run by an agent in its
 /// workspace, the pull request belongs to its session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -25,31 +25,31 @@ use crate::{complete, show, ui};
   ao pr create --draft --base my-other-branch   stands on another pull request
   ao pr create --dry-run")]
 pub(crate) struct Args {
-    /// What it does, in one line [default: the title of the newest commit]
+    /// The title [default: the title of the newest commit]
     #[arg(long, short)]
     title: Option<String>,
     #[command(flatten)]
-    body: Body,
-    /// The branch to propose [default: the one you are on]
+    body: BodyArgs,
+    /// The branch to merge [default: the current branch]
     #[arg(long, value_name = "BRANCH")]
     head: Option<String>,
-    /// The branch it is for; that of another pull request makes a stack [default: the project's default branch]
+    /// The base branch; the branch of another pull request makes a stack [default: the project's default branch]
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
-    /// It is not to be merged yet
+    /// Open it as a draft, which is not merged
     #[arg(long, short)]
     draft: bool,
-    /// Labels, with commas between them
+    /// Labels, separated by commas
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
-    /// The session that answers for it [default: yours, if you are an agent]
-    #[arg(long, short, add = complete::sessions())]
+    /// The session that owns it [default: yours, if you are an agent]
+    #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
-    /// Only show what would be proposed
+    /// Only show what would be opened
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it belongs to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -60,73 +60,72 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let (new, proposal) = proposed(args, &client, body).await?;
         if proposal.uncommitted > 0 {
             let files = ui::count(proposal.uncommitted as u64, "file");
-            ui::note(format_args!("{files} with changes that are not committed, and so not part of it"));
+            ui::note(format_args!("{files} with uncommitted changes, which are not included"));
         }
         if args.dry_run {
             return dry(&new, &proposal, cx);
         }
-        // The one that is open for these branches is found again, so this one needs no mark.
-        let answer = Tries::default().call(async || forge::open_pull(&client, &new).await).await?;
+        // Opening a pull request twice finds the first one, so this call needs no key.
+        let answer = CallRetry::default().call(async || client.open_pull(&new).reply().await).await?;
         if cx.json() {
-            return Ok(ui::raw(answer.raw())?);
+            return Ok(ui::raw(answer.json())?);
         }
-        let pull = &answer.value;
+        let pull = &answer.value.pull;
         let (title, id) = (ui::TITLE, show::plain(&pull.id));
         ui::line(format_args!("{title}{id}{title:#}: {}", show::plain(&pull.title)))?;
         let (head, base) = (show::plain(&pull.head_branch), show::plain(&pull.base_branch));
         match pull.checks.as_str() {
             _ if pull.state == "merged" => {
                 ui::note(format_args!(
-                    "{head} → {base}; this very change was merged, so nothing new is proposed"
+                    "{head} → {base}; this change was merged already, so nothing was opened"
                 ));
             }
-            "none" => ui::note(format_args!("{head} → {base}; `ao pr show {id}` tells where it stands")),
+            "none" => ui::note(format_args!("{head} → {base}; `ao pr show {id}` shows its state")),
             _ => ui::note(format_args!("{head} → {base}; `ao pr checks {id} --watch` waits for its checks")),
         }
         Ok(())
     })
 }
 
-/// What would be proposed, as far as it can be known here.
+/// Returns what would be opened, as far as it is known here.
 async fn proposed(
     args: &Args,
     client: &Client,
     body: Option<String>,
-) -> Result<(NewPull, Proposal), CommandError> {
-    let folder = std::env::current_dir().map_err(|err| {
-        CommandError::environment(format!("the folder that this was started in cannot be read: {err}"))
+) -> Result<(NewPull, BranchProposal), CommandError> {
+    let folder = std::env::current_dir()
+        .map_err(|err| CommandError::environment(format!("the current folder cannot be read: {err}")))?;
+    let folder = Utf8PathBuf::from_path_buf(folder).map_err(|folder| {
+        CommandError::new(FailureKind::User, format!("`{}` is not UTF-8", folder.display()))
     })?;
-    let folder = Utf8PathBuf::from_path_buf(folder)
-        .map_err(|folder| CommandError::new(Kind::User, format!("`{}` is not UTF-8", folder.display())))?;
-    // Says what is wrong with a folder that is no checkout.
+    // Reports why a folder is no checkout.
     Repository::at(&folder).await?;
     let named = match (&args.session, &args.project) {
-        // A session says which project it is of.
+        // A session determines its project.
         (Some(_), None) => project_or_all(client, None).await?,
         (_, named) => project(client, named.as_deref()).await?,
     };
     let project = match &named {
-        Some(named) => calls::projects(client).await?.into_iter().find(|project| project.id == *named),
+        Some(named) => client.projects().await?.projects.into_iter().find(|project| project.id == *named),
         None => None,
     };
     let default = project.as_ref().map(|project| project.default_branch.as_str());
     let base = args.base.as_deref().or(default);
-    let proposal = Proposal::at(&folder, args.head.as_deref(), base).await?;
+    let proposal = BranchProposal::at(&folder, args.head.as_deref(), base).await?;
     let head = &proposal.head;
     if base == Some(head.as_str()) {
-        let error =
-            format!("`{head}` is the branch that changes are proposed for, so it cannot be proposed itself");
-        return Err(CommandError::new(Kind::User, error)
-            .hint("put the work on a branch of its own: `git switch -c my-change`"));
+        let error = format!("`{head}` is the base branch, so it cannot be merged into itself");
+        return Err(CommandError::new(FailureKind::User, error)
+            .hint("move the work to its own branch: `git switch -c my-change`"));
     }
     if proposal.commits.as_ref().is_some_and(Vec::is_empty) {
         let base = base.unwrap_or_default();
-        let error = format!("there is nothing to propose: `{head}` has no commit that `{base}` has not");
+        let error = format!("there is nothing to merge: `{head}` has no commits that `{base}` lacks");
         let hint = match proposal.uncommitted {
-            0 => "commit something first, or name another base with `--base`",
+            0 => "commit something first, or choose another base with `--base`",
             _ => "commit what you have changed: `git commit -a`",
         };
-        return Err(CommandError::new(Kind::User, error).hint(hint));
+        return Err(CommandError::new(FailureKind::User, error).hint(hint));
     }
     let new = NewPull {
         project_id: named,
@@ -141,7 +140,7 @@ async fn proposed(
     Ok((new, proposal))
 }
 
-fn dry(new: &NewPull, proposal: &Proposal, cx: &Context) -> Result<(), CommandError> {
+fn dry(new: &NewPull, proposal: &BranchProposal, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(new)?);
     }

@@ -1,22 +1,20 @@
-//! `ao pr diff`: what a pull request changes.
+//! `ao pr diff`: the changes of a pull request.
 
 use std::io::{IsTerminal, Write};
 
 use ao_api::{Diff, Thread};
 
-use super::Which;
-use crate::calls::forge;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::Canvas;
-use crate::show::diff::{Drawn, draw, names, parse, safe_lines, stat};
-use crate::{pager, ui};
+use super::PullArg;
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
+use crate::show::diff::{DiffOptions, draw, names, parse, safe_lines, stat};
+use crate::show::{Canvas, pager};
+use crate::ui;
 
-/// Show what a pull request changes
+/// Show the changes of a pull request
 ///
-/// On a terminal with numbers of lines and the changed words marked, and through a pager if it is long; control characters
-/// are written out, and so is whatever would turn the order of letters round. Elsewhere it is a plain diff that
-/// `git apply` understands.
+/// On a terminal, numbers the lines, highlights the changed words, and uses a pager if the diff is long. Control and
+/// bidirectional characters are written out. Elsewhere prints a plain diff that `git apply` accepts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr diff 7
@@ -25,47 +23,50 @@ use crate::{pager, ui};
   ao pr diff 7 | git apply")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// As git writes it, on a terminal too
+    which: PullArg,
+    /// Print the plain diff, on a terminal too
     #[arg(long, conflicts_with_all = ["stat", "name_only", "comments"])]
     patch: bool,
-    /// Only how much changed in which file
+    /// Only show how much changed in each file
     #[arg(long, conflicts_with = "name_only")]
     stat: bool,
-    /// Only the paths that changed
+    /// Only show the changed paths
     #[arg(long)]
     name_only: bool,
-    /// With the open threads at their lines
+    /// Show the open review threads at their lines
     #[arg(long)]
     comments: bool,
-    /// With the resolved threads too
+    /// Show resolved threads too
     #[arg(long, requires = "comments")]
     all: bool,
-    /// Do not use a pager, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
 }
+
+/// The most that the daemon returns.
+const DIFF_LIMIT: usize = 16 * 1024 * 1024;
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let (answer, threads) = cx.wait_for(async {
         let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
-        let answer = forge::diff(&client, named).await?;
+        let answer = client.pull_diff(named, Some(DIFF_LIMIT)).reply().await?;
         let threads = match args.comments && !cx.json() {
-            true => forge::pull(&client, named).await?.value.threads,
+            true => client.pull(named).await?.threads,
             false => vec![],
         };
         Ok((answer, threads))
     })?;
     if cx.json() {
-        return Ok(ui::raw(answer.raw())?);
+        return Ok(ui::raw(answer.json())?);
     }
     let diff = &answer.value;
     let for_person = std::io::stdout().is_terminal();
     let as_patch = (args.patch || !for_person) && !args.stat && !args.name_only && !args.comments;
     if diff.cut && (for_person || !as_patch) {
-        ui::note("the diff is longer than what is shown");
+        ui::note("the diff is too long, and only its beginning is shown");
     }
     if as_patch {
         return plain(diff, for_person, args);
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let files = match parse(&diff.diff, diff.cut) {
         Ok(files) => files,
         Err(err) => {
-            ui::note(format_args!("{err}; it is shown as it is"));
+            ui::note(format_args!("{err}; it is shown unchanged"));
             return plain(diff, for_person, args);
         }
     };
@@ -88,10 +89,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::note("it changes nothing");
     }
     let threads: Vec<Thread> = threads.into_iter().filter(|thread| args.all || !thread.resolved).collect();
-    Ok(pager::show(&draw(&files, Drawn { threads: &threads, canvas }), !args.no_pager)?)
+    Ok(pager::show(&draw(&files, DiffOptions { threads: &threads, canvas }), !args.no_pager)?)
 }
 
-/// The diff itself: byte for byte to a program, and to a person with nothing in it that steers.
+/// Writes the diff itself: unchanged to a program, and without control characters to a person.
 fn plain(diff: &Diff, for_person: bool, args: &Args) -> Result<(), CommandError> {
     if for_person {
         return Ok(pager::show(&safe_lines(&diff.diff), !args.no_pager)?);
@@ -99,12 +100,13 @@ fn plain(diff: &Diff, for_person: bool, args: &Args) -> Result<(), CommandError>
     let mut out = std::io::stdout().lock();
     out.write_all(diff.diff.as_bytes())?;
     out.flush()?;
-    // Whoever applies half of a change must not take it for all of it.
+    // A truncated diff must not be taken for the whole change.
     match diff.cut {
-        true => {
-            Err(CommandError::new(Kind::User, "the diff is too long, and only its beginning was printed")
-                .hint("`git diff BASE...HEAD` has all of it; `ao pr show` names both"))
-        }
+        true => Err(CommandError::new(
+            FailureKind::User,
+            "the diff is too long, and only its beginning was printed",
+        )
+        .hint("`git diff BASE...HEAD` has all of it; `ao pr show` names both")),
         false => Ok(()),
     }
 }

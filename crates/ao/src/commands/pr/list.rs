@@ -1,15 +1,16 @@
 //! `ao pr list`.
 
+use ao_api::client::PullQuery;
 use ao_api::{Pull, Pulls};
 
-use crate::calls::forge::{self, Query};
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project_or_all;
-use crate::{complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// List pull requests, the newest first
+/// List pull requests, newest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr list
@@ -17,23 +18,23 @@ use crate::{complete, ui};
   ao pr list --session my-app-3
   ao pr list --json | jq -r '.pulls[] | select(.checks == \"failed\") | .id'")]
 pub(crate) struct Args {
-    /// Only those in this state
+    /// Only pull requests in this state
     #[arg(long, default_value = "open", value_parser = ["open", "merged", "closed", "all"])]
     state: String,
-    /// Only those that this session answers for
-    #[arg(long, short, add = complete::sessions())]
+    /// Only pull requests that this session owns
+    #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
-    /// Only those of this author
+    /// Only pull requests by this author
     #[arg(long)]
     author: Option<String>,
-    /// Only those with all of these labels
+    /// Only pull requests with all of these labels
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
-    /// At most so many
+    /// Maximum number of pull requests
     #[arg(long, default_value_t = 30)]
     limit: usize,
-    /// Only those of this project [default: the one of this folder, or all]
-    #[arg(long, short, add = complete::projects())]
+    /// Only pull requests of this project [default: the project of the current folder, or all]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -42,14 +43,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let Pulls { mut pulls, total } = cx.wait_for(async {
         let project = project_or_all(&client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
-        let query = Query::new()
-            .maybe("project", project.as_deref())
-            .with("state", &args.state)
-            .maybe("session", args.session.as_deref())
-            .maybe("author", args.author.as_deref())
-            .maybe("label", (!labels.is_empty()).then_some(&labels))
-            .with("limit", &args.limit.to_string());
-        Ok(forge::pulls(&client, query).await?)
+        let query = PullQuery {
+            project,
+            state: Some(args.state.clone()),
+            session: args.session.clone(),
+            author: args.author.clone(),
+            label: (!labels.is_empty()).then_some(labels),
+            limit: Some(args.limit),
+            ..PullQuery::default()
+        };
+        Ok(client.pulls(&query).await?)
     })?;
     pulls.retain(|pull| args.wants(pull));
     pulls.truncate(args.limit);
@@ -57,7 +60,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::json(&Pulls { pulls, total })?);
     }
     match (pulls.len() as u64, total) {
-        (0, _) => ui::note("there is no such pull request; `ao pr create` proposes the branch you are on"),
+        (0, _) => ui::note("there is no such pull request; `ao pr create` opens one for the current branch"),
         (shown, Some(total)) if total > shown => {
             ui::note(format_args!("{shown} of {total} are shown; `--limit` shows more"));
         }
@@ -67,7 +70,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 impl Args {
-    /// Sessions are left to the daemon: a beginning of a name, or an id, names one too.
+    /// The daemon matches sessions, because a prefix or an id names one too.
     fn wants(&self, pull: &Pull) -> bool {
         (self.state == "all" || self.state == pull.state)
             && self.author.as_ref().is_none_or(|author| *author == pull.author.login)

@@ -1,4 +1,4 @@
-//! `ao pr merge`: what was proposed becomes part of its base.
+//! `ao pr merge`: merges a pull request into its base.
 
 use std::time::Duration;
 
@@ -6,57 +6,58 @@ use ao_api::MergeWish;
 use ao_api::client::{Client, ClientError};
 use tokio::time::sleep;
 
-use super::Which;
+use super::PullArg;
 use super::review::pinned;
-use crate::calls::forge::{self, Named};
-use crate::commands::check::Watched;
+use crate::cli::context::Context;
+use crate::commands::check::RunWatch;
 use crate::commands::queue::enqueue;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
-/// Between two looks at how far its checks are.
+/// Interval of looks at the progress of its checks.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Merge a pull request
 ///
-/// What would land is tested first, which can take as long as its checks do. Only the head that is named is merged, or the
-/// one that it has now: commits that come meanwhile are not merged unseen. Exits with 20 if something stands in the way.
+/// The result is tested before it lands, which can take as long as its checks do. Only the named head is merged, or
+/// the current one: commits that are pushed meanwhile are not merged unseen. Exits with 20 if the pull request may
+/// not be merged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr merge 7
   ao pr merge 7 --squash --delete-branch
   ao pr merge 7 --head 4f1c2d3 --rebase
   ao pr merge 7 --queue    when its turn comes
-  ao pr merge 7 --anyway   although a check failed or somebody asked for changes")]
+  ao pr merge 7 --anyway   although a check failed or changes were requested")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// As one commit
+    which: PullArg,
+    /// Squash it into one commit
     #[arg(long, group = "strategy")]
     squash: bool,
-    /// With a commit that joins both
+    /// Create a merge commit
     #[arg(long, group = "strategy")]
     merge: bool,
-    /// With its commits put on top of the base
+    /// Rebase its commits onto the base
     #[arg(long, group = "strategy")]
     rebase: bool,
-    /// Only if this is its head [default: the head as it is now]
+    /// Merge only if this is its head [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
     /// Delete its branch afterwards
     #[arg(long, short)]
     delete_branch: bool,
-    /// Keep its branch, though the configuration deletes those of merged ones
+    /// Keep its branch, even if the configuration deletes merged branches
     #[arg(long, conflicts_with = "delete_branch")]
     keep_branch: bool,
-    /// Although a required check has not passed, or somebody asked for changes
+    /// Merge even if a required check has not passed or changes were requested
     #[arg(long)]
     anyway: bool,
-    /// By way of the merge queue: it lands when its turn comes and it is green then [default where `mergeQueue` is configured]
+    /// Add it to the merge queue: it lands when its turn comes and it is green [default if `mergeQueue` is
+    /// configured]
     #[arg(long, conflicts_with_all = ["strategy", "delete_branch", "keep_branch", "anyway"])]
     queue: bool,
-    /// At once, though there is a merge queue
+    /// Merge it at once, ahead of the merge queue
     #[arg(long, conflicts_with = "queue")]
     now: bool,
 }
@@ -65,15 +66,17 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        let pull = forge::pull(&client, args.which.named(project.as_deref())).await?.value.pull;
+        let pull = client.pull(args.which.named(project.as_deref())).await?.pull;
         if args.queue || (!args.is_at_once() && has_queue(&client, &pull.project_id).await) {
             let head = Some(pinned(args.head.as_deref(), &pull.head));
             let queue = enqueue(&client, &pull.id, None, head, 0).await?;
             if cx.json() {
-                return Ok(ui::raw(queue.raw())?);
+                return Ok(ui::raw(queue.json())?);
             }
             let id = show::plain(&pull.id);
-            ui::line(format_args!("{id} is queued; `ao queue` shows its place, `ao pr merge {id} --now` does not wait"))?;
+            ui::line(format_args!(
+                "{id} is queued; `ao queue` shows its place, `ao pr merge {id} --now` does not wait"
+            ))?;
             return Ok(());
         }
         let wish = MergeWish {
@@ -83,11 +86,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             anyway: args.anyway,
         };
         let answer = tokio::select! {
-            done = forge::merge(&client, Named::whole(&pull.id), &wish) => done.map_err(|err| refused(err, &pull.id))?,
-            never = told_meanwhile(&client, &pull.id) => match never {},
+            done = client.merge_pull(&pull.id, &wish).reply() => done.map_err(|err| refused(err, &pull.id))?,
+            never = print_progress(&client, &pull.id) => match never {},
         };
         if cx.json() {
-            return Ok(ui::raw(answer.raw())?);
+            return Ok(ui::raw(answer.json())?);
         }
         let done = &answer.value;
         let (title, id, base) = (ui::TITLE, show::plain(&pull.id), show::plain(&pull.base_branch));
@@ -98,7 +101,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             show::plain(&pull.title)
         ))?;
         if let Some(why) = &done.branch_left {
-            ui::note(format_args!("its branch {} is left: {}", show::plain(&pull.head_branch), show::plain(why)));
+            ui::note(format_args!(
+                "its branch {} is left: {}",
+                show::plain(&pull.head_branch),
+                show::plain(why)
+            ));
         } else if done.branch_deleted {
             ui::note(format_args!("its branch {} is deleted", show::plain(&pull.head_branch)));
         }
@@ -106,14 +113,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Whether the project says how its merge queue goes about it.
+/// Returns true if the project configures its merge queue.
 async fn has_queue(client: &Client, project: &str) -> bool {
-    let queues = forge::queues(client, Some(project)).await;
-    queues.is_ok_and(|queues| queues.value.queues.iter().any(|queue| queue.configured))
+    let queues = client.queues(Some(project)).await;
+    queues.is_ok_and(|queues| queues.queues.iter().any(|queue| queue.configured))
 }
 
 impl Args {
-    /// Whether it was said how it is to be merged, which the queue decides for itself.
+    /// Returns true if an option was given that the queue would decide by itself.
     fn is_at_once(&self) -> bool {
         self.now || self.anyway || self.strategy().is_some() || self.delete_branch || self.keep_branch
     }
@@ -128,31 +135,31 @@ impl Args {
     }
 }
 
-/// Tells on stderr how far the checks are, for as long as the merge takes.
-async fn told_meanwhile(client: &Client, id: &str) -> std::convert::Infallible {
-    let mut told = Watched::default();
-    // A merge that is done at once has nothing to tell.
+/// Prints the progress of the checks to stderr, as long as the merge takes.
+async fn print_progress(client: &Client, id: &str) -> std::convert::Infallible {
+    let mut watch = RunWatch::default();
+    // A merge that is done at once has no progress.
     sleep(LOOK).await;
-    ui::note(format_args!("what would land is being tested; Ctrl-C leaves, and the daemon goes on"));
+    ui::note(format_args!("the result is being tested; Ctrl-C stops waiting, and the daemon continues"));
     loop {
-        // What is wrong with the pull request is told by the merge itself.
-        if let Ok(detail) = forge::pull(client, Named::whole(id)).await {
-            told.tell(&detail.value.check_runs);
+        // The merge itself reports problems with the pull request.
+        if let Ok(detail) = client.pull(id).await {
+            watch.print_changes(&detail.check_runs);
         }
         sleep(LOOK).await;
     }
 }
 
-/// What stands in the way has an exit code of its own, so that scripts can tell it from a mistake.
+/// Converts a refusal, with an exit code of its own, so that scripts can distinguish it from a mistake.
 pub(in crate::commands) fn refused(err: ClientError, id: &str) -> CommandError {
     let in_the_way =
         matches!(&err, ClientError::Refused(problem) if matches!(problem.status, 409 | 412 | 422 | 423));
     let error = CommandError::from(err);
     match in_the_way {
         true if error.hints().is_empty() => {
-            error.of_kind(Kind::NotMerged).hint(format!("`ao pr show {id}` shows what stands in the way"))
+            error.of_kind(FailureKind::NotMerged).hint(format!("`ao pr show {id}` shows what prevents it"))
         }
-        true => error.of_kind(Kind::NotMerged),
+        true => error.of_kind(FailureKind::NotMerged),
         false => error,
     }
 }

@@ -1,30 +1,30 @@
-//! `ao pr`: what is proposed, what is said of it, and what becomes of it.
+//! `ao pr`: pull requests, from opening to merging.
 
 mod checks;
 pub(super) mod claim;
+mod comments;
 mod create;
 mod diff;
 mod list;
+mod location;
 mod merge;
-mod place;
 mod review;
 mod show;
 mod state;
-mod talk;
 
-use ao_api::client::Client;
+use ao_api::client::{Client, ItemName};
+
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_of_pull;
+use crate::error::CommandError;
 
 pub(super) use self::merge::refused;
 pub(super) use self::review::pinned;
-use crate::calls::forge::Named;
-use crate::complete;
-use crate::context::Context;
-use crate::error::CommandError;
-use crate::which_project::project_of_pull;
 
-/// Propose, read, review and merge changes
+/// Open, read, review and merge pull requests
 ///
-/// Pull requests are kept by the project's forge; without a service, by ao itself. One is named by its number (7 or !7), or
+/// Pull requests live on the project's forge; without one, ao keeps them itself. Name one by its number (7 or !7), or
 /// with its project (my-app!7).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -50,13 +50,13 @@ enum Command {
     Review(review::Args),
     Approve(review::ApproveArgs),
     RequestChanges(review::RequestArgs),
-    Comment(talk::CommentArgs),
-    Reply(talk::ReplyArgs),
-    Resolve(talk::ResolveArgs),
+    Comment(comments::CommentArgs),
+    Reply(comments::ReplyArgs),
+    Resolve(comments::ResolveArgs),
     Ready(state::ReadyArgs),
     Merge(merge::Args),
-    Close(state::CloseArgs),
-    Reopen(state::ReopenArgs),
+    Close(state::PullCloseArgs),
+    Reopen(state::PullReopenArgs),
     Edit(state::EditArgs),
     Claim(claim::ClaimArgs),
     Release(claim::ReleaseArgs),
@@ -72,9 +72,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Command::Review(args) => review::run(args, cx),
         Command::Approve(args) => review::approve(args, cx),
         Command::RequestChanges(args) => review::request_changes(args, cx),
-        Command::Comment(args) => talk::comment(args, cx),
-        Command::Reply(args) => talk::reply(args, cx),
-        Command::Resolve(args) => talk::resolve(args, cx),
+        Command::Comment(args) => comments::comment(args, cx),
+        Command::Reply(args) => comments::reply(args, cx),
+        Command::Resolve(args) => comments::resolve(args, cx),
         Command::Ready(args) => state::ready(args, cx),
         Command::Merge(args) => merge::run(args, cx),
         Command::Close(args) => state::close(args, cx),
@@ -85,37 +85,37 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// Which pull request is meant.
+/// A pull request named on the command line.
 #[derive(Debug, Clone, clap::Args)]
-pub(in crate::commands) struct Which {
+pub(in crate::commands) struct PullArg {
     /// The pull request: 7, !7 or my-app!7
-    #[arg(value_name = "PR", add = complete::pulls())]
+    #[arg(value_name = "PR", add = completers::pulls())]
     pull: String,
-    /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it belongs to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-impl Which {
-    pub(in crate::commands) fn new(pull: String, project: Option<String>) -> Which {
-        Which { pull, project }
+impl PullArg {
+    pub(in crate::commands) fn new(pull: String, project: Option<String>) -> PullArg {
+        PullArg { pull, project }
     }
 
-    /// As it was typed.
+    /// Returns the name as typed.
     pub(in crate::commands) fn typed(&self) -> &str {
         &self.pull
     }
 
-    /// The project it is looked for in, if its name does not say that.
+    /// Returns the project to look in, unless the name includes it.
     pub(in crate::commands) async fn project(&self, client: &Client) -> Result<Option<String>, CommandError> {
         project_of_pull(client, &self.pull, self.project.as_deref()).await
     }
 
-    pub(in crate::commands) fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {
-        Named { name: &self.pull, project }
+    pub(in crate::commands) fn named<'a>(&'a self, project: Option<&'a str>) -> ItemName<'a> {
+        ItemName { name: &self.pull, project }
     }
 
-    /// As it was typed, with the sign that tells it from an issue.
+    /// Returns the name as typed, with the `!` that marks a pull request.
     pub(in crate::commands) fn name(&self) -> String {
         let is_number = self.pull.bytes().all(|byte| byte.is_ascii_digit());
         if is_number { format!("!{}", self.pull) } else { self.pull.clone() }

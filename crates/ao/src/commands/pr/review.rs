@@ -1,20 +1,21 @@
-//! `ao pr review`, `ao pr approve` and `ao pr request-changes`: a verdict, with findings at their lines.
+//! `ao pr review`, `ao pr approve` and `ao pr request-changes`: a verdict, with comments on lines.
 //!
-//! A review is of the head that was looked at. If commits have come since, it is refused: nobody approves what nobody saw.
+//! A review is for the head that was read. It is refused if commits were pushed since, so that unseen commits are not
+//! approved.
 
+use ao_api::client::ItemName;
 use ao_api::{NewReview, NewReviewComment};
 use camino::Utf8PathBuf;
 
-use super::Which;
-use super::place::Place;
-use crate::calls::forge::{self, Named};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::repeat::{self, Tries};
-use crate::typed::{self, Body};
+use super::PullArg;
+use super::location::FileLocation;
+use crate::cli::context::Context;
+use crate::cli::text_input::{self, BodyArgs};
+use crate::client::retry::{self, CallRetry};
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
-/// Review a pull request, with findings at their lines
+/// Review a pull request, with comments on lines
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr review 7 --comment -b \"Two small things\" --at src/main.rs:12 \"Name it\" --at src/a.rs:3:old \"Why gone?\"
@@ -22,25 +23,25 @@ use crate::{show, ui};
   ao pr review 7 --request-changes --file findings.json   an array of {path, line, side, body}")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// It can be merged
+    which: PullArg,
+    /// Approve it
     #[arg(long, group = "verdict")]
     approve: bool,
-    /// It cannot be merged so
+    /// Request changes
     #[arg(long, group = "verdict")]
     request_changes: bool,
-    /// No verdict, only words
+    /// Comment without a verdict
     #[arg(long, group = "verdict")]
     comment: bool,
     #[command(flatten)]
-    body: Body,
-    /// Say something at a line; `:old` behind it means the line before the change
+    body: BodyArgs,
+    /// Comment on a line; `:old` after it means the line before the change
     #[arg(long, num_args = 2, value_names = ["PATH:LINE", "TEXT"], allow_hyphen_values = true)]
     at: Vec<String>,
-    /// Findings from a file: a JSON array of {path, line, side, body}; `-` is stdin
+    /// Read comments from a file: a JSON array of {path, line, side, body}; `-` is stdin
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<Utf8PathBuf>,
-    /// The commit that was read [default: the head as it is now]
+    /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
 }
@@ -52,25 +53,25 @@ pub(crate) struct Args {
   ao pr approve 7 -b \"Thank you\" --head 4f1c2d3")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     #[command(flatten)]
-    body: Body,
-    /// The commit that was read [default: the head as it is now]
+    body: BodyArgs,
+    /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
 }
 
-/// Say what has to change before a pull request is merged
+/// Request changes to a pull request
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr request-changes 7 -b \"The parser needs tests\"
   ao pr request-changes 7 --body-file review.md")]
 pub(crate) struct RequestArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     #[command(flatten)]
-    body: Body,
-    /// The commit that was read [default: the head as it is now]
+    body: BodyArgs,
+    /// The commit that was read [default: the current head]
     #[arg(long, value_name = "SHA")]
     head: Option<String>,
 }
@@ -78,9 +79,9 @@ pub(crate) struct RequestArgs {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let mut comments = at_places(&args.at)?;
     if let Some(file) = &args.file {
-        let text = typed::file_or_stdin(file)?;
+        let text = text_input::file_or_stdin(file)?;
         let found: Vec<NewReviewComment> = serde_json::from_str(&text).map_err(|err| {
-            CommandError::new(Kind::User, format!("`{file}` is no list of findings: {err}"))
+            CommandError::new(FailureKind::User, format!("`{file}` is not a list of comments: {err}"))
                 .hint("write it as [{\"path\": \"src/main.rs\", \"line\": 12, \"body\": \"…\"}]")
         })?;
         comments.extend(found);
@@ -92,42 +93,51 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         _ => "comment",
     };
     let review = NewReview { verdict: verdict.into(), body, comments, ..NewReview::default() };
-    give(&args.which, args.head.as_deref(), review, cx)
+    submit(&args.which, args.head.as_deref(), review, cx)
 }
 
 pub(crate) fn approve(args: &ApproveArgs, cx: &Context) -> Result<(), CommandError> {
     let body = args.body.read()?.unwrap_or_default();
     let review = NewReview { verdict: "approve".into(), body, ..NewReview::default() };
-    give(&args.which, args.head.as_deref(), review, cx)
+    submit(&args.which, args.head.as_deref(), review, cx)
 }
 
 pub(crate) fn request_changes(args: &RequestArgs, cx: &Context) -> Result<(), CommandError> {
     let body = args.body.read()?.unwrap_or_default();
     let review = NewReview { verdict: "request_changes".into(), body, ..NewReview::default() };
-    give(&args.which, args.head.as_deref(), review, cx)
+    submit(&args.which, args.head.as_deref(), review, cx)
 }
 
-fn give(which: &Which, head: Option<&str>, mut review: NewReview, cx: &Context) -> Result<(), CommandError> {
+fn submit(
+    which: &PullArg,
+    head: Option<&str>,
+    mut review: NewReview,
+    cx: &Context,
+) -> Result<(), CommandError> {
     if review.verdict != "approve" && review.body.trim().is_empty() && review.comments.is_empty() {
-        let error = "the review says nothing, so it was not given";
-        return Err(CommandError::new(Kind::User, error)
-            .hint("say what is to change with `-b`, or in `ao pr review` at lines with `--at` or `--file`"));
+        let error = "the review is empty, so it was not submitted";
+        return Err(CommandError::new(FailureKind::User, error).hint(
+            "describe the changes with `-b`, or comment on lines with `ao pr review --at` or `--file`",
+        ));
     }
     if review.comments.iter().any(|comment| comment.path.is_empty() || comment.body.trim().is_empty()) {
-        return Err(CommandError::new(Kind::User, "a finding has no path or no text, so nothing was said"));
+        return Err(CommandError::new(
+            FailureKind::User,
+            "a comment has no path or no text, so nothing was submitted",
+        ));
     }
     let client = cx.client()?;
     cx.wait_for(async {
         let project = which.project(&client).await?;
-        let mut tries = Tries::default();
+        let mut tries = CallRetry::default();
         let named = which.named(project.as_deref());
-        let pull = tries.call(async || forge::pull(&client, named).await).await?.value.pull;
+        let pull = tries.call(async || client.pull(named).await).await?.pull;
         review.head = Some(pinned(head, &pull.head));
-        review.key = Some(repeat::key());
-        let named = Named::whole(&pull.id);
-        let answer = tries.call(async || forge::review(&client, named, &review).await).await?;
+        review.key = Some(retry::key());
+        let named = ItemName::from(&pull.id);
+        let answer = tries.call(async || client.review_pull(named, &review).reply().await).await?;
         if cx.json() {
-            return Ok(ui::raw(answer.raw())?);
+            return Ok(ui::raw(answer.json())?);
         }
         let done = match review.verdict.as_str() {
             "approve" => "approved",
@@ -144,7 +154,7 @@ fn give(which: &Which, head: Option<&str>, mut review: NewReview, cx: &Context) 
     })
 }
 
-/// The commit that is meant, in full if a beginning of it was typed.
+/// Returns the full commit for a typed prefix.
 pub(in crate::commands) fn pinned(typed: Option<&str>, head: &str) -> String {
     match typed {
         Some(typed) if typed.len() < 4 || !head.starts_with(&typed.to_ascii_lowercase()) => typed.to_owned(),
@@ -152,15 +162,15 @@ pub(in crate::commands) fn pinned(typed: Option<&str>, head: &str) -> String {
     }
 }
 
-/// Places and texts, as they alternate on the command line.
+/// Parses places and texts, which alternate on the command line.
 fn at_places(typed: &[String]) -> Result<Vec<NewReviewComment>, CommandError> {
     let comment = |pair: &[String]| {
-        let Ok(place) = pair[0].parse::<Place>();
+        let Ok(place) = pair[0].parse::<FileLocation>();
         NewReviewComment { side: place.side(), line: place.line, path: place.path, body: pair[1].clone() }
     };
     match typed.len() % 2 {
         0 => Ok(typed.chunks(2).map(comment).collect()),
-        _ => Err(CommandError::new(Kind::User, "`--at` needs a place and a text")),
+        _ => Err(CommandError::new(FailureKind::User, "`--at` needs a file with a line, and a text")),
     }
 }
 

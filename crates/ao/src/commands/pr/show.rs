@@ -1,13 +1,13 @@
 //! `ao pr show`.
 
-use super::Which;
-use crate::calls::forge;
-use crate::context::Context;
-use crate::error::CommandError;
-use crate::show::{self, Canvas, Parts};
-use crate::{pager, ui};
+use super::PullArg;
 
-/// Show a pull request: how it stands, its commits, checks, reviews and threads
+use crate::cli::context::Context;
+use crate::error::CommandError;
+use crate::show::{Canvas, PullParts, pager};
+use crate::{show, ui};
+
+/// Show a pull request: its state, commits, checks, reviews and threads
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr show 7
@@ -15,14 +15,14 @@ use crate::{pager, ui};
   ao pr show 7 --json | jq -r '.blockers[]'")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// Only reviews and threads
+    which: PullArg,
+    /// Only show reviews and threads
     #[arg(long)]
     comments: bool,
-    /// Resolved threads and the words of stale reviews too
+    /// Show resolved threads and the text of stale reviews too
     #[arg(long)]
     all: bool,
-    /// Do not use a pager, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
 }
@@ -31,11 +31,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let detail = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        Ok(forge::pull(&client, args.which.named(project.as_deref())).await?)
+        Ok(client.pull(args.which.named(project.as_deref())).reply().await?)
     })?;
     if cx.json() {
-        return Ok(ui::raw(detail.raw())?);
+        return Ok(ui::raw(detail.json())?);
     }
-    let parts = Parts { all: args.all, only_comments: args.comments };
+    let parts = PullParts { all: args.all, only_comments: args.comments };
     Ok(pager::show(&show::pull(&detail.value, parts, Canvas::here()), !args.no_pager)?)
 }

@@ -1,54 +1,53 @@
 //! `ao pr ready`, `ao pr close`, `ao pr reopen` and `ao pr edit`.
 
-use ao_api::client::Client;
-use ao_api::{NewComment, Pull, PullEdit};
+use ao_api::client::{ApiReply, Client};
+use ao_api::{NewComment, PullDetail, PullEdit};
 
-use super::Which;
-use crate::calls::forge::{self, Answered};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::typed::{self, Body, Form};
+use super::PullArg;
+use crate::cli::context::Context;
+use crate::cli::text_input::{self, BodyArgs, TitledText};
+use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
-/// Say that a draft can be merged
+/// Mark a draft as ready to be merged
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr ready 7
   ao pr ready 7 --undo   makes it a draft again")]
 pub(crate) struct ReadyArgs {
     #[command(flatten)]
-    which: Which,
-    /// It is a draft after all
+    which: PullArg,
+    /// Turn it back into a draft
     #[arg(long)]
     undo: bool,
 }
 
-/// Close a pull request without a merge
+/// Close a pull request without merging it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr close 7
   ao pr close 7 --comment \"Superseded by !9\"")]
-pub(crate) struct CloseArgs {
+pub(crate) struct PullCloseArgs {
     #[command(flatten)]
-    which: Which,
-    /// Say this on it first
+    which: PullArg,
+    /// Add this comment first
     #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
     comment: Option<String>,
 }
 
-/// Open a closed pull request again
+/// Reopen a closed pull request
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   ao pr reopen 7")]
-pub(crate) struct ReopenArgs {
+pub(crate) struct PullReopenArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
 }
 
 /// Change the title, the text, the base or the labels of a pull request
 ///
-/// With no option, your editor is opened on its title and text: the title in the first line, then an empty line, then the
-/// text, in Markdown.
+/// Without options, opens your editor on its title and text: the title in the first line, then an empty line, then
+/// the text, in Markdown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr edit 7
@@ -56,19 +55,19 @@ pub(crate) struct ReopenArgs {
   ao pr edit 7 --base main")]
 pub(crate) struct EditArgs {
     #[command(flatten)]
-    which: Which,
-    /// Another title
+    which: PullArg,
+    /// The new title
     #[arg(long, short)]
     title: Option<String>,
     #[command(flatten)]
-    body: Body,
-    /// Another branch that it is for
+    body: BodyArgs,
+    /// The new base branch
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
-    /// Labels to put on
+    /// Labels to add
     #[arg(long, value_delimiter = ',', value_name = "LABEL")]
     add_label: Vec<String>,
-    /// Labels to take off
+    /// Labels to remove
     #[arg(long, value_delimiter = ',', value_name = "LABEL")]
     remove_label: Vec<String>,
 }
@@ -77,32 +76,35 @@ pub(crate) fn ready(args: &ReadyArgs, cx: &Context) -> Result<(), CommandError> 
     let edit = PullEdit { draft: Some(args.undo), ..PullEdit::default() };
     let done = if args.undo { "is a draft" } else { "is ready to be merged" };
     let client = cx.client()?;
-    cx.wait_for(async { told(&changed(&client, &args.which, &edit).await?, done, cx) })
+    cx.wait_for(async { print_pull(&changed(&client, &args.which, &edit).await?, done, cx) })
 }
 
-pub(crate) fn close(args: &CloseArgs, cx: &Context) -> Result<(), CommandError> {
-    let comment = args.comment.as_deref().map(typed::something).transpose()?;
+pub(crate) fn close(args: &PullCloseArgs, cx: &Context) -> Result<(), CommandError> {
+    let comment = args.comment.as_deref().map(text_input::require_text).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {
         if let Some(body) = comment {
             let project = args.which.project(&client).await?;
             let comment = NewComment { body, ..NewComment::default() };
-            forge::comment_on_pull(&client, args.which.named(project.as_deref()), &comment).await?;
+            client.comment_on_pull(args.which.named(project.as_deref()), &comment).await?;
         }
         let edit = PullEdit { state: Some("closed".into()), ..PullEdit::default() };
-        told(&changed(&client, &args.which, &edit).await?, "is closed", cx)
+        print_pull(&changed(&client, &args.which, &edit).await?, "is closed", cx)
     })
 }
 
-pub(crate) fn reopen(args: &ReopenArgs, cx: &Context) -> Result<(), CommandError> {
+pub(crate) fn reopen(args: &PullReopenArgs, cx: &Context) -> Result<(), CommandError> {
     let edit = PullEdit { state: Some("open".into()), ..PullEdit::default() };
     let client = cx.client()?;
-    cx.wait_for(async { told(&changed(&client, &args.which, &edit).await?, "is open", cx) })
+    cx.wait_for(async { print_pull(&changed(&client, &args.which, &edit).await?, "is open", cx) })
 }
 
 pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(CommandError::new(Kind::User, "a pull request needs a title, so nothing was changed"));
+        return Err(CommandError::new(
+            FailureKind::User,
+            "a pull request needs a title, so nothing was changed",
+        ));
     }
     let mut edit = PullEdit {
         title: args.title.clone(),
@@ -113,17 +115,16 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
         ..PullEdit::default()
     };
     let by_hand = edit == PullEdit::default();
-    if by_hand && !typed::somebody_is_here() {
-        return Err(CommandError::new(Kind::User, "it was not said what to change").hint(
-            "name it with an option, such as `--title` or `--base`; on a terminal, an editor is opened",
-        ));
+    if by_hand && !text_input::is_interactive() {
+        return Err(CommandError::new(FailureKind::User, "nothing to change was given")
+            .hint("pass an option such as `--title` or `--base`; on a terminal, an editor is opened"));
     }
     let client = cx.client()?;
     cx.wait_for(async {
         if by_hand {
             let project = args.which.project(&client).await?;
-            let detail = forge::pull(&client, args.which.named(project.as_deref())).await?.value;
-            let form = Form { title: detail.pull.title.clone(), body: detail.body.clone() };
+            let detail = client.pull(args.which.named(project.as_deref())).await?;
+            let form = TitledText { title: detail.pull.title.clone(), body: detail.body.clone() };
             let Some(form) = form.edited()? else {
                 ui::note("nothing was changed");
                 return Ok(());
@@ -131,20 +132,24 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
             edit.title = (form.title != detail.pull.title).then_some(form.title);
             edit.body = (form.body != detail.body.trim_end()).then_some(form.body);
         }
-        told(&changed(&client, &args.which, &edit).await?, "is changed", cx)
+        print_pull(&changed(&client, &args.which, &edit).await?, "is changed", cx)
     })
 }
 
-async fn changed(client: &Client, which: &Which, edit: &PullEdit) -> Result<Answered<Pull>, CommandError> {
+async fn changed(
+    client: &Client,
+    which: &PullArg,
+    edit: &PullEdit,
+) -> Result<ApiReply<PullDetail>, CommandError> {
     let project = which.project(client).await?;
-    Ok(forge::edit_pull(client, which.named(project.as_deref()), edit).await?)
+    Ok(client.edit_pull(which.named(project.as_deref()), edit).reply().await?)
 }
 
-/// Tells how a pull request stands after something was done with it.
-fn told(pull: &Answered<Pull>, done: &str, cx: &Context) -> Result<(), CommandError> {
+/// Prints a pull request after a change.
+fn print_pull(pull: &ApiReply<PullDetail>, done: &str, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
-        return Ok(ui::raw(pull.raw())?);
+        return Ok(ui::raw(pull.json())?);
     }
-    let (title, id) = (ui::TITLE, show::plain(&pull.value.id));
-    Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", show::plain(&pull.value.title)))?)
+    let (title, id) = (ui::TITLE, show::plain(&pull.value.pull.id));
+    Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", show::plain(&pull.value.pull.title)))?)
 }

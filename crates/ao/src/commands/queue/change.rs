@@ -1,70 +1,69 @@
-//! What people have to say about what is going to land.
+//! Changes to a merge queue.
 
-use ao_api::client::Client;
+use ao_api::client::{ApiReply, Client};
 use ao_api::{MergeQueue, QueuePause, QueueWish};
 
-use crate::calls::forge::{self, Answered};
-use crate::commands::pr::Which;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::which_project::project_id;
-use crate::{complete, show, ui};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_id;
+use crate::commands::pr::PullArg;
+use crate::error::{CommandError, FailureKind};
+use crate::{show, ui};
 
-/// Queue a pull request
+/// Add a pull request to the queue
 ///
-/// It has to be approved and green, as the policy says, and is judged again before it lands. Exits with 20 if it may not be
-/// merged.
+/// The policy must allow it, and is checked again before it lands. Exits with 20 if it may not be merged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AddArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
     /// Higher goes first
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     priority: i32,
 }
 
-/// Take a pull request out of the queue
+/// Remove a pull request from the queue
 ///
-/// What was tested together with it, or on top of it, is tested anew.
+/// Entries that were tested with it or on top of it are tested again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RemoveArgs {
     #[command(flatten)]
-    which: Which,
+    which: PullArg,
 }
 
-/// Say how urgent a pull request is
+/// Set the priority of a pull request
 ///
-/// What is in work already is not overtaken.
+/// Entries that are being tested are not overtaken.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PriorityArgs {
     /// The pull request: 7, !7 or my-app!7
-    #[arg(value_name = "PR", add = complete::pulls())]
+    #[arg(value_name = "PR", add = completers::pulls())]
     pull: String,
     /// Higher goes first
     #[arg(value_name = "N", allow_negative_numbers = true)]
     priority: i32,
-    /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it belongs to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// Start nothing new in a queue
+/// Pause a queue
 ///
-/// What is under way is heard out, and nothing lands until `ao queue resume`.
+/// Running tests finish, and nothing lands until `ao queue resume`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PauseArgs {
-    /// Why, for whoever looks at it
+    /// The reason, shown to others
     why: Option<String>,
-    /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
-/// Let a queue go on
+/// Resume a queue
 #[derive(Debug, clap::Args)]
 pub(crate) struct ResumeArgs {
-    /// The project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
@@ -74,25 +73,25 @@ pub(super) fn add(args: &AddArgs, cx: &Context) -> Result<(), CommandError> {
         let project = args.which.project(&client).await?;
         enqueue(&client, args.which.typed(), project, None, args.priority).await
     })?;
-    told(&queue, cx, || {
+    print_queue(&queue, cx, || {
         let place = queue.value.entries.len();
         format!("{} is queued; {place} in the queue of {}", args.which.name(), queue.value.project_id)
     })
 }
 
-/// Queues a pull request. What stands in the way has an exit code of its own.
+/// Adds a pull request to its queue. A refusal has an exit code of its own.
 pub(crate) async fn enqueue(
     client: &Client,
     pull: &str,
     project: Option<String>,
     head: Option<String>,
     priority: i32,
-) -> Result<Answered<MergeQueue>, CommandError> {
+) -> Result<ApiReply<MergeQueue>, CommandError> {
     let wish = QueueWish { pull: pull.to_owned(), project, head, priority };
-    forge::enqueue(client, &wish).await.map_err(|err| {
+    client.enqueue(&wish).reply().await.map_err(|err| {
         let stands = matches!(&err, ao_api::client::ClientError::Refused(problem) if problem.status == 409);
         let error = CommandError::from(err);
-        if stands { error.of_kind(Kind::NotMerged) } else { error }
+        if stands { error.of_kind(FailureKind::NotMerged) } else { error }
     })
 }
 
@@ -100,53 +99,48 @@ pub(super) fn remove(args: &RemoveArgs, cx: &Context) -> Result<(), CommandError
     let client = cx.client()?;
     let queue = cx.wait_for(async {
         let project = args.which.project(&client).await?;
-        Ok(forge::dequeue(&client, args.which.named(project.as_deref())).await?)
+        Ok(client.dequeue(args.which.named(project.as_deref())).reply().await?)
     })?;
-    told(&queue, cx, || format!("{} is no longer in the queue", args.which.name()))
+    print_queue(&queue, cx, || format!("{} is no longer in the queue", args.which.name()))
 }
 
 pub(super) fn priority(args: &PriorityArgs, cx: &Context) -> Result<(), CommandError> {
-    let which = Which::new(args.pull.clone(), args.project.clone());
+    let which = PullArg::new(args.pull.clone(), args.project.clone());
     let client = cx.client()?;
     let queue = cx.wait_for(async {
         let project = which.project(&client).await?;
-        Ok(forge::prioritize(&client, which.named(project.as_deref()), args.priority).await?)
+        Ok(client.prioritize(which.named(project.as_deref()), args.priority).reply().await?)
     })?;
-    told(&queue, cx, || format!("{} has the priority {} now", which.name(), args.priority))
+    print_queue(&queue, cx, || format!("{} has the priority {} now", which.name(), args.priority))
 }
 
 pub(super) fn pause(args: &PauseArgs, cx: &Context) -> Result<(), CommandError> {
-    let queue = hold(args.project.as_deref(), args.why.clone(), true, cx)?;
-    told(&queue, cx, || {
-        format!("nothing new is started in {} until `ao queue resume`", queue.value.project_id)
+    let client = cx.client()?;
+    let queue = cx.wait_for(async {
+        let project = project_id(&client, args.project.as_deref()).await?;
+        Ok(client.pause_queue(&QueuePause { project, why: args.why.clone() }).reply().await?)
+    })?;
+    print_queue(&queue, cx, || {
+        format!("the queue of {} is paused until `ao queue resume`", queue.value.project_id)
     })
 }
 
 pub(super) fn resume(args: &ResumeArgs, cx: &Context) -> Result<(), CommandError> {
-    let queue = hold(args.project.as_deref(), None, false, cx)?;
-    told(&queue, cx, || format!("the queue of {} goes on", queue.value.project_id))
-}
-
-fn hold(
-    project: Option<&str>,
-    why: Option<String>,
-    paused: bool,
-    cx: &Context,
-) -> Result<Answered<MergeQueue>, CommandError> {
     let client = cx.client()?;
-    cx.wait_for(async {
-        let project = project_id(&client, project).await?;
-        Ok(forge::hold_queue(&client, &QueuePause { project, why }, paused).await?)
-    })
+    let queue = cx.wait_for(async {
+        let project = project_id(&client, args.project.as_deref()).await?;
+        Ok(client.resume_queue(&QueuePause { project, why: None }).reply().await?)
+    })?;
+    print_queue(&queue, cx, || format!("the queue of {} is resumed", queue.value.project_id))
 }
 
-fn told(
-    queue: &Answered<MergeQueue>,
+fn print_queue(
+    queue: &ApiReply<MergeQueue>,
     cx: &Context,
     words: impl FnOnce() -> String,
 ) -> Result<(), CommandError> {
     match cx.json() {
-        true => Ok(ui::raw(queue.raw())?),
+        true => Ok(ui::raw(queue.json())?),
         false => Ok(ui::line(show::plain(&words()))?),
     }
 }

@@ -1,28 +1,28 @@
-//! `ao queue list`: what is going to land.
+//! `ao queue list`: the entries of merge queues.
 
-use crate::calls::forge;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::{complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// List what is going to land, in its order, with what each is tested on and waits for
+/// List the merge queue in order, with the base that each entry is tested on and what it waits for
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao queue list
   ao queue list --project my-app
   ao queue list --json | jq -r '.queues[].entries[] | select(.state == \"held\") | .id'")]
 pub(crate) struct ListArgs {
-    /// Only that of this project [default: all]
-    #[arg(long, short, add = complete::projects())]
+    /// Only the queue of this project [default: all]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
 }
 
 pub(super) fn run(args: &ListArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let queues = cx.wait_for(async { Ok(forge::queues(&client, args.project.as_deref()).await?) })?;
+    let queues = cx.wait_for(async { Ok(client.queues(args.project.as_deref()).reply().await?) })?;
     if cx.json() {
-        return Ok(ui::raw(queues.raw())?);
+        return Ok(ui::raw(queues.json())?);
     }
     let quiet = |queue: &ao_api::MergeQueue| queue.entries.is_empty() && queue.paused.is_none();
     if queues.value.queues.iter().all(quiet) {

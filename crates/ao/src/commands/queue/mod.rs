@@ -1,17 +1,17 @@
-//! `ao queue`: what is going to land, in which order, and what each waits for.
+//! `ao queue`: the merge queue.
 
 mod change;
 mod list;
 
 pub(super) use change::enqueue;
 
-use crate::context::Context;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 
-/// Show and steer what is going to land
+/// Show and change the merge queue
 ///
-/// Each pull request in the queue is tested as it will really be, on top of what is ahead of it, and lands only if exactly that
-/// is green. `mergeQueue` in the configuration says how many are tested at a time, and together.
+/// Each entry is tested on top of the ones before it, and lands only if exactly that result is green. `mergeQueue` in
+/// the configuration sets how many entries are tested at a time, and how many together.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,

@@ -1,27 +1,28 @@
-//! `ao reactions list`: what is done about each kind of thing that happens.
+//! `ao reactions list`: the reaction to each kind of event.
 
 use ao_api::Reaction;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
-use crate::show::{self, Canvas, Cell, Column, Table};
-use crate::which_project::project_or_all;
-use crate::{complete, ui};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::{show, ui};
 
-/// List what is done about each kind of thing that happens, and where that was said
+/// List the reaction to each kind of event, and where it is configured
 ///
-/// The last column tells what is not as by default: `top` is the beginning of the configuration, then a project's own word,
-/// then an agent's. Events of your own stand at the end.
+/// The last column shows what differs from the default: `top` is the top level of the configuration, followed by the
+/// project's settings and the agent's. Custom events are at the end.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao reactions list
   ao reactions list --project my-app --agent frontend-specialist
   ao reactions list --json | jq '.reactions[] | select(.auto and .action == \"merge\")'")]
 pub(crate) struct Args {
-    /// What holds for this project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The reactions of this project [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// What holds for this agent, by its name or that of a specialist
+    /// The reactions of this agent, by its name or that of a specialist
     #[arg(long)]
     agent: Option<String>,
 }
@@ -38,16 +39,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     Ok(ui::text(table(&reactions.reactions).draw(Canvas::here().width))?)
 }
 
-fn table(reactions: &[Reaction]) -> Table {
-    let mut table = Table::new(&[
-        Column::new("EVENT"),
-        Column::new("ACTION"),
-        Column::new("AUTO"),
-        Column::new("RETRIES"),
-        Column::new("ESCALATES"),
-        Column::optional("PRIORITY"),
-        Column::optional("CONDITION"),
-        Column::new("FROM"),
+fn table(reactions: &[Reaction]) -> TextTable {
+    let mut table = TextTable::new(&[
+        TableColumn::new("EVENT"),
+        TableColumn::new("ACTION"),
+        TableColumn::new("AUTO"),
+        TableColumn::new("RETRIES"),
+        TableColumn::new("ESCALATES"),
+        TableColumn::optional("PRIORITY"),
+        TableColumn::optional("CONDITION"),
+        TableColumn::new("FROM"),
     ]);
     for reaction in reactions {
         let priority = match &reaction.channel {
@@ -55,16 +56,16 @@ fn table(reactions: &[Reaction]) -> Table {
             None => reaction.priority.clone(),
         };
         table.row([
-            Cell::new(&reaction.event),
-            Cell::new(&reaction.action),
-            Cell::styled(
+            TableCell::new(&reaction.event),
+            TableCell::new(&reaction.action),
+            TableCell::styled(
                 if reaction.auto { "yes" } else { "no" },
                 if reaction.auto { ui::GOOD } else { ui::FAINT },
             ),
-            Cell::new(reaction.retries.to_string()),
-            Cell::new(show::span(reaction.escalate_after_seconds)),
-            Cell::new(priority),
-            Cell::or_dash(reaction.condition.as_deref()),
+            TableCell::new(reaction.retries.to_string()),
+            TableCell::new(show::span(reaction.escalate_after_seconds)),
+            TableCell::new(priority),
+            TableCell::or_dash(reaction.condition.as_deref()),
             from(reaction),
         ]);
     }
@@ -72,7 +73,7 @@ fn table(reactions: &[Reaction]) -> Table {
 }
 
 /// `top: action, retries; project my-app: message`.
-fn from(reaction: &Reaction) -> Cell {
+fn from(reaction: &Reaction) -> TableCell {
     let mut layers: Vec<(&str, Vec<&str>)> = vec![];
     for (field, layer) in &reaction.from {
         match layers.iter_mut().find(|(known, _)| known == layer) {
@@ -83,5 +84,5 @@ fn from(reaction: &Reaction) -> Cell {
     layers.sort();
     let told: Vec<String> =
         layers.iter().map(|(layer, fields)| format!("{layer}: {}", fields.join(", "))).collect();
-    Cell::or_dash((!told.is_empty()).then(|| told.join("; ")))
+    TableCell::or_dash((!told.is_empty()).then(|| told.join("; ")))
 }

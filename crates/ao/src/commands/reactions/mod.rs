@@ -1,18 +1,18 @@
-//! `ao reactions`: what is done when something happens.
+//! `ao reactions`: the configured responses to events.
 
 mod list;
 mod test;
 
 use ao_api::ReactionStep;
 
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 use crate::show::{Canvas, plain};
 
-/// Show what is done when something happens, and try it without doing it
+/// Show reactions to events, and test them
 ///
-/// What is done is configured under `reactions`: at the top, for a project, and for an agent, each laid over the one before
-/// field by field.
+/// Reactions are configured under `reactions`: at the top level, for a project, and for an agent. Each overrides the
+/// one before, field by field.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao reactions list
@@ -39,37 +39,40 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// What was typed as data: JSON objects, or `key=value` with JSON or a text behind the sign. Later ones count.
+/// Parses data arguments: JSON objects, or `key=value` with JSON or text after the sign. Later ones override earlier
+/// ones.
 pub(super) fn data(typed: &[String]) -> Result<serde_json::Map<String, serde_json::Value>, CommandError> {
     let mut data = serde_json::Map::new();
     for one in typed {
         if one.trim_start().starts_with('{') {
             let read: serde_json::Map<_, _> = serde_json::from_str(one).map_err(|err| {
-                CommandError::new(Kind::Config, format!("`--data` is no JSON object: {err}"))
+                CommandError::new(FailureKind::Config, format!("`--data` is not a JSON object: {err}"))
             })?;
             data.extend(read);
         } else if let Some((key, value)) = one.split_once('=').filter(|(key, _)| !key.is_empty()) {
             let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
             data.insert(key.to_owned(), value);
         } else {
-            let error =
-                CommandError::new(Kind::Config, format!("`{}` is neither JSON nor `key=value`", plain(one)));
+            let error = CommandError::new(
+                FailureKind::Config,
+                format!("`{}` is neither JSON nor `key=value`", plain(one)),
+            );
             return Err(error.hint("write `--data env=production`, or `--data '{\"env\": \"production\"}'`"));
         }
     }
     Ok(data)
 }
 
-/// What was done, or would be, for people: a line each, with what is said below it.
-pub(super) fn told(steps: &[ReactionStep], canvas: Canvas) -> String {
+/// Renders steps for people: one line each, with messages below.
+pub(super) fn render_steps(steps: &[ReactionStep], canvas: Canvas) -> String {
     let mut lines = String::new();
     for step in steps {
-        lines.push_str(&told_step(step, canvas));
+        lines.push_str(&render_step(step, canvas));
     }
     lines
 }
 
-pub(super) fn told_step(step: &ReactionStep, canvas: Canvas) -> String {
+pub(super) fn render_step(step: &ReactionStep, canvas: Canvas) -> String {
     let to = step.to.as_deref().map(plain).unwrap_or_default();
     let when = match step.at {
         Some(at) => {
@@ -83,7 +86,7 @@ pub(super) fn told_step(step: &ReactionStep, canvas: Canvas) -> String {
         "act" if to.is_empty() => format!("  {}{when}\n", plain(said)),
         "act" => format!("  {} for {to}{when}\n", plain(said)),
         "tell" => format!("  tells {to}:\n{}", quoted()),
-        "notify" => format!("  tells a person by the {to}:\n{}", quoted()),
+        "notify" => format!("  notifies a person through the {to}:\n{}", quoted()),
         "escalate" if step.at.is_some() => format!("  {to} {}{when}\n", plain(said)),
         "escalate" => format!("  asks the {to}: {}\n", plain(said)),
         "wait" => format!("  {}: {}{when}\n", to, plain(said)),

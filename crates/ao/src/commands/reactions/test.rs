@@ -1,22 +1,23 @@
-//! `ao reactions test`: what would be done, and why, without doing it.
+//! `ao reactions test`: the reaction to an event and its reason, without running it.
 
 use std::fmt::Write;
 
 use ao_api::{ReactionTest, ReactionTested};
 use serde_json::Value;
 
-use super::{data, told, told_step};
-use crate::context::Context;
+use super::{data, render_step, render_steps};
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_about;
 use crate::error::CommandError;
 use crate::show::{Canvas, plain};
-use crate::which_project::project_about;
-use crate::{complete, ui};
+use crate::ui;
 
-/// Show what would be done if something happened now, and why; nothing is done
+/// Show the reaction to an event and the reason, without running it
 ///
-/// If the thing is there now, such as a failed check of the pull request, it is what the words are made of; if not, they
-/// are made of an example. `--json` tells all: the reaction with where each word of it was said, the condition with the
-/// values it was judged by, the steps in order, what holds the agent back, and who would be asked next and when.
+/// If the event applies now, such as a failed check of the pull request, messages are made from it; otherwise from an
+/// example. `--json` shows everything: the reaction with the source of each setting, the condition with the values it
+/// was evaluated with, the steps in order, what holds the agent back, and the next escalation and its time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao reactions test ci-failed --pr 7
@@ -24,24 +25,24 @@ use crate::{complete, ui};
   ao reactions test label-added --pr 7 --label needs-tests
   ao reactions test deploy-failed --session my-app-3 --data env=production --json | jq .steps")]
 pub(crate) struct Args {
-    /// What would happen: `ci-failed`, `label-added`, or an event of your own
+    /// The event: `ci-failed`, `label-added`, or a custom one
     event: String,
-    /// To which session
-    #[arg(long, add = complete::sessions(), conflicts_with = "pr")]
+    /// The session it happens to
+    #[arg(long, add = completers::sessions(), conflicts_with = "pr")]
     session: Option<String>,
-    /// To which pull request: `7`, `my-app!7`, a branch
-    #[arg(long, value_name = "PR", alias = "pull", add = complete::pulls())]
+    /// The pull request it happens to: `7`, `my-app!7`, a branch
+    #[arg(long, value_name = "PR", alias = "pull", add = completers::pulls())]
     pr: Option<String>,
-    /// To which project, or the one of the pull request [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it happens to, or of the pull request [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// Which label, for `label-added`
+    /// The label, for `label-added`
     #[arg(long)]
     label: Option<String>,
-    /// What an event of your own is told with: `key=value`, or a JSON object
+    /// The data of a custom event: `key=value`, or a JSON object
     #[arg(long, value_name = "KEY=VALUE|JSON")]
     data: Vec<String>,
-    /// What would have to be known about it
+    /// The details of the event
     #[arg(long)]
     detail: Option<String>,
 }
@@ -77,13 +78,13 @@ fn shown(tested: &ReactionTested, canvas: Canvas) -> String {
     let how = if reaction.auto { "by itself" } else { "only if a person says so" };
     let _ = writeln!(text, "  configured: {} {how}", reaction.action);
     for (field, layer) in &reaction.from {
-        let _ = writeln!(text, "  {field} is said by: {layer}");
+        let _ = writeln!(text, "  {field} is set by: {layer}");
     }
     if let Some(condition) = &tested.condition {
         let verdict = match (condition.holds, &condition.why) {
             (Some(true), _) => "holds".to_owned(),
             (Some(false), _) => "does not hold".to_owned(),
-            (None, why) => format!("cannot be judged: {}", plain(why.as_deref().unwrap_or_default())),
+            (None, why) => format!("cannot be evaluated: {}", plain(why.as_deref().unwrap_or_default())),
         };
         let _ = writeln!(text, "condition {verdict}: {}", plain(&condition.expression));
         for (name, value) in used(&condition.expression, &condition.values) {
@@ -94,17 +95,17 @@ fn shown(tested: &ReactionTested, canvas: Canvas) -> String {
         let _ = writeln!(text, "the agent is held: {}", plain(why));
     }
     let _ = writeln!(text, "would happen at once:");
-    text.push_str(&told(&tested.steps, canvas));
+    text.push_str(&render_steps(&tested.steps, canvas));
     if tested.steps.is_empty() {
         text.push_str("  nothing\n");
     }
     if let Some(then) = &tested.then {
-        let _ = write!(text, "and then:\n{}", told_step(then, canvas));
+        let _ = write!(text, "and then:\n{}", render_step(then, canvas));
     }
     text
 }
 
-/// The values of the names that an expression speaks of.
+/// Returns the values of the names that an expression uses.
 fn used(expression: &str, values: &Value) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = vec![];
     let names = expression.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.')));

@@ -1,19 +1,20 @@
-//! `ao session claim-pr`: a session that answers for a pull request, or a new one that goes on with it.
+//! `ao session claim-pr`: makes a session the owner of a pull request, or starts one on its branch.
 
 use ao_api::NewSession;
+use ao_api::client::ItemName;
 
-use crate::calls::forge::{self, Named};
-use crate::commands::new::How;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project;
+use crate::commands::new::SessionOptions;
 use crate::commands::pr::claim;
 use crate::commands::spawn;
-use crate::complete;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::which_project::project;
+use crate::error::{CommandError, FailureKind};
 
-/// Let a session answer for a pull request; or start one that goes on with its branch
+/// Make a session the owner of a pull request, or start one on its branch
 ///
-/// With a session, that one is told of its checks and reviews from then on. Without, a new session is started on its branch.
+/// The owner receives failed checks and reviews. Without a session, a new one starts on the branch of the pull
+/// request.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "ao session claim-pr [OPTIONS] [SESSION] <PR>",
@@ -24,17 +25,17 @@ use crate::which_project::project;
   ao session claim-pr 7 --issue 42 --agent codex"
 )]
 pub(crate) struct Args {
-    /// The session, if there is one already, and the pull request: its number or its address
-    #[arg(value_name = "PR", required = true, num_args = 1..=2, add = complete::sessions())]
+    /// An existing session (optional), and the pull request: its number or address
+    #[arg(value_name = "PR", required = true, num_args = 1..=2, add = completers::sessions())]
     names: Vec<String>,
-    /// The project it belongs to [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// The project it belongs to [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     /// The issue that it is for
     #[arg(long, short)]
     issue: Option<String>,
     #[command(flatten)]
-    how: How,
+    how: SessionOptions,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -43,12 +44,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         let project = project(&client, args.project.as_deref()).await?;
         let name = pull.to_string();
-        let named = Named { name: &name, project: project.as_deref() };
+        let named = ItemName { name: &name, project: project.as_deref() };
         if let Some(session) = session {
-            return claim::give(&client, named, Some(session), cx).await;
+            return claim::set_owner(&client, named, Some(session), cx).await;
         }
-        // Its title is what its forge calls it. Without a forge that knows it, its commits are still there to be fetched.
-        let known = forge::pull(&client, named).await.ok();
+        // Take the title from the forge. Without a forge that knows it, its commits can still be fetched.
+        let known = client.pull(named).reply().await.ok();
         let title = known.map_or_else(|| format!("Pull request {pull}"), |known| known.value.pull.title);
         let wish = NewSession {
             project_id: project.clone(),
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// The session and the pull request. People write them in either order.
+/// Returns the session and the pull request, which people write in either order.
 fn meant(names: &[String]) -> Result<(Option<&str>, u64), CommandError> {
     let found = match names {
         [pull] => number(pull).map(|pull| (None, pull)),
@@ -72,15 +73,15 @@ fn meant(names: &[String]) -> Result<(Option<&str>, u64), CommandError> {
         },
         _ => Err("name a session and a pull request".to_owned()),
     };
-    found.map_err(|err| CommandError::new(Kind::Config, err))
+    found.map_err(|err| CommandError::new(FailureKind::Config, err))
 }
 
-/// The number of a pull request, from `7`, `#7`, `!7` or the end of its address.
+/// Returns the number of a pull request from `7`, `#7`, `!7` or the end of its address.
 fn number(typed: &str) -> Result<u64, String> {
     let last = typed.trim_end_matches('/').rsplit('/').next().unwrap_or(typed);
     last.trim_start_matches(['#', '!'])
         .parse()
-        .map_err(|_| format!("`{typed}` is no pull request; write it as 7, #7, or its address"))
+        .map_err(|_| format!("`{typed}` is not a pull request; write it as 7, #7, or its address"))
 }
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
-//! `ao session cleanup`: disk space back, and nothing lost.
+//! `ao session cleanup`: frees disk space without losing work.
 
 use ao_api::CleanupOrder;
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::project_choice::project_about;
 use crate::error::CommandError;
-use crate::show::{self, Canvas};
-use crate::which_project::project_about;
-use crate::{calls, complete, ui};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Remove the workspaces of sessions that have ended, where nothing is lost by that
+/// Remove the workspaces of ended sessions whose work is saved
 ///
-/// A workspace goes only if it is ours, nothing runs in it, and every bit of work in it is safe elsewhere; even then its last
-/// state can be restored for a while. What is kept is shown with the reason. The main checkout is never touched.
+/// A workspace is removed only if ao created it, nothing runs in it, and all of its work is saved elsewhere; even
+/// then its last state can be restored for a while. Kept workspaces are listed with the reason. The main checkout is
+/// never touched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao session cleanup --dry-run
@@ -20,19 +22,19 @@ use crate::{calls, complete, ui};
   ao session cleanup --all         those of all projects
   ao session cleanup --artifacts   also frees build output in what has to stay")]
 pub(crate) struct Args {
-    /// Only this session's
-    #[arg(add = complete::sessions())]
+    /// Only the workspace of this session
+    #[arg(add = completers::sessions())]
     session: Option<String>,
-    /// Only those of this project [default: the one of this folder]
-    #[arg(long, short, add = complete::projects())]
+    /// Only this project [default: the project of the current folder]
+    #[arg(long, short, add = completers::projects())]
     project: Option<String>,
-    /// Those of all projects
+    /// All projects
     #[arg(long, conflicts_with_all = ["session", "project"])]
     all: bool,
-    /// Only show size, decision and reason of each
+    /// Only show the size, decision and reason for each
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// Free what git ignores, such as build output, in those that have to stay
+    /// Delete ignored files, such as build output, in workspaces that are kept
     #[arg(long)]
     artifacts: bool,
 }
@@ -51,7 +53,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             artifacts: args.artifacts,
             discard: false,
         };
-        Ok(calls::cleanup(&client, &order).await?)
+        Ok(client.cleanup(&order).await?)
     })?;
     if cx.json() {
         return Ok(ui::json(&cleanup)?);

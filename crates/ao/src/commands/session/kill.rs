@@ -1,22 +1,24 @@
-//! `ao session kill`: the end of a session, and of its workspace if nothing is lost by that, or if that is what is wanted.
+//! `ao session kill`: stops a session and removes its workspace, if no work is lost or the user confirms.
 
 use std::time::Duration;
 
 use ao_api::client::Client;
 use ao_api::{Cleanup, CleanupOrder, Decision, Session, Stop};
 
+use crate::cli::context::Context;
+use crate::cli::{completers, duration_arg, text_input};
+use crate::client::find_session;
 use crate::commands::stop;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::show::{self, Canvas};
-use crate::{calls, complete, span, typed, ui};
+use crate::error::{CommandError, FailureKind};
+use crate::show::Canvas;
+use crate::{show, ui};
 
-/// Stop a session and remove its workspace, if nothing is lost by that
+/// Stop a session and remove its workspace, if no work is lost
 ///
-/// The workspace is removed only if all of its work is safe elsewhere; otherwise it is kept, and you are told why. It is no
-/// error if there is nothing left to remove, so the command can be repeated.
+/// The workspace is removed only if all of its work is saved elsewhere; otherwise it is kept, with the reason. It is
+/// no error if nothing is left to remove, so the command can be repeated.
 ///
-/// With `--discard` the work is thrown away: the command lists the files and commits, and asks. A rescue ref keeps the last
+/// `--discard` throws the work away: the command lists the files and commits, and asks. A rescue ref keeps the last
 /// state for a while, except ignored files and the contents of submodules.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -26,19 +28,19 @@ use crate::{calls, complete, span, typed, ui};
   ao session restore my-app-3   brings the last state of a removed workspace back")]
 pub(crate) struct Args {
     /// The sessions
-    #[arg(required = true, value_name = "SESSION", add = complete::sessions())]
+    #[arg(required = true, value_name = "SESSION", add = completers::sessions())]
     sessions: Vec<String>,
-    /// Why, for the record
+    /// The reason, for the log
     #[arg(long)]
     why: Option<String>,
-    /// Throw its work away, also what is not committed and not pushed
+    /// Throw its work away, including uncommitted and unpushed changes
     #[arg(long)]
     discard: bool,
     /// Do not ask before work is thrown away
     #[arg(long, short, requires = "discard")]
     yes: bool,
-    /// How long to wait for each to end: 30, 30s, 5m
-    #[arg(long, short, default_value = "2m", value_parser = span::parse)]
+    /// Maximum time to wait for each session to end: 30, 30s, 5m
+    #[arg(long, short, default_value = "2m", value_parser = duration_arg::parse)]
     timeout: Duration,
 }
 
@@ -48,8 +50,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let kill = async |session: &str| {
         let ended = match args.discard {
             true => {
-                // By its whole name from here on: who was asked about one session throws no other away.
-                let known = calls::session(&client, session).await?;
+                // Use the full name from here on, so that no other session is discarded than the one confirmed.
+                let known = find_session(&client, session).await?;
                 consent(&client, &known, args, cx).await?;
                 stop::one(&client, &known.name, &order, args.timeout).await?
             }
@@ -57,15 +59,15 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         };
         let discard = args.discard;
         let order = CleanupOrder { session: Some(ended.id.clone()), discard, ..CleanupOrder::default() };
-        let cleanup = calls::cleanup(&client, &order).await?;
+        let cleanup = client.cleanup(&order).await?;
         Ok((ended, cleanup))
     };
     cx.wait_for(stop::each(&args.sessions, "killed", kill, |(ended, cleanup)| {
-        tell(&ended, &cleanup, args, cx)
+        print_result(&ended, &cleanup, args, cx)
     }))
 }
 
-/// Shows what would be lost, and goes on only if that is wanted. Nothing has been ended by then.
+/// Shows what would be lost and asks for confirmation, before anything is stopped.
 async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) -> Result<(), CommandError> {
     let order = CleanupOrder {
         session: Some(known.id.clone()),
@@ -73,7 +75,7 @@ async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) ->
         discard: true,
         ..CleanupOrder::default()
     };
-    let found = calls::cleanup(client, &order).await?;
+    let found = client.cleanup(&order).await?;
     if !cx.json() {
         ui::text(show::discard(&known.name, &found))?;
     }
@@ -84,32 +86,33 @@ async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) ->
         return Ok(());
     }
     let name = &known.name;
-    if cx.json() || !typed::somebody_is_here() {
+    if cx.json() || !text_input::is_interactive() {
         let error = format!("the work of `{name}` is not discarded without your confirmation");
-        return Err(CommandError::new(Kind::User, error)
+        return Err(CommandError::new(FailureKind::User, error)
             .hint(format!("`ao session kill {name} --discard --yes` does not ask"))
-            .hint(format!("`ao session kill {name}` ends it and keeps its work")));
+            .hint(format!("`ao session kill {name}` stops it and keeps its work")));
     }
-    match typed::says_yes(&format!("Throw the work of {name} away?"))? {
+    match text_input::confirm(&format!("Throw the work of {name} away?"))? {
         true => Ok(()),
-        false => Err(CommandError::new(Kind::User, "nothing was done")
-            .hint(format!("`ao session kill {name}` ends it and keeps its work"))),
+        false => Err(CommandError::new(FailureKind::User, "nothing was done")
+            .hint(format!("`ao session kill {name}` stops it and keeps its work"))),
     }
 }
 
-fn tell(ended: &Session, cleanup: &Cleanup, args: &Args, cx: &Context) -> Result<(), CommandError> {
+fn print_result(ended: &Session, cleanup: &Cleanup, args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(cleanup)?);
     }
     ui::line(format_args!("{}: {}", ended.name, ended.status.state))?;
     ui::text(match cleanup.trees.is_empty() {
-        true => "its workspace is gone already\n".to_owned(),
+        true => "its workspace is already gone\n".to_owned(),
         false => show::cleanup(cleanup, Canvas::here()),
     })?;
     let kept = cleanup.trees.iter().any(|tree| tree.decision == Decision::Keep);
     if kept && args.discard {
         let error = format!("the workspace of `{}` is still there", ended.name);
-        return Err(CommandError::new(Kind::User, error).hint("end what works in it, and try again"));
+        return Err(CommandError::new(FailureKind::User, error)
+            .hint("stop the programs that run in it, and try again"));
     }
     if kept {
         let tree = ended.workspace.as_ref().map_or_else(String::new, |tree| format!(" in {}", tree.path));

@@ -1,4 +1,4 @@
-//! `ao session`: the words for sessions that users of other orchestrators know.
+//! `ao session`: session commands under the names that users of other orchestrators know.
 
 mod claim_pr;
 mod cleanup;
@@ -6,7 +6,8 @@ mod kill;
 mod restore;
 
 use super::list;
-use crate::context::Context;
+
+use crate::cli::context::Context;
 use crate::error::CommandError;
 
 /// List, kill, restore and clean up sessions

@@ -1,27 +1,26 @@
-//! `ao session restore`: a session that has ended or lost its process goes on.
+//! `ao session restore`: continues a session that has ended or lost its process.
 
 use ao_api::Restore;
 
-use crate::commands::told_state;
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::commands::print_state;
 use crate::error::CommandError;
-use crate::{calls, complete};
 
-/// Let a session that has exited or was stopped go on, with its conversation and its workspace
+/// Continue a session that has exited or was stopped, with its conversation and workspace
 ///
-/// A workspace that was removed is brought back as it was. It goes on in the runtime that is configured now, so one that
-/// could not start can be brought back after a change of `runtime`. Refused if its issue is closed or its pull request
-/// merged.
+/// A removed workspace is recreated as it was. The session uses the runtime that is configured now, so one that could
+/// not start can be restored after a change of `runtime`. Refused if its issue is closed or its pull request merged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao session restore my-app-3
   ao session restore my-app-3 --runtime process
   ao session ls --state exited,stopped   those that can be restored")]
 pub(crate) struct Args {
-    /// The session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// The session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: String,
-    /// Where it runs from now on: process or tmux [default: what is configured]
+    /// The runtime to use from now on: process or tmux [default: from the configuration]
     #[arg(long, value_name = "NAME")]
     runtime: Option<String>,
 }
@@ -29,5 +28,5 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let how = Restore { runtime: args.runtime.clone() };
-    cx.wait_for(async { told_state(&calls::restore(&client, &args.session, &how).await?, cx) })
+    cx.wait_for(async { print_state(&client.restore(&args.session, &how).await?, cx) })
 }

@@ -1,20 +1,20 @@
-//! `ao simulate`: what a configuration would have done, with what was recorded or with what is made up.
+//! `ao simulate`: what a configuration would have done, with recorded or made-up events.
 //!
 //! ```text
 //!  recorded events ─┐
-//!                   ├─► facts ─► theatre: the core itself, with a clock of its own ─► deeds ─► told
-//!  a made-up world ─┘                      ▲                               │
-//!                                          └──── the made-up world reacts ◄┘
+//!                   ├─► facts ─► simulation: the core with its own clock ─► actions ─► report
+//!  a made-up world ─┘                    ▲                        │
+//!                                        └─ the world reacts ◄────┘
 //! ```
 //!
-//! The rules are those of the daemon, because it is the same code; agents, forges and people are not there. Nothing is
-//! touched, nobody is told, and no daemon is asked.
+//! The rules are those of the daemon, because it is the same code; agents, forges and people are simulated. Changes
+//! nothing, sends nothing and needs no daemon.
 
-mod crew;
-mod deed;
-mod recorded;
-mod theatre;
-mod told;
+mod action;
+mod agents;
+mod replay;
+mod report;
+mod simulation;
 mod world;
 
 use std::collections::BTreeMap;
@@ -23,18 +23,18 @@ use ao_core::Timestamp;
 use ao_daemon::config;
 use camino::Utf8PathBuf;
 
-use self::theatre::Theatre;
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use self::simulation::Simulation;
+use crate::cli::context::Context;
+use crate::error::{CommandError, FailureKind};
 
 /// Show what a configuration would do, with recorded or made-up events
 ///
-/// Plays the configuration against a record of what happened (`ao events export`, or `ao events --json`), or against a made-up
-/// world with agents that fail, ask, stop and run into each other. Shows which reactions would be taken and why, what agents
-/// and people would be told, what would be merged and who would wait. Nothing is touched and no daemon is needed.
+/// Runs the configuration against recorded events (`ao events export`, or `ao events --json`), or against a made-up
+/// world with agents that fail, ask, stop and conflict. Shows which reactions would run and why, what agents and
+/// people would receive, what would be merged, and what would wait. Changes nothing and needs no daemon.
 ///
-/// A record is played as it was: what agents and people did then does not change with the configuration. In a made-up world
-/// they react.
+/// A recording is replayed as it was: what agents and people did then does not change with the configuration. In a
+/// made-up world they react.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao simulate --config new.yaml
@@ -42,19 +42,19 @@ use crate::error::{CommandError, Kind};
   ao events export > events.ndjson && ao simulate --config new.yaml --events events.ndjson
   ao simulate --json | jq '.summary'")]
 pub(crate) struct Args {
-    /// What happened: the output of `ao events export` or `ao events --json`
+    /// Recorded events: the output of `ao events export` or `ao events --json`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "sessions", "days"])]
     events: Option<Utf8PathBuf>,
-    /// Which of the made-up worlds
+    /// The seed of the made-up world
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many sessions there are in it
+    /// Number of sessions in it
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=500))]
     sessions: u32,
-    /// How many days it lasts
+    /// Number of days it lasts
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60))]
     days: u32,
-    /// Show everything that would be done, however much it is
+    /// Show every action, however many there are
     #[arg(long)]
     all: bool,
 }
@@ -70,33 +70,33 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let loaded = config::load(file.as_deref())?;
     let deeds = match &args.events {
         Some(path) => {
-            let events = recorded::read(path)?;
+            let events = replay::read(path)?;
             let begins = events.first().map_or(MORNING, |event| event.at);
-            recorded::play(Theatre::new(&loaded.config, begins), events)?
+            replay::play(Simulation::new(&loaded.config, begins), events)?
         }
         None => {
-            let theatre = Theatre::new(&loaded.config, MORNING);
-            world::play(theatre, &loaded.config, args.seed, args.sessions, args.days)?
+            let simulation = Simulation::new(&loaded.config, MORNING);
+            world::play(simulation, &loaded.config, args.seed, args.sessions, args.days)?
         }
     };
-    let channels = told::Channels::of(&loaded.config);
-    told::tell(&deeds, &channels, args.all, cx)
+    let channels = report::NoticeChannels::of(&loaded.config);
+    report::print(&deeds, &channels, args.all, cx)
 }
 
 fn absolute(path: &camino::Utf8Path) -> Result<Utf8PathBuf, CommandError> {
     let path = std::path::absolute(path).map_err(CommandError::environment)?;
     Utf8PathBuf::from_path_buf(path)
-        .map_err(|path| CommandError::new(Kind::User, format!("`{}` is not UTF-8", path.display())))
+        .map_err(|path| CommandError::new(FailureKind::User, format!("`{}` is not UTF-8", path.display())))
 }
 
-/// The file that holds for the folder one stands in.
+/// Returns the configuration file in use in the current folder.
 fn configs_here() -> Result<Option<Utf8PathBuf>, CommandError> {
     let places = ao_config::Places::of_process().map_err(config::config_error)?;
     let loaded = ao_config::load(&places).map_err(config::config_error)?;
     Ok(loaded.main_file().map(camino::Utf8Path::to_owned))
 }
 
-/// A configuration as it is written, for tests.
+/// Parses a configuration, for tests.
 #[cfg(test)]
 fn config(text: &str) -> ao_config::shape::Config {
     let home = camino::Utf8Path::new("/nowhere");
@@ -107,7 +107,7 @@ fn config(text: &str) -> ao_config::shape::Config {
     ao_config::parse_str(&home.join("ao.yaml"), text, &places).expect("it is right").config
 }
 
-/// How often each of some things is there.
+/// Counts equal things.
 fn counted<K: Ord>(things: impl IntoIterator<Item = K>) -> BTreeMap<K, usize> {
     let mut counts = BTreeMap::new();
     for thing in things {

@@ -4,17 +4,19 @@ mod watch;
 
 use std::collections::BTreeMap;
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{Bytes, Client, ClientError};
 use ao_api::{Message, Project, Queue, Session, Sessions};
 
-use crate::context::Context;
+use crate::cli::completers;
+use crate::cli::context::Context;
+use crate::client::find_session;
 use crate::error::CommandError;
-use crate::show::{self, Canvas, Fleet};
-use crate::{calls, complete, ui};
+use crate::show::{Canvas, FleetView};
+use crate::{show, ui};
 
 /// Show all sessions, those that need you first; or one in full
 ///
-/// For each session what it works on, its pull request, how checks and reviews stand, and whose turn it is: yours, the agent's,
+/// For each session: its task, its pull request, its checks and reviews, and whose turn it is: yours, the agent's,
 /// the checks' or the merge queue's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -23,10 +25,10 @@ use crate::{calls, complete, ui};
   ao status --watch
   ao status my-app-3 --json | jq -r .status.state")]
 pub(crate) struct Args {
-    /// One session: its name, its id, or a beginning of either that only it has
-    #[arg(add = complete::sessions())]
+    /// A single session: its name, its id, or a unique prefix of either
+    #[arg(add = completers::sessions())]
     session: Option<String>,
-    /// Stay, and show every change as it happens; Ctrl-C ends it
+    /// Keep running and show changes as they happen; Ctrl-C stops
     #[arg(long, short)]
     watch: bool,
 }
@@ -36,41 +38,42 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         match (args.watch, cx.json()) {
             (true, _) => watch::watch(&client, args.session.as_deref(), cx).await,
-            // As it came: programs ask for this often, and nothing needs to be understood on the way.
-            (false, true) => Ok(ui::raw(&calls::raw(&client, &path(args.session.as_deref())).await?)?),
+            // Unparsed: programs ask for this often.
+            (false, true) => Ok(ui::raw(&raw(&client, args.session.as_deref()).await?)?),
             (false, false) => {
-                let seen = Seen::look(&client, args.session.as_deref()).await?;
+                let seen = StatusView::look(&client, args.session.as_deref()).await?;
                 Ok(ui::text(seen.draw(Canvas::here()))?)
             }
         }
     })
 }
 
-fn path(session: Option<&str>) -> String {
+/// Returns the JSON of one session, or of all.
+async fn raw(client: &Client, session: Option<&str>) -> Result<Bytes, ClientError> {
     match session {
-        Some(session) => calls::session_path(session, ""),
-        None => calls::SESSIONS.to_owned(),
+        Some(session) => client.session(session).raw().await,
+        None => client.sessions().raw().await,
     }
 }
 
-/// Whatever was asked to be seen.
-enum Seen {
+/// The sessions to show.
+enum StatusView {
     All { sessions: Sessions, queues: BTreeMap<String, Queue>, stopped: Vec<Project> },
     One { session: Box<Session>, queue: Option<Queue>, outbox: Vec<Message> },
 }
 
-/// Places are asked for one by one, and nobody reads more of them.
+/// Queue positions are requested one by one, and more than this are not read.
 const PLACES: usize = 40;
 
-impl Seen {
-    async fn look(client: &Client, session: Option<&str>) -> Result<Seen, ClientError> {
+impl StatusView {
+    async fn look(client: &Client, session: Option<&str>) -> Result<StatusView, ClientError> {
         if let Some(session) = session {
-            let session = calls::session(client, session).await?;
+            let session = find_session(client, session).await?;
             let queue = place(client, &session).await;
             let outbox = outbox(client, &session).await;
-            return Ok(Seen::One { session: Box::new(session), queue, outbox });
+            return Ok(StatusView::One { session: Box::new(session), queue, outbox });
         }
-        let sessions = calls::sessions(client).await?;
+        let sessions = client.sessions().await?;
         let mut queues = BTreeMap::new();
         let queued = sessions.sessions.iter().filter(|session| session.status.state == "queued");
         for session in queued.take(PLACES) {
@@ -78,42 +81,40 @@ impl Seen {
                 queues.insert(session.id.clone(), queue);
             }
         }
-        let mut stopped = calls::projects(client).await?;
+        let mut stopped = client.projects().await?.projects;
         stopped.retain(|project| project.auto_assign && project.stopped_by.is_some());
-        Ok(Seen::All { sessions, queues, stopped })
+        Ok(StatusView::All { sessions, queues, stopped })
     }
 
     fn draw(&self, canvas: Canvas) -> String {
         match self {
-            Seen::All { sessions, queues, stopped } => {
-                let fleet = Fleet { sessions: &sessions.sessions, pulls: &sessions.pulls, queues };
+            StatusView::All { sessions, queues, stopped } => {
+                let fleet = FleetView { sessions: &sessions.sessions, pulls: &sessions.pulls, queues };
                 show::fleet(fleet, canvas) + &stopped.iter().map(is_stopped).collect::<String>()
             }
-            Seen::One { session, queue, outbox } => show::card(session, queue.as_ref(), outbox, canvas),
+            StatusView::One { session, queue, outbox } => show::card(session, queue.as_ref(), outbox, canvas),
         }
     }
 }
 
-/// That no issue of a project begins by itself, and how that is ended.
+/// Describes a project without automatic assignment, and how to resume it.
 fn is_stopped(project: &Project) -> String {
     let (id, by) = (&project.id, project.stopped_by.as_deref().unwrap_or_default());
-    format!(
-        "{id}: {by} has stopped all its work, so no issue starts automatically; `ao start` turns that on again\n"
-    )
+    format!("{id}: {by} has stopped the project, so no issue starts automatically; `ao start` resumes it\n")
 }
 
-/// The place of a session in the queue, if it has one. It may have left since it was seen there, so nothing can fail.
+/// Returns the queue position of a session. It may have left the queue, so errors are ignored.
 async fn place(client: &Client, session: &Session) -> Option<Queue> {
     if session.status.state != "queued" {
         return None;
     }
-    calls::explain(client, &session.id).await.ok()?.queue
+    client.explain(&session.id).await.ok()?.queue
 }
 
-/// The messages that have not reached its agent, if there are any.
+/// Returns the messages that its agent has not accepted.
 async fn outbox(client: &Client, session: &Session) -> Vec<Message> {
     if session.messages_waiting + session.messages_failed == 0 {
         return vec![];
     }
-    calls::messages(client, &session.id).await.map(|messages| messages.messages).unwrap_or_default()
+    client.messages(&session.id).await.map(|messages| messages.messages).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! `ao status --watch`: drawn again in the same place whenever something has happened.
+//! `ao status --watch`: redraws in place after each event.
 //!
-//! The daemon is asked only after an event. Ages grow by the clock alone, so they are drawn anew without asking anybody.
+//! The daemon is asked only after an event. Ages are redrawn by the clock alone.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -9,17 +9,19 @@ use anstream::{AutoStream, ColorChoice};
 use ao_api::client::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Seen, path};
-use crate::context::Context;
-use crate::error::{CommandError, Kind};
-use crate::follow::{self, News};
+use super::{StatusView, raw};
+use crate::cli::context::Context;
+use crate::client::event_watch::EventWatch;
+use crate::client::{event_watch, find_session};
+use crate::error::{CommandError, FailureKind};
 use crate::show::Canvas;
-use crate::{calls, ui};
+use crate::ui;
 
-/// A second screen without a cursor, so that what was there before is there afterwards.
+/// The alternate screen without a cursor, so that the previous content comes back afterwards.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
-/// To the corner; each line clears its rest, and at the end all below goes. Clearing all of it first would flicker.
+/// Moves to the corner; each line clears its rest, and the end clears everything below. Clearing all first would
+/// flicker.
 const CORNER: &str = "\x1b[H";
 const REST_OF_LINE: &str = "\x1b[K";
 const ALL_BELOW: &str = "\x1b[J";
@@ -28,19 +30,19 @@ pub(super) async fn watch(client: &Client, session: Option<&str>, cx: &Context) 
     let signals = |kind| signal(kind).map_err(CommandError::environment);
     let (mut interrupt, mut terminate) =
         (signals(SignalKind::interrupt())?, signals(SignalKind::terminate())?);
-    // By its id from here on: what a name begins with may soon be the beginning of another.
+    // Use the id from here on: a prefix may match another session later.
     let id = match session {
-        Some(session) => Some(calls::session(client, session).await?.id),
+        Some(session) => Some(find_session(client, session).await?.id),
         None => None,
     };
     let session = id.as_deref();
-    let mut news = News::open(client, session).await?;
-    let mut picture = Picture::default();
+    let mut news = EventWatch::open(client, session).await?;
+    let mut picture = StatusScreen::default();
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
     loop {
         if let Err(err) = look(client, session, cx, &mut picture).await? {
-            // It may have gone just now; then the news say so, and wait for it.
-            if !follow::is_away(&err) {
+            // The daemon may have just gone; the feed reports that, and waits for it.
+            if !event_watch::is_away(&err) {
                 return Err(err.into());
             }
         }
@@ -54,22 +56,22 @@ pub(super) async fn watch(client: &Client, session: Option<&str>, cx: &Context) 
         };
         tokio::select! {
             happened = happened => happened?,
-            // That is how one ends it.
+            // Ctrl-C is the normal way to stop.
             _ = interrupt.recv() => return Ok(picture.finish()?),
-            _ = terminate.recv() => return Err(CommandError::new(Kind::Interrupted(15), "ended by a signal")),
+            _ = terminate.recv() => return Err(CommandError::new(FailureKind::Interrupted(15), "ended by a signal")),
         }
     }
 }
 
-/// Asks once and shows the answer. Whether the daemon answered is for the caller to judge.
+/// Requests the state once and shows it. The caller decides about errors of the daemon.
 async fn look(
     client: &Client,
     session: Option<&str>,
     cx: &Context,
-    picture: &mut Picture,
+    picture: &mut StatusScreen,
 ) -> Result<Result<(), ao_api::client::ClientError>, CommandError> {
     if cx.json() {
-        return Ok(match calls::raw(client, &path(session)).await {
+        return Ok(match raw(client, session).await {
             Ok(body) => {
                 ui::raw(&body)?;
                 Ok(())
@@ -77,7 +79,7 @@ async fn look(
             Err(err) => Err(err),
         });
     }
-    Ok(match Seen::look(client, session).await {
+    Ok(match StatusView::look(client, session).await {
         Ok(seen) => {
             picture.show(seen)?;
             Ok(())
@@ -86,23 +88,23 @@ async fn look(
     })
 }
 
-/// What is shown, and where.
+/// The current picture, and where it is shown.
 #[derive(Default)]
-struct Picture {
-    shown: Option<Seen>,
-    /// Whether the second screen is in use.
+struct StatusScreen {
+    shown: Option<StatusView>,
+    /// The alternate screen is in use.
     entered: bool,
-    /// What a file or a pipe got last.
+    /// The last output to a file or a pipe.
     last: String,
 }
 
-impl Picture {
-    fn show(&mut self, seen: Seen) -> io::Result<()> {
+impl StatusScreen {
+    fn show(&mut self, seen: StatusView) -> io::Result<()> {
         self.shown = Some(seen);
         if ui::size().is_some() {
             return self.redraw();
         }
-        // One picture below the other, and only if it is another one.
+        // Print one picture after the other, only if it has changed.
         let Some(seen) = &self.shown else { return Ok(()) };
         let drawn = seen.draw(Canvas::here());
         if drawn != self.last {
@@ -112,7 +114,7 @@ impl Picture {
         Ok(())
     }
 
-    /// Draws what is known with the time that it is now.
+    /// Draws the known state with the current time.
     fn redraw(&mut self) -> io::Result<()> {
         let (Some(seen), Some((_, rows))) = (&self.shown, ui::size()) else { return Ok(()) };
         let drawn = coloured(seen.draw(Canvas::here()));
@@ -139,7 +141,7 @@ impl Picture {
         out.flush()
     }
 
-    /// Leaves the last picture where the next command is typed.
+    /// Leaves the last picture in place for the next command.
     fn finish(mut self) -> io::Result<()> {
         if !self.entered {
             return Ok(());
@@ -154,22 +156,21 @@ impl Picture {
     fn leave(&mut self) {
         if self.entered {
             self.entered = false;
-            // A window that is gone needs nothing given back.
+            // A window that is gone needs no restoring.
             let mut out = io::stdout().lock();
             let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
         }
     }
 }
 
-/// However it ends, the window is given back as it was.
-impl Drop for Picture {
+/// Restores the window on every way out.
+impl Drop for StatusScreen {
     fn drop(&mut self) {
         self.leave();
     }
 }
 
-/// With colours only if this window wants them. Not by writing through anstream, which would take our movements for
-/// colours and leave them out too.
+/// Removes colours unless this window supports them. Writing through anstream would remove cursor movements as well.
 fn coloured(drawn: String) -> String {
     match AutoStream::choice(&io::stdout()) {
         ColorChoice::Never => anstream::adapter::strip_str(&drawn).to_string(),

@@ -1,4 +1,4 @@
-//! A diff in the terminal: files, numbers of lines, and the words that changed.
+//! Renders a diff for the terminal: files, line numbers, and changed words.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -7,29 +7,29 @@ use anstyle::{AnsiColor, Style};
 use ao_api::Thread;
 
 use super::inline::changed_words;
-use super::parse::{Change, FileDiff, Hunk, Line, LineKind};
+use super::parse::{DiffHunk, DiffLine, FileChange, FileDiff, LineKind};
 use super::visible::visible;
 use crate::show::pull::thread;
-use crate::show::{Canvas, Cell, Column, Table};
+use crate::show::{Canvas, TableCell, TableColumn, TextTable};
 use crate::ui;
 
 const ADDED: Style = AnsiColor::Green.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 const PATH: Style = AnsiColor::Cyan.on_default().bold();
-/// Text gets at least so many columns, however narrow the window is.
+/// Minimum width of text, in however narrow a window.
 const NARROWEST: usize = 20;
 
-/// What is to be drawn, besides the diff itself.
+/// Settings for rendering a diff.
 #[derive(Debug, Clone, Copy)]
-pub struct Drawn<'a> {
-    /// Shown at their lines.
+pub struct DiffOptions<'a> {
+    /// Threads to show at their lines.
     pub threads: &'a [Thread],
     pub canvas: Canvas,
 }
 
-/// The whole diff, each line with its end.
-pub fn draw(files: &[FileDiff<'_>], what: Drawn<'_>) -> String {
-    let mut page = Page { text: String::new(), what };
+/// Renders a whole diff.
+pub fn draw(files: &[FileDiff<'_>], what: DiffOptions<'_>) -> String {
+    let mut page = DiffPage { text: String::new(), what };
     for (at, file) in files.iter().enumerate() {
         if at > 0 {
             page.text.push('\n');
@@ -42,23 +42,28 @@ pub fn draw(files: &[FileDiff<'_>], what: Drawn<'_>) -> String {
     page.text
 }
 
-/// How much changed in which file.
+/// Renders how much changed in each file.
 pub fn stat(files: &[FileDiff<'_>], canvas: Canvas) -> String {
     const BAR: u64 = 30;
     let counts: Vec<(u64, u64)> = files.iter().map(FileDiff::counts).collect();
     let most = counts.iter().map(|(added, removed)| added + removed).max().unwrap_or(0).max(BAR);
-    let mut table = Table::new(&[Column::new(""), Column::new(""), Column::new(""), Column::new("")])
-        .without_heading()
-        .indented(1);
+    let mut table = TextTable::new(&[
+        TableColumn::new(""),
+        TableColumn::new(""),
+        TableColumn::new(""),
+        TableColumn::new(""),
+    ])
+    .without_heading()
+    .indented(1);
     for (file, (added, removed)) in files.iter().zip(&counts) {
-        // What changed at all is seen, however much changed elsewhere.
+        // Any change is visible, however much changed elsewhere.
         let bar = |count: u64, sign: &str| sign.repeat((count * BAR).div_ceil(most) as usize);
         let amount = if file.binary { "binary".to_owned() } else { (added + removed).to_string() };
         table.row([
-            Cell::new(title(file)),
-            Cell::new(amount),
-            Cell::styled(bar(*added, "+"), ADDED),
-            Cell::styled(bar(*removed, "-"), REMOVED),
+            TableCell::new(title(file)),
+            TableCell::new(amount),
+            TableCell::styled(bar(*added, "+"), ADDED),
+            TableCell::styled(bar(*removed, "-"), REMOVED),
         ]);
     }
     let total = |of: fn(&(u64, u64)) -> u64| counts.iter().map(of).sum::<u64>();
@@ -70,15 +75,15 @@ pub fn stat(files: &[FileDiff<'_>], canvas: Canvas) -> String {
     )
 }
 
-/// The paths that changed, one a line.
+/// Renders the changed paths, one per line.
 pub fn names(files: &[FileDiff<'_>]) -> String {
     files.iter().fold(String::new(), |all, file| all + &safe(file.path()) + "\n")
 }
 
-/// Its path in words: from where to where, if it was moved.
+/// Describes the path: from where to where, if it was moved.
 fn title(file: &FileDiff<'_>) -> String {
     match file.change {
-        Change::Renamed | Change::Copied => format!("{} → {}", safe(&file.old), safe(&file.new)),
+        FileChange::Renamed | FileChange::Copied => format!("{} → {}", safe(&file.old), safe(&file.new)),
         _ => safe(file.path()),
     }
 }
@@ -89,32 +94,32 @@ fn safe(line: &str) -> String {
     safe
 }
 
-struct Page<'a> {
+struct DiffPage<'a> {
     text: String,
-    what: Drawn<'a>,
+    what: DiffOptions<'a>,
 }
 
-/// How the lines of one file are set.
-struct Set {
-    /// The width of a line's number.
+/// The layout of one file's lines.
+struct LineLayout {
+    /// Width of a line number.
     digits: usize,
-    /// The width of its text.
+    /// Width of the text.
     room: usize,
-    /// Some of its lines end in CR LF and some do not, so it matters which do.
+    /// Some of its lines end in CR LF and some do not, so line ends are shown.
     mixed_ends: bool,
 }
 
-impl<'a> Page<'a> {
+impl<'a> DiffPage<'a> {
     fn file(&mut self, file: &FileDiff<'_>) {
         let (added, removed) = file.counts();
         let _ = write!(self.text, "{PATH}{}{PATH:#}", title(file));
         if added + removed > 0 {
             let _ = write!(self.text, "  {ADDED}+{added}{ADDED:#} {REMOVED}-{removed}{REMOVED:#}");
         }
-        let told = told(file);
-        if !told.is_empty() {
-            let (faint, told) = (ui::FAINT, told.join(", "));
-            let _ = write!(self.text, "  {faint}{told}{faint:#}");
+        let changes = describe_changes(file);
+        if !changes.is_empty() {
+            let (faint, changes) = (ui::FAINT, changes.join(", "));
+            let _ = write!(self.text, "  {faint}{changes}{faint:#}");
         }
         self.text.push('\n');
         let set = self.set(file);
@@ -127,19 +132,19 @@ impl<'a> Page<'a> {
         self.rest("Elsewhere in this file", &rest);
     }
 
-    fn set(&self, file: &FileDiff<'_>) -> Set {
+    fn set(&self, file: &FileDiff<'_>) -> LineLayout {
         let last = |range: (u32, u32)| range.0.saturating_add(range.1);
         let highest = file.hunks.iter().map(|hunk| last(hunk.old).max(last(hunk.new))).max().unwrap_or(0);
         let digits = highest.to_string().len().max(3);
         let gutter = 2 * digits + 5;
         let room = self.what.canvas.width.map_or(usize::MAX, |width| width.saturating_sub(gutter));
         let lines = || file.hunks.iter().flat_map(|hunk| &hunk.lines);
-        let ended = |line: &Line<'_>| line.text.ends_with('\r');
+        let ended = |line: &DiffLine<'_>| line.text.ends_with('\r');
         let mixed_ends = lines().any(ended) && lines().any(|line| !ended(line));
-        Set { digits, room: room.max(NARROWEST), mixed_ends }
+        LineLayout { digits, room: room.max(NARROWEST), mixed_ends }
     }
 
-    fn hunk(&mut self, file: &FileDiff<'_>, hunk: &Hunk<'_>, set: &Set, shown: &mut Vec<String>) {
+    fn hunk(&mut self, file: &FileDiff<'_>, hunk: &DiffHunk<'_>, set: &LineLayout, shown: &mut Vec<String>) {
         let faint = ui::FAINT;
         let ((old, olds), (new, news)) = (hunk.old, hunk.new);
         let section = match safe(hunk.section) {
@@ -162,7 +167,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn line(&mut self, line: &Line<'_>, changed: &[Range<usize>], set: &Set) {
+    fn line(&mut self, line: &DiffLine<'_>, changed: &[Range<usize>], set: &LineLayout) {
         let (sign, style) = match line.kind {
             LineKind::Context => (' ', Style::new()),
             LineKind::Added => ('+', ADDED),
@@ -206,7 +211,7 @@ impl<'a> Page<'a> {
         out.push('\n');
     }
 
-    /// The threads of a file, under either of its names.
+    /// Returns the threads of a file, under either of its names.
     fn of(&self, file: &FileDiff<'_>) -> Vec<&'a Thread> {
         let is_of = |thread: &&Thread| {
             thread.path.as_deref().is_some_and(|path| path == file.old || path == file.new)
@@ -231,15 +236,15 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What happened to a file besides its lines.
-fn told(file: &FileDiff<'_>) -> Vec<String> {
+/// Describes changes of a file other than its lines.
+fn describe_changes(file: &FileDiff<'_>) -> Vec<String> {
     let mut told = Vec::new();
     match file.change {
-        Change::Added => told.push("new".to_owned()),
-        Change::Deleted => told.push("deleted".to_owned()),
-        Change::Renamed => told.push("renamed".to_owned()),
-        Change::Copied => told.push("copied".to_owned()),
-        Change::Modified => {}
+        FileChange::Added => told.push("new".to_owned()),
+        FileChange::Deleted => told.push("deleted".to_owned()),
+        FileChange::Renamed => told.push("renamed".to_owned()),
+        FileChange::Copied => told.push("copied".to_owned()),
+        FileChange::Modified => {}
     }
     match (file.old_mode, file.new_mode) {
         (Some(old), Some(new)) if old != new => told.push(mode_change(old, new)),
@@ -250,7 +255,7 @@ fn told(file: &FileDiff<'_>) -> Vec<String> {
     }
     if file.binary {
         told.push("binary".to_owned());
-    } else if file.hunks.is_empty() && matches!(file.change, Change::Added | Change::Deleted) {
+    } else if file.hunks.is_empty() && matches!(file.change, FileChange::Added | FileChange::Deleted) {
         told.push("empty".to_owned());
     }
     told

@@ -1,30 +1,30 @@
-//! Which words of a changed line are new, held against the line that it replaces.
+//! Finds the words of a changed line that differ from the line it replaces.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffTag, capture_diff_slices_deadline, get_diff_ratio};
 
-use super::parse::{Line, LineKind};
+use super::parse::{DiffLine, LineKind};
 
-/// Longer lines are made by programs, and nobody looks for words in them.
+/// Longer lines are generated, and their words are not compared.
 const LONGEST: usize = 2000;
-/// Two lines with less than this in common are two lines, and not one that was changed.
+/// Two lines with less than this in common are unrelated.
 const ALIKE: f32 = 0.4;
 const VERY_ALIKE: f32 = 0.7;
-/// What one pair may take. What is not found by then is shown as a whole.
+/// Time limit for one pair of lines. After it, the whole line counts as changed.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// For each line of a hunk the parts of its text that differ from its counterpart, in bytes.
-pub(super) fn changed_words(lines: &[Line<'_>]) -> Vec<Vec<Range<usize>>> {
+/// Returns, for each line of a hunk, the byte ranges that differ from its counterpart.
+pub(super) fn changed_words(lines: &[DiffLine<'_>]) -> Vec<Vec<Range<usize>>> {
     let mut changed = vec![vec![]; lines.len()];
     let mut at = 0;
     while at < lines.len() {
         let run = |from: usize, kind| lines[from..].iter().take_while(|line| line.kind == kind).count();
         let removed = run(at, LineKind::Removed);
         let added = run(at + removed, LineKind::Added);
-        // With as many lines before as after, each most likely replaces the one in its place. Otherwise only what is plain to
-        // see counts.
+        // If as many lines were added as removed, each most likely replaces the one in its position. Otherwise only
+        // very similar lines are paired.
         let alike = if removed == added { ALIKE } else { VERY_ALIKE };
         for pair in 0..removed.min(added) {
             let (old, new) = (at + pair, at + removed + pair);
@@ -37,10 +37,10 @@ pub(super) fn changed_words(lines: &[Line<'_>]) -> Vec<Vec<Range<usize>>> {
     changed
 }
 
-type Parts = Vec<Range<usize>>;
+type ChangedRanges = Vec<Range<usize>>;
 
-fn compare(old: &str, new: &str, alike: f32) -> Option<(Parts, Parts)> {
-    // That an end of line changed is shown by itself.
+fn compare(old: &str, new: &str, alike: f32) -> Option<(ChangedRanges, ChangedRanges)> {
+    // A change of the line end is shown separately.
     let (old, new) = (old.trim_end_matches('\r'), new.trim_end_matches('\r'));
     if old.len() > LONGEST || new.len() > LONGEST || old == new {
         return None;
@@ -64,7 +64,7 @@ fn compare(old: &str, new: &str, alike: f32) -> Option<(Parts, Parts)> {
     Some((of_old, of_new))
 }
 
-/// Letters and digits that belong together, spaces that do, and every other character for itself.
+/// Splits a line into words: runs of letters and digits, runs of spaces, and single other characters.
 fn words(line: &str) -> Vec<&str> {
     let class = |c: char| match c {
         c if c.is_alphanumeric() || c == '_' => 1,
@@ -88,7 +88,7 @@ fn words(line: &str) -> Vec<&str> {
     words
 }
 
-/// Where the first so many words end, in bytes.
+/// Returns the byte offsets at which words end.
 fn ends(words: &[&str]) -> Vec<usize> {
     let mut end = 0;
     let behind = words.iter().map(|word| {
@@ -104,7 +104,7 @@ mod tests {
 
     fn marked(old: &str, new: &str) -> Option<(String, String)> {
         let (of_old, of_new) = compare(old, new, ALIKE)?;
-        let mark = |text: &str, parts: Parts| {
+        let mark = |text: &str, parts: ChangedRanges| {
             let mut marked = text.to_owned();
             for part in parts.into_iter().rev() {
                 marked.insert(part.end, ']');

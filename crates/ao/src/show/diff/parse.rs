@@ -1,27 +1,27 @@
-//! What `git diff` writes, read strictly: what is not understood is an error, and never shown as something else.
+//! Parses the output of `git diff` strictly: unknown input is an error, and never shown as something else.
 //!
-//! Not by one of the crates for it: those forget modes, renames or what is binary, or take the `\r` off a line, and a change
-//! of those is a change to be seen. Combined diffs (`diff --cc`) are not read; no pull request has any.
+//! Existing crates drop modes, renames or binary markers, or strip `\r`, and changes of those must be visible.
+//! Combined diffs (`diff --cc`) are not supported; pull requests have none.
 
 use std::borrow::Cow;
 
-/// What was done to one file.
+/// The changes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDiff<'a> {
-    /// Its path before; of a new file too.
+    /// The path before; also set for a new file.
     pub old: Cow<'a, str>,
-    /// Its path after; of a deleted file too.
+    /// The path after; also set for a deleted file.
     pub new: Cow<'a, str>,
-    pub change: Change,
+    pub change: FileChange,
     /// As git writes them: `100644`.
     pub old_mode: Option<&'a str>,
     pub new_mode: Option<&'a str>,
     pub binary: bool,
-    pub hunks: Vec<Hunk<'a>>,
+    pub hunks: Vec<DiffHunk<'a>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     Modified,
     Added,
     Deleted,
@@ -29,25 +29,25 @@ pub enum Change {
     Copied,
 }
 
-/// Lines of a file that changed, with some around them.
+/// Changed lines of a file, with context.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hunk<'a> {
+pub struct DiffHunk<'a> {
     pub old: (u32, u32),
     pub new: (u32, u32),
-    /// The function or heading that it is in, as far as git knows.
+    /// The enclosing function or heading, as far as git knows.
     pub section: &'a str,
-    pub lines: Vec<Line<'a>>,
+    pub lines: Vec<DiffLine<'a>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct DiffLine<'a> {
     pub kind: LineKind,
-    /// Its number before and after, if it was there.
+    /// The line numbers before and after, if it exists there.
     pub old: Option<u32>,
     pub new: Option<u32>,
     /// With its `\r`, if it has one.
     pub text: &'a str,
-    /// It is the last one and has no end.
+    /// The last line, without a line end.
     pub no_newline: bool,
 }
 
@@ -66,38 +66,38 @@ pub struct DiffError {
 }
 
 impl FileDiff<'_> {
-    /// How many lines were added and removed.
+    /// Counts the added and removed lines.
     pub fn counts(&self) -> (u64, u64) {
         let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
         let count = |kind| lines().filter(|line| line.kind == kind).count() as u64;
         (count(LineKind::Added), count(LineKind::Removed))
     }
 
-    /// The path that people know it by.
+    /// Returns the path that people know it by.
     pub fn path(&self) -> &str {
-        if self.change == Change::Deleted { &self.old } else { &self.new }
+        if self.change == FileChange::Deleted { &self.old } else { &self.new }
     }
 }
 
-/// Reads a diff. One that was `cut` may end in the middle of a hunk or of a file's beginning.
+/// Parses a diff. A truncated one (`cut`) may end in the middle of a hunk or a header.
 pub fn parse(text: &str, cut: bool) -> Result<Vec<FileDiff<'_>>, DiffError> {
     let mut lines =
-        Lines { rest: text.strip_suffix('\n').unwrap_or(text), number: 0, empty: text.is_empty() };
+        LineReader { rest: text.strip_suffix('\n').unwrap_or(text), number: 0, empty: text.is_empty() };
     let mut files = Vec::new();
     while let Some(line) = lines.next() {
-        let names = line.strip_prefix("diff --git ").ok_or(lines.wrong("a file was to begin here"))?;
+        let names = line.strip_prefix("diff --git ").ok_or(lines.wrong("expected the start of a file"))?;
         files.push(file(names, &mut lines, cut)?);
     }
     Ok(files)
 }
 
-struct Lines<'a> {
+struct LineReader<'a> {
     rest: &'a str,
     number: usize,
     empty: bool,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineReader<'a> {
     /// Not `str::lines`: that would take the `\r` off.
     fn peek(&self) -> Option<&'a str> {
         (!self.empty).then(|| self.rest.split_once('\n').map_or(self.rest, |(line, _)| line))
@@ -118,11 +118,11 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn file<'a>(names: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<FileDiff<'a>, DiffError> {
+fn file<'a>(names: &'a str, lines: &mut LineReader<'a>, cut: bool) -> Result<FileDiff<'a>, DiffError> {
     let mut file = FileDiff {
         old: "".into(),
         new: "".into(),
-        change: Change::Modified,
+        change: FileChange::Modified,
         old_mode: None,
         new_mode: None,
         binary: false,
@@ -140,19 +140,19 @@ fn file<'a>(names: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<FileDiff
             continue;
         }
         lines.next();
-        let path = |quoted: &'a str| unquoted(quoted).ok_or(lines.wrong("a path was to stand here"));
+        let path = |quoted: &'a str| unquoted(quoted).ok_or(lines.wrong("expected a path"));
         if let Some(mode) = line.strip_prefix("old mode ") {
             file.old_mode = Some(mode);
         } else if let Some(mode) = line.strip_prefix("new mode ") {
             file.new_mode = Some(mode);
         } else if let Some(mode) = line.strip_prefix("new file mode ") {
-            (file.change, file.new_mode) = (Change::Added, Some(mode));
+            (file.change, file.new_mode) = (FileChange::Added, Some(mode));
         } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
-            (file.change, file.old_mode) = (Change::Deleted, Some(mode));
+            (file.change, file.old_mode) = (FileChange::Deleted, Some(mode));
         } else if let Some(from) = line.strip_prefix("rename from ") {
-            (file.change, old) = (Change::Renamed, Some(path(from)?));
+            (file.change, old) = (FileChange::Renamed, Some(path(from)?));
         } else if let Some(from) = line.strip_prefix("copy from ") {
-            (file.change, old) = (Change::Copied, Some(path(from)?));
+            (file.change, old) = (FileChange::Copied, Some(path(from)?));
         } else if let Some(to) = line.strip_prefix("rename to ").or(line.strip_prefix("copy to ")) {
             new = Some(path(to)?);
         } else if let Some(from) = line.strip_prefix("--- ") {
@@ -167,7 +167,7 @@ fn file<'a>(names: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<FileDiff
                 }
             }
         } else if !says_nothing(line) && (!cut || lines.peek().is_some()) {
-            return Err(lines.wrong("it belongs to no part of a file"));
+            return Err(lines.wrong("it is outside of a file"));
         }
     }
     (file.old, file.new) = match (old, new) {
@@ -178,12 +178,12 @@ fn file<'a>(names: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<FileDiff
     Ok(file)
 }
 
-/// A line of a file's beginning that is of no use to a reader.
+/// Returns true for a header line without useful information.
 fn says_nothing(line: &str) -> bool {
     ["index ", "similarity index ", "dissimilarity index "].iter().any(|known| line.starts_with(known))
 }
 
-/// A path without the letter of its side; nothing for a file that is not there.
+/// Removes the prefix of a side from a path; nothing for a file that does not exist.
 fn side<'a>(path: Cow<'a, str>, letter: &str) -> Option<Cow<'a, str>> {
     if path == "/dev/null" {
         return None;
@@ -197,7 +197,7 @@ fn side<'a>(path: Cow<'a, str>, letter: &str) -> Option<Cow<'a, str>> {
     })
 }
 
-/// Both paths of `a/x b/x`, for files of which no other line names them. Those have the same name on both sides.
+/// Splits `a/x b/x`, for files without another line that names them. Both sides have the same name.
 fn both(names: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
     if names.starts_with('"') {
         let end = closing_quote(names)?;
@@ -205,7 +205,7 @@ fn both(names: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
         let new = unquoted(new.strip_prefix(' ')?)?;
         return Some((side(unquoted(old)?, "a/")?, side(new, "b/")?));
     }
-    // Spaces may be in the name, so only the middle is the place to cut.
+    // The name may contain spaces, so only the middle is a valid split.
     let middle = names.len() / 2;
     let (old, new) = (names.get(..middle)?, names.get(middle..)?.strip_prefix(' ')?);
     let (old, new) = (side(old.into(), "a/")?, side(new.into(), "b/")?);
@@ -225,7 +225,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// A path as git writes it: in quotes, as in C, if there is something odd in it; and with a tab behind it if it has a space.
+/// Unquotes a path: quoted as in C if it has special characters, with a tab after it if it has a space.
 fn unquoted(path: &str) -> Option<Cow<'_, str>> {
     if !path.starts_with('"') {
         return Some(path.strip_suffix('\t').unwrap_or(path).into());
@@ -260,16 +260,16 @@ fn unquoted(path: &str) -> Option<Cow<'_, str>> {
     Some(String::from_utf8_lossy(&bytes).into_owned().into())
 }
 
-fn hunk<'a>(head: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<Hunk<'a>, DiffError> {
-    let (old, new, section) = hunk_head(head).ok_or(lines.wrong("it is no head of a hunk"))?;
-    let mut hunk = Hunk { old, new, section, lines: vec![] };
+fn hunk<'a>(head: &'a str, lines: &mut LineReader<'a>, cut: bool) -> Result<DiffHunk<'a>, DiffError> {
+    let (old, new, section) = hunk_head(head).ok_or(lines.wrong("it is not a hunk header"))?;
+    let mut hunk = DiffHunk { old, new, section, lines: vec![] };
     let (mut old_left, mut new_left) = (old.1, new.1);
     let (mut old_number, mut new_number) = (old.0, new.0);
     loop {
         if let Some(note) = lines.peek().filter(|line| line.starts_with('\\')) {
             lines.next();
-            let last = hunk.lines.last_mut().ok_or(lines.wrong("there is no line that it could be about"))?;
-            // `\ No newline at end of file`, in the language of whoever ran git.
+            let last = hunk.lines.last_mut().ok_or(lines.wrong("there is no line before it"))?;
+            // `\ No newline at end of file`, in any language.
             last.no_newline = note.starts_with("\\ ");
             continue;
         }
@@ -283,15 +283,15 @@ fn hunk<'a>(head: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<Hunk<'a>,
             Some(b'+') => LineKind::Added,
             Some(b'-') => LineKind::Removed,
             Some(b' ') => LineKind::Context,
-            // Some mailers take a lonely space away.
+            // Some mailers strip a lone space.
             None => LineKind::Context,
-            Some(_) => return Err(lines.wrong("it is no line of a hunk")),
+            Some(_) => return Err(lines.wrong("it is not a line of a hunk")),
         };
         let (in_old, in_new) = (kind != LineKind::Added, kind != LineKind::Removed);
         if (in_old && old_left == 0) || (in_new && new_left == 0) {
-            return Err(lines.wrong("the hunk has more lines than its head says"));
+            return Err(lines.wrong("the hunk has more lines than its header"));
         }
-        hunk.lines.push(Line {
+        hunk.lines.push(DiffLine {
             kind,
             old: in_old.then_some(old_number),
             new: in_new.then_some(new_number),
@@ -309,10 +309,10 @@ fn hunk<'a>(head: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<Hunk<'a>,
     }
 }
 
-type Range = (u32, u32);
+type HunkRange = (u32, u32);
 
-/// `@@ -1,3 +1,4 @@ fn main() {`
-fn hunk_head(head: &str) -> Option<(Range, Range, &str)> {
+/// Parses `@@ -1,3 +1,4 @@ fn main() {`.
+fn hunk_head(head: &str) -> Option<(HunkRange, HunkRange, &str)> {
     let (ranges, section) = head.strip_prefix("@@ ")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(' ')?;
     let range = |text: &str| {

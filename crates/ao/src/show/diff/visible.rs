@@ -1,13 +1,14 @@
-//! Text of strangers, made so that all of it is seen and none of it is obeyed.
+//! Makes untrusted text visible and harmless.
 //!
-//! A diff is shown to be judged. What would move the cursor, hide itself or turn the order of letters round is written out.
+//! A diff is shown to be reviewed. Characters that move the cursor, hide themselves or reverse the text direction are
+//! written out.
 
 use unicode_width::UnicodeWidthChar;
 
-/// Columns between two stops of a tab.
+/// Columns between two tab stops.
 const TAB: usize = 4;
 
-/// Whether a character could do something to a terminal, or to how the text around it reads.
+/// Returns true if a character could affect the terminal, or how the surrounding text reads.
 pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -16,7 +17,7 @@ pub fn steers(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Hands over a line piece by piece, each with the columns it takes and where in the line it stands in bytes.
+/// Passes a line on piece by piece, each with its width and its byte offset.
 pub fn visible(line: &str, mut piece: impl FnMut(usize, &str, usize)) {
     let mut column = 0;
     for (at, c) in line.char_indices() {
@@ -27,7 +28,7 @@ pub fn visible(line: &str, mut piece: impl FnMut(usize, &str, usize)) {
                 width
             }
             '\0'..='\u{1f}' => {
-                // As terminals themselves name them: `^[` for escape.
+                // In caret notation: `^[` for escape.
                 let named = format!("^{}", char::from(c as u8 + b'@'));
                 piece(at, &named, 2);
                 2
@@ -51,7 +52,7 @@ pub fn visible(line: &str, mut piece: impl FnMut(usize, &str, usize)) {
     }
 }
 
-/// Lines that can be shown as they are, each with its end.
+/// Returns a text whose lines can be printed safely.
 pub fn safe_lines(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

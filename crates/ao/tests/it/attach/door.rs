@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer};
 use ao_core::session::Session;
-use ao_daemon::terminals::{AttachOptions, Frame, View, Views};
+use ao_daemon::terminals::Views;
+use ao_ports::{Frame, TerminalView, ViewOptions};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -77,7 +78,7 @@ async fn serve(mut stream: UnixStream, sessions: Arc<Vec<Session>>, views: Arc<V
         query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
     };
     let size = (value("columns").unwrap().parse().unwrap(), value("rows").unwrap().parse().unwrap());
-    let look = AttachOptions { size: Some(size), control: value("control").unwrap() == "true", history: 0 };
+    let look = ViewOptions { size: Some(size), control: value("control").unwrap() == "true", history: 0 };
     let view = views.attach(&session, look).await.unwrap();
     show(socket, view).await;
 }
@@ -102,7 +103,10 @@ fn unknown(name: &str) -> Problem {
     Problem::new(404, "unknown-session", format!("there is no session `{name}`"))
 }
 
-async fn show<S: AsyncRead + AsyncWrite + Unpin>(mut socket: WebSocketStream<S>, mut view: Box<dyn View>) {
+async fn show<S: AsyncRead + AsyncWrite + Unpin>(
+    mut socket: WebSocketStream<S>,
+    mut view: Box<dyn TerminalView>,
+) {
     loop {
         tokio::select! {
             said = socket.next() => match said {

@@ -6,8 +6,8 @@ mod door;
 use std::sync::Arc;
 
 use ao_core::SessionId;
-use ao_daemon::terminals::{AttachOptions, Frame, Views};
-use ao_ports::Runtime;
+use ao_daemon::terminals::Views;
+use ao_ports::{Frame, ViewOptions};
 use rustix::process::Signal;
 
 use self::desk::Desk;
@@ -30,7 +30,7 @@ impl Stage {
     async fn set() -> Stage {
         let fleet = Fleet::start(Plan::on("process")).await;
         let session = fleet.idle("worker").await;
-        let views = Arc::new(Views::new(fleet.daemon().processes.clone(), fleet.daemon().tmux.clone()));
+        let views = Arc::new(Views::new(fleet.daemon().runtimes.clone()));
         let door = Some(Door::open(&fleet, views.clone()).await);
         Stage { fleet, session, views, door }
     }
@@ -41,7 +41,7 @@ impl Stage {
 
     async fn size(&self) -> (u16, u16) {
         let process = self.fleet.session(self.session).await.process.expect("it runs");
-        self.fleet.daemon().runtimes.screen(&process).await.unwrap().size
+        self.fleet.daemon().runtimes.of(&process).unwrap().screen(&process).await.unwrap().size
     }
 
     async fn until_size(&self, wanted: (u16, u16)) {
@@ -72,7 +72,7 @@ async fn typing_resizing_and_detaching_work_and_leave_everything_as_it_was() {
 
     desk.types("\x1dd");
     assert_eq!(desk.exit_code().await, 0);
-    assert!(desk.screen().contains("detached from `worker`; its agent goes on"), "{}", desk.screen());
+    assert!(desk.screen().contains("detached from `worker`; its agent keeps running"), "{}", desk.screen());
     assert_eq!(desk.modes(), before);
     assert!(!desk.in_alternate_screen() && !desk.wants_bracketed_paste());
     stage.until_size(natural).await;
@@ -138,7 +138,7 @@ async fn who_loses_control_is_told_and_can_take_it_back() {
     let stage = Stage::set().await;
     let mut desk = stage.sit_down((90, 24), &[]);
     stage.until_size((90, 24)).await;
-    let look = AttachOptions { size: Some((70, 20)), control: true, history: 0 };
+    let look = ViewOptions { size: Some((70, 20)), control: true, history: 0 };
     let mut other = stage.views.attach(&stage.fleet.session(stage.session).await, look).await.unwrap();
     desk.until_shown("another viewer has control · ctrl-t takes it back").await;
     stage.until_size((70, 20)).await;
@@ -239,7 +239,7 @@ fn without_a_terminal_it_says_what_to_do() {
     insta::assert_snapshot!(Home::new().run(&["attach", "worker"]), @r"
     exit 1
     -- stderr --
-    error: `ao attach` needs a terminal, and this is none
-    hint: `ao logs -f worker` follows what the agent puts out
+    error: `ao attach` needs a terminal
+    hint: `ao logs -f worker` follows the agent's output
     ");
 }

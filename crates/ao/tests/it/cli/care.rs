@@ -52,11 +52,11 @@ fn what_differs_from_belief_is_listed_and_fails() {
     assert_snapshot!(daemon.ao(&["verify"]), @"
     exit 1
     -- stdout --
-    daemon: is of another build than this program; `ao start` replaces it, and agents go on meanwhile
+    daemon: is another build than this program; `ao start` replaces it, and agents keep running meanwhile
     app-1: its workspace `/w/my-app/.worktrees/app-1` is not there
     -- stderr --
-    error: 2 differences from what ao believes of 1 session
-    hint: `ao explain SESSION` shows the evidence; `ao doctor` looks at the machine
+    error: 2 differences from the recorded state of 1 session
+    hint: `ao explain SESSION` shows the evidence; `ao doctor` checks the machine
     ");
 }
 
@@ -103,9 +103,9 @@ fn without_a_forge_reviews_are_not_said_to_be_done() {
     assert_snapshot!(daemon.ao(&["review-check"]), @"
     exit 0
     -- stdout --
-    nothing is open in the reviews of 0 open pull requests and 1 session
+    there are no open reviews in 0 open pull requests and 1 session
     -- stderr --
-    note: pull requests cannot be listed, so only what sessions were told is known: there is no forge
+    note: pull requests cannot be listed, so only the messages of sessions are known: there is no forge
     ");
     assert!(daemon.ao(&["review-check", "--json"]).contains("there is no forge"));
 }
@@ -154,7 +154,7 @@ fn whoever_claims_a_pull_request_hears_if_nothing_is_known_of_it() {
     -- stdout --
     app-1: queued, on branch ao/app-1
     -- stderr --
-    note: the project's forge does not know pull request 7: only its commits are there, from its remote
+    note: the project's forge does not know pull request 7: only its commits were fetched from the remote
     ");
     daemon.on("GET /api/pulls/7?project=my-app", json(&pull(7)));
     assert_snapshot!(daemon.ao(&["session", "claim-pr", "7", "--project", "my-app"]), @"
@@ -206,7 +206,7 @@ fn without_a_desktop_the_page_of_a_session_is_printed() {
     -- stdout --
     http://127.0.0.1:3000/#code=c0de&session=app-1
     -- stderr --
-    note: it signs one browser in, within a minute; `ao attach app-1` shows its terminal here
+    note: it is valid for one sign-in within a minute; `ao attach app-1` shows its terminal here
     ");
 }
 

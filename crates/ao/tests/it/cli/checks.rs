@@ -91,7 +91,7 @@ fn whoever_does_not_wait_is_told_what_was_begun() {
     exit 1
     -- stderr --
     error: there is nothing to run: the project has no such checks
-    hint: `ao check list` shows what is configured, and what could be
+    hint: `ao check list` lists configured and proposed checks
     ");
 }
 
@@ -121,7 +121,7 @@ fn checks_that_could_be_are_proposed_with_the_lines_to_paste() {
           - name: "test"
             command: "cargo test --workspace # \"all\""
     -- stderr --
-    note: no checks are configured for `my-app`; these could be, with the lines above. They are never run unasked
+    note: no checks are configured for `my-app`; paste the lines above to configure these. They never run by themselves
     "#);
     assert!(daemon.calls("POST").is_empty(), "nothing is run unasked");
     let daemon = StandIn::new();
@@ -173,7 +173,7 @@ fn the_checks_of_a_pull_request_say_how_they_stand() {
         right: ^[[31m2
     -- stderr --
     error: 1 of 2 checks failed: `test`
-    hint: `ao check logs run_1` shows all that it said
+    hint: `ao check logs run_1` shows its whole output
     ");
 }
 
@@ -212,7 +212,7 @@ fn logs_are_found_by_run_and_by_check() {
     assert_snapshot!(daemon.ao(&["check", "logs", "nope", "--pull", "7", "-p", "my-app"]), @"
     exit 5
     -- stderr --
-    error: there is no run `nope`, and no check of that name has run here
+    error: there is no run `nope`, and no check of that name has run in this project
     hint: these have run: `test`
     ");
 }

@@ -1,6 +1,6 @@
 //! `ao pr diff`: what people see of a change.
 
-use ao::show::diff::{Drawn, draw, parse, stat, steers};
+use ao::show::diff::{DiffOptions, draw, parse, stat, steers};
 use ao_api::Diff;
 use insta::assert_snapshot;
 use portable_pty::CommandBuilder;
@@ -53,7 +53,7 @@ index 1111111..0000000
 #[test]
 fn a_diff_is_shown_with_numbers_words_and_nothing_that_steers() {
     let files = parse(DIFF, false).unwrap();
-    let drawn = draw(&files, Drawn { threads: &[], canvas: canvas(60) });
+    let drawn = draw(&files, DiffOptions { threads: &[], canvas: canvas(60) });
     assert_snapshot!(plain(&drawn), @"
     src/login.rs  +2 -1
     @@ -2,5 +2,6 @@ fn login() {
@@ -91,7 +91,7 @@ fn a_diff_is_shown_with_numbers_words_and_nothing_that_steers() {
 fn threads_stand_at_their_lines() {
     let threads = pull(7).threads;
     let files = parse(DIFF, false).unwrap();
-    let drawn = plain(&draw(&files[..1], Drawn { threads: &threads, canvas: canvas(70) }));
+    let drawn = plain(&draw(&files[..1], DiffOptions { threads: &threads, canvas: canvas(70) }));
     assert_snapshot!(drawn, @"
     src/login.rs  +2 -1
     @@ -2,5 +2,6 @@ fn login() {

@@ -119,7 +119,7 @@ fn an_issue_is_written_down_with_all_that_was_said() {
     assert_snapshot!(daemon.ao(&["issue", "add", " "]), @"
     exit 1
     -- stderr --
-    error: an issue needs a title, so nothing was made
+    error: an issue needs a title, so nothing was created
     ");
 }
 
@@ -148,8 +148,8 @@ fn an_issue_is_changed_closed_and_labelled() {
     assert_snapshot!(daemon.ao(&["issue", "edit", "42"]), @"
     exit 1
     -- stderr --
-    error: it was not said what to change
-    hint: name it with an option, such as `--title` or `--priority`; on a terminal, an editor is opened
+    error: nothing to change was given
+    hint: pass an option such as `--title` or `--priority`; on a terminal, an editor is opened
     ");
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use ao::show::{self, Parts};
+use ao::show::{self, PullParts};
 use ao_api::{Commented, MergeDone, Problem, Pulls, Reviewed};
 use insta::assert_snapshot;
 use serde_json::{Value, json as value};
@@ -35,7 +35,7 @@ fn pull_requests_are_listed_one_a_line() {
 
 #[test]
 fn a_pull_request_is_shown_with_everything() {
-    assert_snapshot!(plain(&show::pull(&pull(7), Parts::default(), canvas(90))), @"
+    assert_snapshot!(plain(&show::pull(&pull(7), PullParts::default(), canvas(90))), @"
     my-app!7 Remember the user
       open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e
       session app-1
@@ -74,7 +74,7 @@ fn a_pull_request_is_shown_with_everything() {
           Then it is new.
       1 resolved thread; `--all` shows them
     ");
-    let parts = Parts { all: true, only_comments: true };
+    let parts = PullParts { all: true, only_comments: true };
     assert_snapshot!(plain(&show::pull(&pull(7), parts, canvas(60))), @"
     my-app!7 Remember the user
       open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e
@@ -108,11 +108,11 @@ fn a_pull_request_is_shown_with_everything() {
 fn a_pull_request_that_can_be_merged_says_so() {
     let mut clean = pull(7);
     clean.blockers.clear();
-    let shown = plain(&show::pull(&clean, Parts::default(), canvas(90)));
-    assert!(shown.contains("nothing stands in the way of a merge"), "{shown}");
+    let shown = plain(&show::pull(&clean, PullParts::default(), canvas(90)));
+    assert!(shown.contains("ready to merge"), "{shown}");
     clean.pull.state = "merged".into();
     (clean.merged_as, clean.merged_by) = (Some("feedfacecafe".into()), Some("anna".into()));
-    let shown = plain(&show::pull(&clean, Parts::default(), canvas(90)));
+    let shown = plain(&show::pull(&clean, PullParts::default(), canvas(90)));
     assert!(shown.contains("merged as feedface by anna") && !shown.contains("stands in the way"), "{shown}");
 }
 
@@ -179,8 +179,8 @@ fn the_branch_one_stands_on_is_proposed() {
     assert_snapshot!(create(&[]), @"
     exit 1
     -- stderr --
-    error: there is nothing to propose: `fix__rm_-rf_$HOME` has no commit that `main` has not
-    hint: commit something first, or name another base with `--base`
+    error: there is nothing to merge: `fix__rm_-rf_$HOME` has no commits that `main` has not
+    hint: commit something first, or choose another base with `--base`
     ");
     std::fs::write(folder.join("a file"), "x").unwrap();
     git(&folder, &["add", "."]);
@@ -191,7 +191,7 @@ fn the_branch_one_stands_on_is_proposed() {
     -- stdout --
     my-app!7: Remember the user
     -- stderr --
-    note: 1 file with changes that are not committed, and so not part of it
+    note: 1 file with uncommitted changes, which are not included
     note: ao/app-1 → main; `ao pr checks my-app!7 --watch` waits for its checks
     ");
     assert_eq!(
@@ -209,20 +209,20 @@ fn the_branch_one_stands_on_is_proposed() {
 
     Because it forgot.
     -- stderr --
-    note: 1 file with changes that are not committed, and so not part of it
+    note: 1 file with uncommitted changes, which are not included
     ");
     assert_snapshot!(create(&["--head", "main"]), @"
     exit 1
     -- stderr --
-    error: `main` is the branch that changes are proposed for, so it cannot be proposed itself
-    hint: put the work on a branch of its own: `git switch -c my-change`
+    error: `main` is the base branch, so it cannot be merged into itself
+    hint: move the work to its own branch: `git switch -c my-change`
     ");
     git(&folder, &["checkout", "-q", "--detach"]);
     assert_snapshot!(create(&[]), @"
     exit 1
     -- stderr --
-    error: `[home]/app` is at a commit and on no branch, so there is none to propose
-    hint: make one of it: `git switch -c my-change`; or name one with `--head`
+    error: `[home]/app` has a detached HEAD, so there is no branch to merge
+    hint: create one with `git switch -c my-change`, or name one with `--head`
     ");
     assert_eq!(daemon.calls("POST").len(), before, "nothing was proposed by these");
 }
@@ -302,8 +302,8 @@ fn a_review_is_pinned_to_the_head_that_was_read() {
     assert_snapshot!(daemon.ao(&["pr", "request-changes", "my-app!7"]), @"
     exit 1
     -- stderr --
-    error: the review says nothing, so it was not given
-    hint: say what is to change with `-b`, or in `ao pr review` at lines with `--at` or `--file`
+    error: the review is empty, so it was not submitted
+    hint: describe the changes with `-b`, or comment on lines with `ao pr review --at` or `--file`
     ");
 }
 
@@ -313,7 +313,7 @@ fn what_was_said_is_said_otherwise_and_marked_as_such() {
     let mut edited = pull(7);
     edited.threads[0].comments[0].edited_at = Some(edited.pull.updated_at);
     edited.reviews[1].edited_at = Some(edited.pull.updated_at);
-    let shown = plain(&show::pull(&edited, Parts::default(), canvas(90)));
+    let shown = plain(&show::pull(&edited, PullParts::default(), canvas(90)));
     assert!(shown.contains("c1 anna (member), 20m ago, edited 10m ago\n"), "{shown}");
     assert!(shown.contains("r2 changes requested anna (member), 20m ago, edited 10m ago\n"), "{shown}");
     daemon.on("PATCH /api/pulls/7/comments/c1?project=p", json(&edited));
@@ -361,7 +361,7 @@ fn what_is_said_goes_to_its_place() {
     assert_snapshot!(said(&["comment", "7", " "]), @"
     exit 1
     -- stderr --
-    error: the text is empty, so nothing was said
+    error: the text is empty, so nothing was sent
     ");
 }
 
@@ -440,14 +440,14 @@ fn a_pull_request_is_changed_closed_and_given_away() {
     assert_snapshot!(said(&["release", "7"]), @"
     exit 0
     -- stdout --
-    no session answers for my-app!7 now
+    no session owns my-app!7 now
     ");
     assert_eq!(sent("POST"), value!({}));
     assert_snapshot!(said(&["claim", "7"]), @"
     exit 1
     -- stderr --
-    error: it was not said which session is to answer for it
-    hint: `ao pr claim PR SESSION`; `ao list` shows those that there are
+    error: no session was named
+    hint: `ao pr claim PR SESSION`; `ao list` shows all sessions
     ");
 }
 
@@ -461,7 +461,7 @@ fn a_reviewer_is_set_to_work() {
     -- stdout --
     app-review-7 reviews my-app!7
     -- stderr --
-    note: `ao attach app-review-7` looks over its shoulder; its findings become threads
+    note: `ao attach app-review-7` shows its terminal; its findings become review threads
     ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"agent": "codex", "prompt": "errors"}));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ao::show::{self, Fleet};
+use ao::show::{self, FleetView};
 use ao_api::{
     Cleanup, Decision, Event, Explanation, Hold, Incident, Message, MessageState, PullWork, Queue, Rule,
     Session, Signal, TreeReport, WorkState,
@@ -34,7 +34,7 @@ fn the_fleet_shows_those_who_need_a_person_first_and_places_in_the_queue() {
         ("ses_app-line-1".to_owned(), Queue { before: 0, obstacle: cap.clone() }),
         ("ses_app-line-2".to_owned(), Queue { before: 1, obstacle: cap }),
     ]);
-    let fleet = Fleet { sessions: &sessions, pulls: &[], queues: &queues };
+    let fleet = FleetView { sessions: &sessions, pulls: &[], queues: &queues };
     assert_snapshot!(plain(&show::fleet(fleet, canvas(100))), @"
     Needs you
       app-asks  question  3m  Fix login validation bug (issue 123)
@@ -66,7 +66,7 @@ fn the_fleet_shows_those_who_need_a_person_first_and_places_in_the_queue() {
 fn a_narrow_window_gets_less_and_no_line_is_longer_than_it() {
     let sessions = [session("app-asks", "needs_input"), session("app-busy", "working")];
     let queues = BTreeMap::new();
-    let fleet = Fleet { sessions: &sessions, pulls: &[], queues: &queues };
+    let fleet = FleetView { sessions: &sessions, pulls: &[], queues: &queues };
     let drawn = plain(&show::fleet(fleet, canvas(48)));
     assert_snapshot!(drawn, @"
     Needs you
@@ -85,7 +85,7 @@ fn a_narrow_window_gets_less_and_no_line_is_longer_than_it() {
 
 #[test]
 fn nobody_there_is_said_with_what_to_do() {
-    let fleet = Fleet { sessions: &[], pulls: &[], queues: &BTreeMap::new() };
+    let fleet = FleetView { sessions: &[], pulls: &[], queues: &BTreeMap::new() };
     assert_snapshot!(plain(&show::fleet(fleet, canvas(80))), @r#"
     no sessions yet
 
@@ -125,7 +125,7 @@ fn work_is_shown_by_whose_turn_it_is_and_what_blocks_others_is_first() {
     ];
     let loose = [PullWork { project_id: "my-app".into(), work: review(0) }];
     let queues = BTreeMap::new();
-    let fleet = Fleet { sessions: &sessions, pulls: &loose, queues: &queues };
+    let fleet = FleetView { sessions: &sessions, pulls: &loose, queues: &queues };
     let drawn = plain(&show::fleet(fleet, canvas(80)));
     assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
     assert_snapshot!(drawn, @"
@@ -179,7 +179,8 @@ fn many_that_wait_for_a_review_share_one_line_of_commands() {
     let sessions: Vec<Session> =
         (1..=30).map(|n| Session { work: review(n), ..session(&format!("app-{n}"), "idle") }).collect();
     let queues = BTreeMap::new();
-    let drawn = plain(&show::fleet(Fleet { sessions: &sessions, pulls: &[], queues: &queues }, canvas(80)));
+    let drawn =
+        plain(&show::fleet(FleetView { sessions: &sessions, pulls: &[], queues: &queues }, canvas(80)));
     assert_eq!(drawn.matches("ao pr diff").count(), 1, "{drawn}");
     assert!(drawn.ends_with("30 sessions: 30 need you\n"), "{drawn}");
 }
@@ -355,15 +356,15 @@ fn where_no_evidence_decides_the_explanation_says_what_does() {
     app-1: queued for 1m: waits for a free slot
 
     What was seen
-      nothing was seen of the agent yet
+      no signals of the agent yet
 
-    How it would be read
+    Rules, if it ran
     RULE         SAYS         MEANS
     exit_seen    exited       its process has ended
     dialog_open  needs_input  a dialog is open
 
     What decides
-      while it is `queued`, that alone; no evidence counts
+      while it is `queued` overrides all evidence
 
     Queue
       2 before it; 5 of 5 agents run
@@ -413,7 +414,7 @@ fn a_clean_up_shows_size_decision_and_reason_of_each_tree() {
       2 commits are nowhere else
       1 file is not tracked
     -        900 B   450 B    keep      /w/my-app/.worktrees/by-hand
-      not ours by any record, so it is never touched
+      not created by ao, so it is never touched
 
     would free 1.4 GB; nothing was changed
     ");
@@ -424,7 +425,7 @@ fn a_clean_up_shows_size_decision_and_reason_of_each_tree() {
       2 commits are nowhere else
       1 file is not tracked
     -        900 B   450 B    kept      /w/my-app/.worktrees/by-hand
-      not ours by any record, so it is never touched
+      not created by ao, so it is never touched
 
     freed 1.4 GB
     ");

@@ -94,7 +94,7 @@ fn a_message_that_was_taken_is_said_to_be() {
     assert_snapshot!(daemon.ao(&["send", "app", "-f and `ticks`", "--interrupt"]), @"
     exit 0
     -- stdout --
-    app-1 has taken it (message 3)
+    app-1 has accepted it (message 3)
     ");
     let asked = &daemon.calls("POST")[0].body;
     assert_eq!(asked["content"], "-f and `ticks`");
@@ -127,7 +127,7 @@ fn a_message_that_still_waits_is_asked_for_again_under_the_same_key() {
     exit 8
     -- stderr --
     error: still queued for `app-1`: a dialog is open
-    hint: it stays in the outbox and goes on its way by itself
+    hint: it stays in the outbox and will be delivered
     ");
     let calls = daemon.calls("POST");
     assert!(calls.len() > 1, "{calls:?}");
@@ -223,10 +223,10 @@ fn a_kill_goes_on_after_one_that_fails_and_does_not_wait_for_ever() {
     exit 8
     -- stdout --
     app-1: stopped
-    its workspace is gone already
+    its workspace is already gone
     -- stderr --
     error: `slow` has not ended in time
-    hint: it is still being stopped; `ao explain slow` says what it waits for
+    hint: it is still being stopped; `ao explain slow` shows what it waits for
     error: not all of 2 sessions were killed
     ");
 }
@@ -288,7 +288,7 @@ fn any_call_can_be_made_with_and_without_the_beginning_of_its_path() {
     assert_snapshot!(daemon.ao(&["api", "POST", "/x", "-d", "{"]), @"
     exit 1
     -- stderr --
-    error: the body is no JSON: EOF while parsing an object at line 1 column 1
+    error: the body is not valid JSON: EOF while parsing an object at line 1 column 1
     ");
 }
 

@@ -71,9 +71,9 @@ fn an_answer_that_makes_no_sense_is_taken_for_another_version() {
     assert_snapshot!(daemon.ao(&["list"]), @"
     exit 15
     -- stderr --
-    error: the daemon's answer makes no sense; is it of another version?
+    error: the daemon's answer cannot be read; is it another version?
       because: missing field `sessions` at line 1 column 13
-    hint: `ao start` replaces a daemon of another version; agents go on meanwhile
+    hint: `ao start` replaces a daemon of another version; agents keep running meanwhile
     ");
 }
 

@@ -47,7 +47,7 @@ fn each_way_not_to_get_there_has_its_own_exit_code() {
     daemon.on(NAMED, json(&session("app-1", "working"))).on(BY_ID, json(&session("app-1", "working")));
     let said = daemon.ao(&["wait", "app", "--for", "idle", "--timeout", "0.3"]);
     assert!(
-        said.starts_with("exit 8\n-- stderr --\nerror: idle did not come in time; app-1: working for "),
+        said.starts_with("exit 8\n-- stderr --\nerror: idle was not reached in time; app-1: working for "),
         "{said}"
     );
 

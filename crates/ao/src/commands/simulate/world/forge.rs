@@ -1,15 +1,15 @@
-//! The forge of the made-up world: proposals, their checks and reviews, and what becomes of them.
+//! The forge of the made-up world: pull requests, their checks and reviews, and their fate.
 
 use ao_core::pull::{PullFacts, PullInput};
 use ao_core::{Input, PullId, SessionId};
 use serde_json::json;
 
-use super::{Act, MINUTE, Proposal, World};
+use super::{MINUTE, SimulatedPull, SimulatedWorld, WorldEvent};
 
-impl World {
+impl SimulatedWorld {
     pub(super) fn propose(&mut self, session: SessionId, branch: &str) {
         let number = self.pulls.len() as u64 + 1;
-        let Some(session_of) = self.theatre.state.sessions.get(&session) else { return };
+        let Some(session_of) = self.simulation.state.sessions.get(&session) else { return };
         let project = session_of.spec.project.clone();
         let base =
             self.projects.iter().find(|it| it.id == project).map(|it| it.base.clone()).unwrap_or_default();
@@ -24,23 +24,23 @@ impl World {
         let flaky = self.chance(15);
         self.pulls.insert(
             number,
-            Proposal { project: project.clone(), facts, session, flaky, commits: 1, reviewed: 0 },
+            SimulatedPull { project: project.clone(), facts, session, flaky, commits: 1, reviewed: 0 },
         );
         self.seen(number);
         let pull = PullId { project, number };
-        self.theatre.take(Input::Pull { pull, input: PullInput::Claim { session } });
+        self.simulation.take(Input::Pull { pull, input: PullInput::Claim { session } });
         let run = self.about(5 * MINUTE);
-        self.later(run, Act::Checked { pull: number, can_fail: true });
+        self.later(run, WorldEvent::Checked { pull: number, can_fail: true });
     }
 
-    /// The forge is looked at.
+    /// Reports the state of a pull request to the core.
     fn seen(&mut self, number: u64) {
         let Some(proposal) = self.pulls.get_mut(&number) else { return };
-        proposal.facts["observed_at"] = self.theatre.now.0.into();
-        // What a forge says has a shape of the core's; what it lacks there has its default.
+        proposal.facts["observed_at"] = self.simulation.now.0.into();
+        // The facts are built as JSON, so that absent fields take their defaults.
         let Ok(facts) = serde_json::from_value::<PullFacts>(proposal.facts.clone()) else { return };
         let pull = PullId { project: proposal.project.clone(), number };
-        self.theatre.take(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) });
+        self.simulation.take(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) });
     }
 
     fn is_open(&self, number: u64) -> bool {
@@ -61,7 +61,7 @@ impl World {
         self.seen(number);
         if passed {
             let read = self.about(30 * MINUTE);
-            self.later(read, Act::Reviewed { pull: number });
+            self.later(read, WorldEvent::Reviewed { pull: number });
         }
     }
 
@@ -101,7 +101,7 @@ impl World {
         self.seen(number);
     }
 
-    /// New commits: what was wrong is mended, mostly.
+    /// Pushes new commits, which fix most problems.
     pub(super) fn mended(&mut self, number: u64) {
         if !self.is_open(number) {
             return;
@@ -114,10 +114,10 @@ impl World {
         let run = self.about(5 * MINUTE);
         self.seen(number);
         let can_fail = self.chance(25);
-        self.later(run, Act::Checked { pull: number, can_fail });
+        self.later(run, WorldEvent::Checked { pull: number, can_fail });
     }
 
-    /// It is part of the base now, and some of the others run into it.
+    /// Merges it into the base, which makes some of the others conflict.
     pub(super) fn landed(&mut self, number: u64) {
         if !self.is_open(number) {
             return;

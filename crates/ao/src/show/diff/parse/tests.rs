@@ -12,7 +12,7 @@ fn a_change_is_read_with_the_numbers_of_its_lines() {
                 @@ -3,2 +3,3 @@ fn main() {\n one\n-two\r\n+zwei\n+drei\n\\ No newline at end of file\n";
     let files = parse(text, false).unwrap();
     let [file] = &files[..] else { panic!("{files:?}") };
-    assert_eq!((file.path(), file.change, file.counts()), ("src/a b.rs", Change::Modified, (2, 1)));
+    assert_eq!((file.path(), file.change, file.counts()), ("src/a b.rs", FileChange::Modified, (2, 1)));
     let hunk = &file.hunks[0];
     assert_eq!((hunk.old, hunk.new, hunk.section), ((3, 2), (3, 3), "fn main() {"));
     let lines: Vec<_> = hunk.lines.iter().map(|line| (line.old, line.new, line.text)).collect();
@@ -91,7 +91,7 @@ fn what_git_really_writes_is_read() {
             r#"Renamed "moved to" (0, 0) false"#,
         ];
         assert_eq!(told, right);
-        let moved = files.iter().find(|file| file.change == Change::Renamed).unwrap();
+        let moved = files.iter().find(|file| file.change == FileChange::Renamed).unwrap();
         assert_eq!(moved.old, "moved from");
         let mode = files.iter().find(|file| file.path() == "mode").unwrap();
         assert_eq!((mode.old_mode, mode.new_mode), (Some("100644"), Some("100755")));

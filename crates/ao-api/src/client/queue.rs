@@ -1,0 +1,34 @@
+//! Calls about merge queues.
+
+use super::path::{ItemName, RequestPath};
+use super::{ApiCall, Client};
+use crate::{MergeQueue, MergeQueues, QueuePause, QueuePriority, QueueWish};
+
+const QUEUE: &str = "/api/queue";
+
+impl Client {
+    /// Lists the merge queues of one project, or of all.
+    pub fn queues(&self, project: Option<&str>) -> ApiCall<'_, MergeQueues> {
+        self.get(RequestPath::new(QUEUE).with("project", project))
+    }
+
+    pub fn enqueue(&self, wish: &QueueWish) -> ApiCall<'_, MergeQueue> {
+        self.post(QUEUE, wish)
+    }
+
+    pub fn prioritize<'a>(&self, pull: impl Into<ItemName<'a>>, priority: i32) -> ApiCall<'_, MergeQueue> {
+        self.patch(pull.into().path(QUEUE, ""), &QueuePriority { priority })
+    }
+
+    pub fn dequeue<'a>(&self, pull: impl Into<ItemName<'a>>) -> ApiCall<'_, MergeQueue> {
+        self.delete(pull.into().path(QUEUE, ""))
+    }
+
+    pub fn pause_queue(&self, order: &QueuePause) -> ApiCall<'_, MergeQueue> {
+        self.post(format!("{QUEUE}/pause"), order)
+    }
+
+    pub fn resume_queue(&self, order: &QueuePause) -> ApiCall<'_, MergeQueue> {
+        self.post(format!("{QUEUE}/resume"), order)
+    }
+}

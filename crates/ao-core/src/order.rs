@@ -1,0 +1,73 @@
+//! Orders that effects carry to the agent and SCM ports.
+
+use serde::{Deserialize, Serialize};
+
+use crate::queue::{Part, Strategy};
+use crate::session::ProcessRef;
+use crate::{Attempt, Commit, ConversationId, PullId, SessionId};
+
+/// A message for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliverOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub process: Option<ProcessRef>,
+    pub conversation: Option<ConversationId>,
+    /// Unique within the session.
+    pub delivery: u32,
+    /// 1 for the first try.
+    pub tries: u32,
+    /// Cleaned by [`sanitise`](crate::text::sanitise), and proven by this very text.
+    pub text: String,
+    /// May go into a running turn.
+    pub interrupt: bool,
+}
+
+/// An answer to the dialog that is open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub process: ProcessRef,
+    /// Unique within the session. The same number again is the same answer.
+    pub number: u32,
+    /// The question that the person who answers has read.
+    pub question: String,
+    pub text: String,
+}
+
+/// A merge to be tested: the tree that would land.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestOrder {
+    pub pull: PullId,
+    pub head: Commit,
+    pub base: Commit,
+    /// Pull requests that are merged into the base before it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<Part>,
+    /// The way in which all of them would land.
+    pub strategy: Strategy,
+    /// The checks that policy requires, beside those that the forge requires by itself. None of them may be skipped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<String>,
+    /// Run the checks. Without, only the tree that would land is worked out, if there can be one.
+    pub checks: bool,
+}
+
+/// A merge, pinned to the commits and the tree that were tested.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergeOrder {
+    pub pull: PullId,
+    pub head: Commit,
+    pub base: Commit,
+    /// Those that land with it, before it, in order: each as commits of its own, and all of them at once or none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<Part>,
+    /// The tree of the base once all of them have landed.
+    pub tree: String,
+    pub strategy: Strategy,
+    /// The person who requested the merge, if it was not a rule.
+    pub by: Option<String>,
+    /// Delete its branch once it is merged.
+    pub delete_branch: bool,
+}

@@ -1,0 +1,144 @@
+//! Dialogs of an agent: the questions it asks, when they count as the same one, and the answers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+use crate::evidence::{Reading, Signal, Source, same_question};
+use crate::text::same_words;
+
+/// A report that was late or overtook another hides a dialog for at most this long.
+const HIDDEN: Duration = Duration::from_secs(3);
+/// The same dialog is not taken for a new one for this long after an answer.
+const JUST_ANSWERED: Duration = Duration::from_secs(3);
+
+/// The questions and answers of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DialogState {
+    /// The answer that is being given to the open dialog.
+    pub answer: Option<Answer>,
+    /// Time at which the open dialog began. It is the same one until the agent is seen to do something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<Timestamp>,
+    /// The dialog that was seen last. Reports overtake each other, so for a moment it may seem to be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<LastDialog>,
+    /// Count of the questions; the number of the last one.
+    pub questions: u32,
+    /// Time of the last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Timestamp>,
+    /// Count of the answers; the number of the last one.
+    pub answers: u32,
+}
+
+/// A dialog as it was last seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastDialog {
+    /// Time at which it began.
+    pub since: Timestamp,
+    pub question: String,
+    /// Time at which it was last seen.
+    pub seen: Timestamp,
+    /// The question in the words of each source.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub words: BTreeMap<Source, String>,
+}
+
+/// The question of an open dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenQuestion<'a> {
+    /// Counts the questions of the session from 1. An answer names it.
+    pub number: u32,
+    pub text: &'a str,
+}
+
+/// An answer of a person to a dialog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    pub number: u32,
+    pub by: String,
+    /// The question that was read. An answer to one question must not reach the next.
+    pub question: String,
+    /// The number of the question.
+    pub to: u32,
+    pub text: String,
+}
+
+impl DialogState {
+    /// Begins to give an answer.
+    pub(super) fn begin_answer(&mut self, answer: &Answer) {
+        self.answers = answer.number;
+        self.answer = Some(answer.clone());
+    }
+
+    /// Closes the dialog, because it was answered.
+    pub(super) fn end_answer(&mut self, at: Timestamp) {
+        self.answer = None;
+        self.open = None;
+        self.answered = Some(at);
+    }
+
+    /// Closes the dialog and forgets it, because the agent asks something else.
+    pub(super) fn replace(&mut self) {
+        self.open = None;
+        self.last = None;
+    }
+
+    /// Takes note of a question that the agent has open. `typed` is when a person last typed to the agent.
+    pub(super) fn see(&mut self, question: &str, typed: Option<Timestamp>, at: Timestamp) {
+        if self.open.is_none() && self.was_answered(question, at) {
+            return;
+        }
+        let since = self.open.or_else(|| self.hidden_since(question, typed, at));
+        let words = self.last.take().filter(|_| since.is_some()).map(|last| last.words);
+        if since.is_none() {
+            self.questions = self.questions.saturating_add(1);
+        }
+        let since = since.unwrap_or(at);
+        self.open = Some(since);
+        self.last = Some(LastDialog {
+            since,
+            question: question.to_owned(),
+            seen: at,
+            words: words.unwrap_or_default(),
+        });
+    }
+
+    /// Returns true if the dialog has given way to another, with nothing seen in between.
+    ///
+    /// A source that words it otherwise than before means another dialog, and so does one that words it otherwise than the
+    /// other sources. Only hooks word one dialog in several ways, first as a request and then as a reminder, so while the
+    /// screen is read, the screen alone decides.
+    pub(super) fn is_replaced_by(&self, signal: &Signal) -> bool {
+        let Reading::Asking { question } = &signal.reading else { return false };
+        let Some(dialog) = &self.last else { return false };
+        match dialog.words.get(&signal.source) {
+            _ if signal.source == Source::Hook && dialog.words.contains_key(&Source::Terminal) => false,
+            Some(before) => !same_words(before, question),
+            None => {
+                !dialog.words.is_empty() && !dialog.words.values().any(|known| same_question(known, question))
+            }
+        }
+    }
+
+    /// Returns since when a dialog that has just come up is open, if it was hidden for a moment only. A person who has typed
+    /// or answered meanwhile may have closed it, and the question is a new one then.
+    fn hidden_since(&self, question: &str, typed: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
+        let last = self.last.as_ref()?;
+        let closed = |then: Option<Timestamp>| then.is_some_and(|then| then >= last.seen);
+        let is_hidden = at.since(last.seen) < HIDDEN
+            && !closed(typed)
+            && !closed(self.answered)
+            && same_question(&last.question, question);
+        is_hidden.then_some(last.since)
+    }
+
+    /// Returns true if the agent only shows for a moment longer what was just answered.
+    fn was_answered(&self, question: &str, at: Timestamp) -> bool {
+        let just = self.answered.is_some_and(|then| at.since(then) < JUST_ANSWERED);
+        just && self.last.as_ref().is_some_and(|last| same_question(&last.question, question))
+    }
+}

@@ -1,0 +1,218 @@
+//! The first configuration of a repository: its defaults, and its text.
+//!
+//! It contains no path of this machine, so that it can be committed.
+
+use std::fs::Permissions;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+
+use ao_config::init::{InitCheck, InitValues};
+use ao_config::{Env, PROJECT_FILES, names};
+use ao_scm::checks::ProposedCheck;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::config::check_offer;
+use crate::error::{CommandError, FailureKind};
+use crate::repository::Repository;
+use crate::{combination, findings, known_agents, program};
+
+/// The user's choices; absent ones are detected.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct InitialChoices {
+    pub(crate) tracker: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) runtime: Option<String>,
+    pub(crate) workspace: Option<String>,
+    pub(crate) project: Option<String>,
+}
+
+/// A configuration to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InitialConfig {
+    pub(crate) project: String,
+    pub(crate) repo: Option<String>,
+    pub(crate) default_branch: String,
+    pub(crate) runtime: String,
+    pub(crate) agent: String,
+    pub(crate) workspace: String,
+    pub(crate) tracker: String,
+    /// Checks that the repository's files suggest.
+    pub(crate) checks: Vec<ProposedCheck>,
+    /// The checks are enabled.
+    pub(crate) runs_checks: bool,
+    pub(crate) notifiers: Vec<String>,
+    /// Notes about defaults that were chosen.
+    pub(crate) notes: Vec<String>,
+}
+
+impl InitialConfig {
+    /// Chooses what fits the repository and the machine.
+    pub(crate) async fn choose(
+        repository: &Repository,
+        wishes: &InitialChoices,
+    ) -> Result<InitialConfig, CommandError> {
+        let mut notes = Vec::new();
+        let runtime = match &wishes.runtime {
+            Some(wanted) if names::MISSING_RUNTIMES.contains(&wanted.as_str()) => {
+                let unfit = combination::missing_runtime(wanted);
+                return Err(CommandError::new(FailureKind::Config, unfit.what)
+                    .hint("choose `--runtime tmux` or `--runtime process`"));
+            }
+            Some(wanted) => known("runtime", wanted, names::RUNTIMES)?,
+            None if program::find("tmux").is_some() => "tmux".to_owned(),
+            None => {
+                notes.push("tmux is not installed, so agents run in ao's built-in terminals".into());
+                "process".to_owned()
+            }
+        };
+        let agent = match &wishes.agent {
+            Some(wanted) => known("agent", wanted, names::AGENTS)?,
+            None => match known_agents::installed() {
+                Some(agent) => agent.name.clone(),
+                None => {
+                    let usual = known_agents::usual();
+                    let install = known_agents::install(usual);
+                    notes.push(format!("no agent is installed; to get {}: `{install}`", usual.name));
+                    usual.name.clone()
+                }
+            },
+        };
+        let tracker = match &wishes.tracker {
+            Some(wanted) => known("tracker", wanted, names::TRACKERS)?,
+            None => "local".to_owned(),
+        };
+        let workspace = match &wishes.workspace {
+            Some(wanted) => known("workspace", wanted, names::WORKSPACES)?,
+            None => "worktree".to_owned(),
+        };
+        let notifiers = match findings::desktop(&Env::of_process()).await {
+            Ok(()) => vec!["desktop".to_owned()],
+            Err(_) => {
+                notes.push(
+                    "there is no desktop for notices, so `notifiers` is empty; `ao config-help notifiers` describes other channels"
+                        .into(),
+                );
+                vec![]
+            }
+        };
+        let project = wishes.project.clone().unwrap_or_else(|| repository.name.clone());
+        if names::project_name(&project) != project {
+            return Err(CommandError::new(
+                FailureKind::Config,
+                format!("`{project}` cannot be the name of a project"),
+            )
+            .hint("a name has letters, digits, `-`, `_` and `.` only, and starts with a letter or digit"));
+        }
+        Ok(InitialConfig {
+            project,
+            repo: repository.repo().map(str::to_owned),
+            default_branch: repository.default_branch.clone(),
+            runtime,
+            agent,
+            workspace,
+            tracker,
+            checks: ao_scm::checks::propose(&repository.root),
+            runs_checks: false,
+            notifiers,
+            notes,
+        })
+    }
+
+    /// Asks at a terminal whether to run the checks that fit. Otherwise they are written as a comment, with a note on
+    /// how to enable them.
+    pub(crate) fn settle_checks(&mut self, asks: bool) -> Result<(), CommandError> {
+        if self.checks.is_empty() {
+            return Ok(());
+        }
+        self.runs_checks = asks && check_offer::accepted(&self.checks)?;
+        if !self.runs_checks {
+            let commands: Vec<String> =
+                self.checks.iter().map(|check| format!("`{}`", check.command)).collect();
+            self.notes.push(format!(
+                "no checks are enabled; {} would fit, and are commented out under `checks` in the file",
+                commands.join(" and ")
+            ));
+        }
+        Ok(())
+    }
+
+    /// Renders the file.
+    pub(crate) fn text(&self) -> String {
+        ao_config::init::template(&InitValues {
+            project: self.project.clone(),
+            repo: self.repo.clone(),
+            path: ".".into(),
+            default_branch: self.default_branch.clone(),
+            tracker: self.tracker.clone(),
+            agent: self.agent.clone(),
+            runtime: self.runtime.clone(),
+            workspace: self.workspace.clone(),
+            notifiers: self.notifiers.clone(),
+            schema: None,
+            checks: self.checks.iter().map(to_init).collect(),
+            runs_checks: self.runs_checks,
+        })
+    }
+
+    /// Refuses to overwrite an existing file, unless `force` is set. Called before any question is asked.
+    pub(crate) fn can_be_written(&self, root: &Utf8Path, force: bool) -> Result<(), CommandError> {
+        match existing(root).filter(|_| !force) {
+            Some(there) => Err(already(&there)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes it to the repository's root, atomically. An existing file is kept unless `force` is set.
+    pub(crate) fn write(&self, root: &Utf8Path, force: bool) -> Result<Utf8PathBuf, CommandError> {
+        self.can_be_written(root, force)?;
+        let file = root.join(PROJECT_FILES[0]);
+        match write_whole(&file, &self.text(), force) {
+            Ok(()) => Ok(file),
+            // Another process was faster.
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Err(already(&file)),
+            Err(err) => Err(CommandError::environment(format!("`{file}` could not be written: {err}"))
+                .hint("check the folder's owner and free disk space; nothing was changed")),
+        }
+    }
+}
+
+fn to_init(check: &ProposedCheck) -> InitCheck {
+    InitCheck { name: check.name.clone(), command: check.command.clone() }
+}
+
+/// Returns the configuration file that a repository has already.
+pub(crate) fn existing(root: &Utf8Path) -> Option<Utf8PathBuf> {
+    PROJECT_FILES.iter().map(|name| root.join(name)).find(|file| file.symlink_metadata().is_ok())
+}
+
+/// Writes a file beside its place and renames it, so that a partial file is never visible.
+pub(crate) fn write_whole(file: &Utf8Path, text: &str, replace: bool) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Utf8Path::new("."));
+    let mut beside = tempfile::Builder::new()
+        .prefix(".ao-")
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)?;
+    beside.write_all(text.as_bytes())?;
+    beside.as_file().sync_all()?;
+    match replace {
+        true => beside.persist(file).map_err(|err| err.error)?,
+        false => beside.persist_noclobber(file).map_err(|err| err.error)?,
+    };
+    Ok(())
+}
+
+fn already(file: &Utf8Path) -> CommandError {
+    CommandError::new(FailureKind::User, format!("there is a configuration already: `{file}`"))
+        .hint("change it with `ao config set`, or overwrite it with `ao init --force`")
+}
+
+/// Returns a known name, or an error with the most similar one.
+fn known(what: &str, wanted: &str, names: &[&str]) -> Result<String, CommandError> {
+    if names.contains(&wanted) {
+        return Ok(wanted.to_owned());
+    }
+    let meant = names::nearest(wanted, names.iter().copied());
+    let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    Err(CommandError::new(FailureKind::Config, format!("there is no {what} `{wanted}`{meant}"))
+        .hint(format!("there are {}", names.join(", "))))
+}
