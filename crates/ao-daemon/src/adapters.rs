@@ -12,13 +12,13 @@ use camino::Utf8PathBuf;
 
 use crate::error::DaemonError;
 use crate::jobs::JobRunner;
-use crate::looks::Looks;
+use crate::looks::ProjectLooks;
 
 /// The agents, notifiers and workspaces that are plugged in.
-pub struct Adapters {
+pub struct DaemonAdapters {
     deps: AgentDeps,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    plugged: Mutex<Plugged>,
+    plugged: Mutex<PluggedSlots>,
 }
 
 /// The parts that every agent is made with.
@@ -32,15 +32,15 @@ pub(crate) struct AgentDeps {
 }
 
 #[derive(Default)]
-struct Plugged {
+struct PluggedSlots {
     /// The agents with the options that they were made of, so that what has not changed stays the same.
     agents: BTreeMap<String, (Option<ao_agent::Options>, Arc<dyn Agent>)>,
     notifiers: BTreeMap<String, Arc<dyn Notifier>>,
 }
 
-impl Adapters {
-    pub(crate) fn new(deps: AgentDeps, workspaces: BTreeMap<String, Arc<dyn Workspace>>) -> Adapters {
-        Adapters { deps, workspaces, plugged: Mutex::default() }
+impl DaemonAdapters {
+    pub(crate) fn new(deps: AgentDeps, workspaces: BTreeMap<String, Arc<dyn Workspace>>) -> DaemonAdapters {
+        DaemonAdapters { deps, workspaces, plugged: Mutex::default() }
     }
 
     /// Adds agents of the embedding program, and exchanges those that were made of options, and all notifiers. On a failure
@@ -66,12 +66,12 @@ impl Adapters {
             };
             agents.insert(name, (Some(options), agent));
         }
-        *plugged = Plugged { agents, notifiers };
+        *plugged = PluggedSlots { agents, notifiers };
         Ok(())
     }
 
     /// Returns the slots of the engine as they are to be now.
-    pub(crate) fn slots(&self, runtimes: &Runtimes, looks: &Looks, jobs: &Arc<JobRunner>) -> Slots {
+    pub(crate) fn slots(&self, runtimes: &Runtimes, looks: &ProjectLooks, jobs: &Arc<JobRunner>) -> Slots {
         let plugged = self.plugged();
         Slots {
             errands: Some(jobs.clone()),
@@ -105,7 +105,7 @@ impl Adapters {
         self.deps.places.ao.clone()
     }
 
-    fn plugged(&self) -> MutexGuard<'_, Plugged> {
+    fn plugged(&self) -> MutexGuard<'_, PluggedSlots> {
         self.plugged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -123,8 +123,8 @@ impl AgentDeps {
     }
 }
 
-impl fmt::Debug for Adapters {
+impl fmt::Debug for DaemonAdapters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Adapters").field("agents", &self.agents()).finish_non_exhaustive()
+        f.debug_struct("DaemonAdapters").field("agents", &self.agents()).finish_non_exhaustive()
     }
 }

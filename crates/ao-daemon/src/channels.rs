@@ -33,7 +33,7 @@ impl Daemon {
 
     /// Returns the channels that notices go to, with their records.
     pub async fn notify_list(&self) -> Result<Vec<ChannelReport>, DaemonError> {
-        let fares = self.handle.view(Fares::of).await?;
+        let fares = self.handle.view(ChannelStates::of).await?;
         Ok(list(&self.config.in_force(), &self.config.page, &fares))
     }
 }
@@ -77,7 +77,7 @@ pub struct ChannelTrial {
 }
 
 /// The channels of a configuration, opened.
-pub(crate) struct Channels {
+pub(crate) struct OpenChannels {
     pub(crate) notifiers: BTreeMap<String, Arc<dyn Notifier>>,
     /// Channels that cannot be used as they are, and why. The others are used all the same.
     pub(crate) problems: Vec<String>,
@@ -85,14 +85,14 @@ pub(crate) struct Channels {
 
 /// The records of the channels, and the notices that wait for each.
 #[derive(Debug, Default)]
-struct Fares {
+struct ChannelStates {
     records: BTreeMap<String, ChannelRecord>,
     waiting: BTreeMap<String, u64>,
 }
 
-impl Fares {
-    fn of(state: &State) -> Fares {
-        let mut fares = Fares { records: state.channels.clone(), waiting: BTreeMap::new() };
+impl ChannelStates {
+    fn of(state: &State) -> ChannelStates {
+        let mut fares = ChannelStates { records: state.channels.clone(), waiting: BTreeMap::new() };
         for channel in state.notices.values().flat_map(|notice| notice.ways.iter().flatten()) {
             *fares.waiting.entry(channel.0.clone()).or_default() += 1;
         }
@@ -101,8 +101,8 @@ impl Fares {
 }
 
 /// Opens the channels that news goes to, each for those that it is meant for.
-pub(crate) fn open(configs: &InForce, page: &Page) -> Channels {
-    let mut channels = Channels { notifiers: BTreeMap::new(), problems: vec![] };
+pub(crate) fn open(configs: &InForce, page: &Page) -> OpenChannels {
+    let mut channels = OpenChannels { notifiers: BTreeMap::new(), problems: vec![] };
     let mut opened = BTreeMap::new();
     for name in names(configs) {
         match channel(configs, &name, page).and_then(|channel| Ok((channel, pace(configs, &name)?))) {
@@ -134,7 +134,7 @@ pub(crate) fn open(configs: &InForce, page: &Page) -> Channels {
 }
 
 /// All channels, with what goes to them and how they have fared.
-fn list(configs: &InForce, page: &Page, fares: &Fares) -> Vec<ChannelReport> {
+fn list(configs: &InForce, page: &Page, fares: &ChannelStates) -> Vec<ChannelReport> {
     let (levels, projects, now) = (levels(configs), of_projects(configs), Timestamp::now());
     let one = |name: &String| {
         let channel = channel(configs, name, page);
@@ -162,8 +162,7 @@ fn list(configs: &InForce, page: &Page, fares: &Fares) -> Vec<ChannelReport> {
     names(configs).iter().map(one).collect()
 }
 
-/// Sends a notice on each channel at once and says what became of each. Who asks for it wants it now, so no quiet hours are
-/// kept.
+/// Sends a test notice on each channel at once, and returns the result of each. Quiet hours do not apply.
 async fn test(
     configs: &InForce,
     page: &Page,
@@ -215,7 +214,7 @@ fn test_notice(level: Level) -> Notice {
     Notice::new(NoticeId(0), level, Subject::Host, &key, text)
 }
 
-// ── what the configuration says ──
+// ── the configuration ──
 
 /// Every channel that is described, or that something goes to.
 fn names(configs: &InForce) -> BTreeSet<String> {
@@ -257,8 +256,8 @@ fn of_projects(configs: &InForce) -> BTreeMap<ProjectId, Vec<String>> {
     own.map(|(id, named)| (id.clone(), named)).collect()
 }
 
-/// A channel as the file that holds for all describes it, or the plugin of that name with nothing said of it. Another
-/// project's file has no say in where news of all goes.
+/// Returns a channel as the main file describes it, or the plugin of that name without options. Files of other
+/// projects do not decide where news of all projects goes.
 pub fn described(config: &Config, name: &str) -> Plugin {
     config.notifiers.get(name).cloned().unwrap_or_else(|| Plugin::named(name))
 }
@@ -288,12 +287,12 @@ pub enum ChannelFault {
 pub fn opened(config: &Config, name: &str, env: &Env) -> Result<Channel, ChannelFault> {
     let plugin = described(config, name);
     let mut options = plugin.resolved(env).map_err(ChannelFault::Reference)?;
-    // These are kept by us, whatever the plugin.
+    // These belong to us, for every plugin.
     options.retain(|key, _| key != "quietHours" && key != "digest");
     let mut settings = BTreeMap::new();
     for (key, value) in &options {
         match key.as_str() {
-            // What a tool is given is its own matter, in whatever shape it has.
+            // The arguments of a tool have the shape that the tool defines.
             "arguments" => drop(settings.insert(key.clone(), value.to_string())),
             _ => flatten(key, value, &mut settings),
         }

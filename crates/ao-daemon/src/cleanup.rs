@@ -64,7 +64,7 @@ impl Daemon {
 }
 
 /// A repository with those of our trees in it that are asked about, and what kind they are.
-type Asked = BTreeMap<(ProjectId, String, String), Vec<(TreeRef, String, bool)>>;
+type TreesByRepository = BTreeMap<(ProjectId, String, String), Vec<(TreeRef, String, bool)>>;
 
 async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupReport, DaemonError> {
     let wish = order.clone();
@@ -79,7 +79,7 @@ async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupRepo
         let only: Vec<TreeRef> = orders.iter().map(|(tree, ..)| tree.clone()).collect();
         let found = match workspace.survey(&repository, &only).await {
             Ok(found) => found,
-            // One broken repository is told of, and keeps nobody from looking at the others.
+            // One broken repository is reported, and does not prevent the cleanup of the others.
             Err(err) => {
                 trees.extend(unreadable(&project, &repository, &orders, &err.to_string(), &trees));
                 continue;
@@ -90,7 +90,7 @@ async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupRepo
                 tree.reasons = std::mem::take(&mut tree.reasons_against_discard);
             }
             let known = orders.iter().find(|(known, ..)| Some(known.session) == tree.session);
-            // Others' folders are told of when everything is asked about, and never touched.
+            // Foreign folders are reported if everything is asked about, and never touched.
             if known.is_none() && order.session.is_some() {
                 continue;
             }
@@ -105,8 +105,8 @@ async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupRepo
     Ok(CleanupReport { dry_run: order.dry_run, freed_bytes: trees.iter().map(freed).sum(), trees })
 }
 
-/// The trees of a repository that cannot be looked at: all of them stay. Without any of ours in it, the repository itself is
-/// told, once.
+/// Returns reports for a repository that cannot be read: all of its trees stay. Without any tree of ours in it, the
+/// repository itself is reported, once.
 fn unreadable(
     project: &ProjectId,
     repository: &str,
@@ -138,8 +138,8 @@ fn unreadable(
 }
 
 /// Those whose removal is asked for: of ended sessions, or of the one that was named.
-fn asked(state: &State, order: &CleanupRequest) -> Asked {
-    let mut asked = Asked::new();
+fn asked(state: &State, order: &CleanupRequest) -> TreesByRepository {
+    let mut asked = TreesByRepository::new();
     // Every project is looked at, because a folder that no session answers for is worth telling of, too.
     for (id, project) in &state.projects {
         if order.project.as_ref().is_none_or(|wanted| wanted == id) {

@@ -40,17 +40,17 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::{Adapters, AgentDeps};
+use crate::adapters::{AgentDeps, DaemonAdapters};
 use crate::chores;
 use crate::config::{ActiveConfig, InForce, apply};
 use crate::error::DaemonError;
-use crate::forecast::Forecasts;
+use crate::forecast::ConflictForecasts;
 use crate::jobs::{JobDeps, JobRunner};
-use crate::looks::{ForgeConfig, ForgeDeps, Looks, OwnAdapters};
-use crate::power::Bus;
+use crate::looks::{ForgeConfig, ForgeDeps, OwnAdapters, ProjectLooks};
+use crate::power::PowerBus;
 use crate::secrets::{self, MaskedRecords, MaskingRules};
 use crate::spawn::SpawnOrders;
-use crate::terminals::{TerminalDeps, Terminals, Views};
+use crate::terminals::{AgentTerminals, TerminalDeps, TerminalViews};
 
 /// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
 pub const SHIM: &str = "shim";
@@ -63,7 +63,7 @@ pub const TMUX_HELPER: &str = "tmux-helper";
 pub type LogMaker = Box<dyn FnOnce(Store) -> Arc<dyn EventStore> + Send>;
 
 /// The parts and settings of a daemon.
-pub struct Options {
+pub struct DaemonOptions {
     pub data_dir: Utf8PathBuf,
     /// The lock of the data directory, if it is held already.
     pub lock: Option<Arc<DirLock>>,
@@ -86,7 +86,7 @@ pub struct Options {
     pub runtimes: Vec<Arc<dyn Runtime>>,
     pub max_parallel_checks: usize,
     /// The bus over which the machine is kept awake while agents work, if that is wanted.
-    pub prevent_idle_sleep: Option<Bus>,
+    pub prevent_idle_sleep: Option<PowerBus>,
     /// The rules that the engine runs by. Tests exchange them.
     pub rules: Arc<dyn Rules>,
     /// Makes the log that the engine reads and writes of the store, if it is not the store itself. Tests let it fail.
@@ -95,9 +95,9 @@ pub struct Options {
     pub background: bool,
 }
 
-impl Options {
-    pub fn new(data_dir: impl Into<Utf8PathBuf>, program: impl Into<PathBuf>) -> Options {
-        Options {
+impl DaemonOptions {
+    pub fn new(data_dir: impl Into<Utf8PathBuf>, program: impl Into<PathBuf>) -> DaemonOptions {
+        DaemonOptions {
             data_dir: data_dir.into(),
             lock: None,
             program: program.into(),
@@ -125,17 +125,17 @@ pub struct Daemon {
     /// The configuration in force.
     pub config: Arc<ActiveConfig>,
     /// The adapters in the engine's slots.
-    pub adapters: Arc<Adapters>,
+    pub adapters: Arc<DaemonAdapters>,
     /// Spawn orders, made whole by the configuration.
     pub spawn: Arc<SpawnOrders>,
     /// The forges and trackers of the projects.
-    pub looks: Arc<Looks>,
+    pub looks: Arc<ProjectLooks>,
     /// Jobs of reactions and hooks.
     pub jobs: Arc<JobRunner>,
     /// Forecasts of branches that will not merge with each other.
-    pub forecasts: Arc<Forecasts>,
+    pub forecasts: Arc<ConflictForecasts>,
     /// The terminals and the output of agents.
-    pub terminals: Terminals,
+    pub terminals: AgentTerminals,
     pub runtimes: Runtimes,
     pub processes: Arc<Processes>,
     pub tmux: Arc<Tmux>,
@@ -154,7 +154,7 @@ pub struct Daemon {
 
 impl Daemon {
     /// Opens the log, starts, and puts the configuration in force. What an earlier daemon has left running is found again.
-    pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, DaemonError> {
+    pub async fn start(options: DaemonOptions, clock: Arc<dyn Clock>) -> Result<Daemon, DaemonError> {
         let configs = options.configs.clone();
         let daemon = Daemon::open(options, clock).await?;
         let Some(configs) = configs else { return Ok(daemon) };
@@ -168,11 +168,11 @@ impl Daemon {
         }
     }
 
-    async fn open(mut options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, DaemonError> {
+    async fn open(mut options: DaemonOptions, clock: Arc<dyn Clock>) -> Result<Daemon, DaemonError> {
         raise_open_files();
         secrets::learn_own();
         let log = options.log.take();
-        let Options { data_dir, lock, program, prevent_idle_sleep, background, .. } = &options;
+        let DaemonOptions { data_dir, lock, program, prevent_idle_sleep, background, .. } = &options;
         let lock = lock.clone().map_or_else(|| DirLock::take(data_dir).map(Arc::new), Ok)?;
         let store = Store::open_locked(lock, ao_store::Options::default())?;
         let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
@@ -223,7 +223,7 @@ impl Daemon {
             Some(configs) => (apply::first_agents(configs), apply::first_channels(configs, &options.page)),
             None => (options.agents.clone(), options.notifiers.clone()),
         };
-        let adapters = Arc::new(Adapters::new(agent_deps, workspaces.clone()));
+        let adapters = Arc::new(DaemonAdapters::new(agent_deps, workspaces.clone()));
         adapters.replace(options.own_agents.clone(), agents, notifiers)?;
 
         let stop = CancellationToken::new();
@@ -239,7 +239,7 @@ impl Daemon {
         let records: Arc<dyn Records> = Arc::new(MaskedRecords(Arc::new(store.clone())));
         let runner =
             Runner::open(checks, records.clone(), clock.clone()).await.map_err(DaemonError::environment)?;
-        let looks = Arc::new(Looks::new(
+        let looks = Arc::new(ProjectLooks::new(
             handle.clone(),
             ForgeDeps { records, runner, queues: queues.clone(), clock: clock.clone() },
             workspaces.clone(),
@@ -276,7 +276,7 @@ impl Daemon {
         let reporter: Arc<dyn Reporter> = Arc::new(handle.clone());
         processes.watch(reporter.clone()).map_err(DaemonError::environment)?;
         tmux.watch(reporter.clone()).await.map_err(DaemonError::environment)?;
-        let forecasts = Arc::new(Forecasts::new(
+        let forecasts = Arc::new(ConflictForecasts::new(
             handle.clone(),
             clock.clone(),
             workspaces.clone(),
@@ -302,14 +302,14 @@ impl Daemon {
             }
         }
         Ok(Daemon {
-            terminals: Terminals::new(
+            terminals: AgentTerminals::new(
                 TerminalDeps {
                     handle: handle.clone(),
                     runtimes: runtimes.clone(),
                     config: config.clone(),
                     data_dir: data_dir.clone(),
                 },
-                Views::new(runtimes.clone()),
+                TerminalViews::new(runtimes.clone()),
             ),
             handle,
             store,
@@ -444,7 +444,7 @@ fn workspaces(
     (worktrees, by_name)
 }
 
-/// Hears what hooks tell. Without it agents are still read by their screens, so a failure is no reason to end.
+/// Reads the reports of hooks. Without it agents are still read by their screens, so a failure is no reason to end.
 async fn hear_hooks(spool: Arc<Spool>, reporter: Arc<dyn Reporter>) {
     if let Err(err) = spool.run(reporter).await {
         tracing::warn!(%err, "reports of hooks are not heard");
@@ -457,9 +457,9 @@ impl fmt::Debug for Daemon {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for DaemonOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("data_dir", &self.data_dir).finish_non_exhaustive()
+        f.debug_struct("DaemonOptions").field("data_dir", &self.data_dir).finish_non_exhaustive()
     }
 }
 

@@ -31,7 +31,7 @@ pub mod secrets;
 pub mod spawn;
 pub mod terminals;
 
-pub use crate::adapters::Adapters;
+pub use crate::adapters::DaemonAdapters;
 pub use crate::daemon::Daemon;
 pub use crate::error::{DaemonError, ErrorKind};
 pub use crate::orchestrator::Orchestrator;

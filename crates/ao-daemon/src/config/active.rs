@@ -11,8 +11,8 @@ use ao_scm::checks::ProposedCheck;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::sync::watch;
 
-use super::apply::Agents;
-use super::{InForce, Known};
+use super::apply::AgentsByName;
+use super::{InForce, KnownProject};
 use crate::error::{DaemonError, ErrorKind};
 use crate::{on_disk, spawn};
 
@@ -30,7 +30,7 @@ pub struct ActiveConfig {
     pub(crate) data_dir: Utf8PathBuf,
     in_force: Mutex<InForce>,
     /// The agents that are plugged in, as they were described.
-    agents: Mutex<Agents>,
+    agents: Mutex<AgentsByName>,
     /// The main file at the start of the daemon, as some of it cannot change while the daemon runs.
     pub(crate) started_with: Arc<Loaded>,
     /// One change at a time. Not `in_force`: a change waits for the engine.
@@ -88,7 +88,7 @@ impl ActiveConfig {
         self.in_force.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn agents(&self) -> MutexGuard<'_, Agents> {
+    pub(crate) fn agents(&self) -> MutexGuard<'_, AgentsByName> {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,7 +121,7 @@ impl ActiveConfig {
     }
 
     /// Returns the projects that the configuration names.
-    pub fn projects(&self) -> BTreeMap<ProjectId, Known> {
+    pub fn projects(&self) -> BTreeMap<ProjectId, KnownProject> {
         self.configs().projects()
     }
 

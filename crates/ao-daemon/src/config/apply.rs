@@ -1,7 +1,7 @@
-//! Puts a configuration in force: the agents, the channels, the limits and the projects, as the engine is told them.
+//! Applies a configuration: the agents, the channels, the limits and the projects, as the engine gets them.
 //!
-//! One thing that is wrong stops nothing else. It is told of, and what was there before stays in its place: the agent that was
-//! described before, or ours of that name; the project as the engine knows it.
+//! An error in one part stops nothing else. It is reported, and the previous setting stays: the agent as it was
+//! described before, or the built-in one of that name; the project as the engine knows it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::spawn::nearest;
 use crate::{channels, on_disk, secrets};
 
 /// Agents by the names that people use.
-pub type Agents = BTreeMap<String, ao_agent::Options>;
+pub type AgentsByName = BTreeMap<String, ao_agent::Options>;
 
 /// The result of reading the configuration again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct ReloadReport {
 }
 
 impl Daemon {
-    /// Tells the engine what is configured, and remembers it. Returns what has changed.
+    /// Gives the configuration to the engine, and remembers it. Returns the changes.
     pub(crate) async fn put_in_force(&self, mut configs: InForce) -> Result<Vec<String>, DaemonError> {
         let (agents, wrong) = agents(&configs, &self.config.agents());
         configs.not_taken = wrong;
@@ -42,7 +42,7 @@ impl Daemon {
         let channels = channels::open(&configs, &self.config.page);
         let env = ao_config::Env::of_process();
         let projects = configs.projects();
-        // Before anything is started or told by them.
+        // Before anything is started with them, or sent.
         let variable = |name: &str| std::env::var(name).ok();
         for known in projects.values() {
             let project = known.effective().project;
@@ -64,7 +64,7 @@ impl Daemon {
         }
         for (id, known) in &projects {
             let Some(mut config) = known.loaded.config.project_config(&known.name, &env) else { continue };
-            // What a later file says for all of its projects, it says for each of them.
+            // A later file's settings for all of its projects become settings of each of them.
             if !Arc::ptr_eq(&known.loaded, &configs.main) {
                 config.reactions = known.loaded.config.reactions_of(&known.name).core();
                 config.agent_reactions = known.loaded.config.reactions_of_agents();
@@ -166,7 +166,7 @@ impl Daemon {
 
 /// The agents that a daemon begins with, so that it knows those of the sessions that it finds again.
 pub fn first_agents(configs: &InForce) -> Vec<ao_agent::Options> {
-    agents(configs, &Agents::new()).0.into_values().collect()
+    agents(configs, &AgentsByName::new()).0.into_values().collect()
 }
 
 /// The channels that a daemon begins with.
@@ -178,8 +178,9 @@ pub fn first_channels(configs: &InForce, page: &Page) -> BTreeMap<String, Arc<dy
 ///
 /// The user's own file and the first one may describe ours anew, as they speak for all. A later one speaks for its own
 /// projects, so it may add agents and replaces none. What makes no sense leaves in its place what was there before.
-fn agents(configs: &InForce, before: &Agents) -> (Agents, Vec<String>) {
-    let mut agents: Agents = ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
+fn agents(configs: &InForce, before: &AgentsByName) -> (AgentsByName, Vec<String>) {
+    let mut agents: AgentsByName =
+        ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
     let mut wrong = Vec::new();
     let (own, files) = configs.by_file();
     let mut take = |file: Option<&Utf8Path>, loaded: &Loaded, may_replace: bool| {
@@ -241,7 +242,7 @@ fn on_one_line(problem: &Problem) -> String {
 }
 
 /// The agents that a configuration can name: those that we know, and those that it describes and that make sense.
-pub fn agents_of(loaded: &Loaded) -> Agents {
+pub fn agents_of(loaded: &Loaded) -> AgentsByName {
     let known = ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent));
     let own = loaded.config.tools.iter();
     let own =
@@ -249,9 +250,9 @@ pub fn agents_of(loaded: &Loaded) -> Agents {
     known.chain(own).collect()
 }
 
-type Manifest = serde_json::Map<String, serde_json::Value>;
+type AgentManifest = serde_json::Map<String, serde_json::Value>;
 
-fn manifest_of(loaded: &Loaded, name: &str, manifest: &Manifest) -> Result<ao_agent::Options, Problem> {
+fn manifest_of(loaded: &Loaded, name: &str, manifest: &AgentManifest) -> Result<ao_agent::Options, Problem> {
     if let Some((_, wrong)) = loaded.wrong_tools().iter().find(|(wrong, _)| wrong == name) {
         return Err(wrong.clone());
     }
@@ -270,7 +271,7 @@ fn manifest_of(loaded: &Loaded, name: &str, manifest: &Manifest) -> Result<ao_ag
         };
         problem(key, err.to_string())
     })?;
-    // What people call it is the key, so a name that says otherwise would take the place of another.
+    // People use the key as its name, so another name inside would take the place of another agent.
     match options.name == name {
         true => Ok(options),
         false => Err(problem("name", format!("it calls itself `{}`; leave out its `name`", options.name))),

@@ -1,8 +1,8 @@
-//! The configuration files in force: which they are, what they say together, and what the engine is told of it.
+//! The configuration files in force: their paths, their combined content, and its application to the engine.
 //!
-//! Each file that somebody started ao with is remembered. The first one says what holds for all (limits, channels, the
-//! port); projects and agents come from all of them. A file that cannot be read is told of and changes nothing: what it
-//! said before stays in force.
+//! Each file that ao was started with is remembered. The first one has the settings for all (limits, channels, the
+//! port); projects and agents come from all of them. A file that cannot be read is reported and changes nothing: its
+//! last content stays in force.
 
 mod active;
 pub mod apply;
@@ -22,10 +22,10 @@ pub use self::active::{ActiveConfig, ProjectChecks};
 use self::apply::strange_tools;
 use crate::error::DaemonError;
 
-/// The list of files, as it is kept, with the projects that each has named. Those are how a person says which file to forget
+/// The stored list of files, with the projects that each has named. By those a person can select a file to forget
 /// once it is gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct StoredFiles {
     files: Vec<Utf8PathBuf>,
     #[serde(default)]
     projects: BTreeMap<Utf8PathBuf, Vec<String>>,
@@ -36,7 +36,7 @@ struct Kept {
 pub struct InForce {
     /// The environment and the home that files are read with.
     base: Arc<Places>,
-    files: Vec<Registered>,
+    files: Vec<RegisteredFile>,
     /// The user's own file, and what is wrong with it.
     own: Arc<Loaded>,
     own_problem: Option<String>,
@@ -46,9 +46,9 @@ pub struct InForce {
     pub not_taken: Vec<String>,
 }
 
-/// A file that somebody started ao with.
+/// A file that ao was started with.
 #[derive(Debug, Clone)]
-struct Registered {
+struct RegisteredFile {
     path: Utf8PathBuf,
     /// Its content when it could last be read; nothing if it never could.
     said: Option<Arc<Loaded>>,
@@ -60,7 +60,7 @@ struct Registered {
 
 /// A project and the configuration that names it.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct KnownProject {
     pub name: String,
     pub loaded: Arc<Loaded>,
     /// The file that was registered for it; absent for those of the user's own file.
@@ -77,7 +77,7 @@ impl InForce {
     pub fn open_in(data_dir: &Utf8Path, base: Places) -> Result<InForce, DaemonError> {
         let base = Arc::new(base);
         let mut kept = remembered(data_dir)?;
-        let registered = |path: Utf8PathBuf| Registered {
+        let registered = |path: Utf8PathBuf| RegisteredFile {
             names: kept.projects.remove(&path).unwrap_or_default(),
             path,
             said: None,
@@ -105,7 +105,7 @@ impl InForce {
 
     /// The same with one more file, which must be right. The others stay as they are, with what is wrong with them.
     pub fn with(&self, path: &Utf8Path) -> Result<InForce, DaemonError> {
-        let mut file = Registered { path: path.to_owned(), said: None, problem: None, names: vec![] };
+        let mut file = RegisteredFile { path: path.to_owned(), said: None, problem: None, names: vec![] };
         let loaded = load_in(&self.base, Some(path))?;
         let problems = strange_tools(&loaded);
         if !problems.is_empty() {
@@ -119,7 +119,7 @@ impl InForce {
             None => files.push(file),
         }
         let new = InForce::of(self.base.clone(), files, self.own.clone(), self.own_problem.clone());
-        // A clash of others is told of already, and not the fault of whoever adds this one.
+        // A clash between other files is reported already, and not the fault of this one.
         let before = self.clashes();
         match new.clashes().into_iter().find(|clash| !before.contains(clash)) {
             Some(clash) => Err(DaemonError::config(clash)),
@@ -135,7 +135,7 @@ impl InForce {
 
     fn read(
         base: Arc<Places>,
-        mut files: Vec<Registered>,
+        mut files: Vec<RegisteredFile>,
         before: Option<&InForce>,
     ) -> Result<InForce, DaemonError> {
         for file in &mut files {
@@ -158,7 +158,7 @@ impl InForce {
 
     fn of(
         base: Arc<Places>,
-        files: Vec<Registered>,
+        files: Vec<RegisteredFile>,
         own: Arc<Loaded>,
         own_problem: Option<String>,
     ) -> InForce {
@@ -186,7 +186,7 @@ impl InForce {
     /// Remembers which files these are.
     pub fn remember(&self, data_dir: &Utf8Path) -> Result<(), DaemonError> {
         let projects = self.files.iter().map(|file| (file.path.clone(), file.names.clone())).collect();
-        let kept = Kept { files: self.paths(), projects };
+        let kept = StoredFiles { files: self.paths(), projects };
         if remembered(data_dir)? == kept {
             return Ok(());
         }
@@ -207,7 +207,7 @@ impl InForce {
         self.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    /// Every file that takes part, for whoever watches them.
+    /// Returns every file that takes part.
     pub fn layers(&self) -> Vec<Layer> {
         let loaded = self.files.iter().filter_map(|file| file.said.as_ref());
         let mut layers: Vec<Layer> = Vec::new();
@@ -219,8 +219,8 @@ impl InForce {
         layers
     }
 
-    /// Every file that is worth watching: those that take part, those that could not be read, and those that would join them
-    /// if somebody made them.
+    /// Returns every file that is worth watching: those that take part, those that could not be read, and those that
+    /// would join them once they exist.
     pub fn watched(&self) -> Vec<Utf8PathBuf> {
         let mut files = BTreeSet::new();
         let around = |layers: &[Layer]| ao_config::watch::files(layers, &places_in(&self.base, None));
@@ -233,7 +233,7 @@ impl InForce {
         files.into_iter().collect()
     }
 
-    /// The user's own configuration, and then what each registered file says, the first one first.
+    /// Returns the user's own configuration, and then the content of each registered file in order.
     pub fn by_file(&self) -> (&Arc<Loaded>, impl Iterator<Item = (&Utf8Path, Option<&Arc<Loaded>>)>) {
         (&self.own, self.files.iter().map(|file| (file.path.as_path(), file.said.as_ref())))
     }
@@ -243,13 +243,14 @@ impl InForce {
         self.own_problem.is_none() && self.files.iter().all(|file| file.problem.is_none())
     }
 
-    pub fn projects(&self) -> BTreeMap<ProjectId, Known> {
+    pub fn projects(&self) -> BTreeMap<ProjectId, KnownProject> {
         let mut projects = BTreeMap::new();
         let files = self.files.iter().filter_map(|file| Some((Some(file.path.clone()), file.said.clone()?)));
         for (file, loaded) in files.chain([(None, self.own.clone())]) {
             // Those of the user's own file are in every configuration, and belong to none of the others.
             for name in loaded.config.projects.keys().filter(|name| file.is_none() || loaded.names(name)) {
-                let known = || Known { name: name.clone(), loaded: loaded.clone(), file: file.clone() };
+                let known =
+                    || KnownProject { name: name.clone(), loaded: loaded.clone(), file: file.clone() };
                 projects.entry(ProjectId::new(name)).or_insert_with(known);
             }
         }
@@ -258,16 +259,16 @@ impl InForce {
 
     /// The file to forget so that a project is forgotten: one that names no other, or one that is not there any more.
     pub fn file_to_forget(&self, project: &str) -> Option<&Utf8Path> {
-        let named = |file: &&Registered| file.names.iter().any(|name| name == project);
+        let named = |file: &&RegisteredFile| file.names.iter().any(|name| name == project);
         let file = self.files.iter().find(named)?;
         (file.names.len() == 1 || !file.path.exists()).then_some(&file.path)
     }
 
-    /// Two projects of one name in two files: the first one counts, and the second is told of.
+    /// Returns a text for each two projects of one name in two files. The first one counts.
     fn clashes(&self) -> Vec<String> {
         let mut seen: BTreeMap<&str, (&Utf8Path, &Utf8Path)> = BTreeMap::new();
         let mut clashes = Vec::new();
-        for Registered { path: file, said, .. } in &self.files {
+        for RegisteredFile { path: file, said, .. } in &self.files {
             let Some(loaded) = said else { continue };
             for (name, project) in &loaded.config.projects {
                 let (first, path) = *seen.entry(name).or_insert((file, &project.path));
@@ -283,7 +284,7 @@ impl InForce {
     }
 }
 
-impl Registered {
+impl RegisteredFile {
     fn says(&mut self, loaded: Loaded) {
         self.names = loaded.config.projects.keys().filter(|name| loaded.names(name)).cloned().collect();
         self.said = Some(Arc::new(loaded));
@@ -301,7 +302,7 @@ impl Registered {
     }
 }
 
-impl Known {
+impl KnownProject {
     pub fn effective(&self) -> ao_config::Effective<'_> {
         self.loaded.config.effective(&self.name).expect("a known project is in its configuration")
     }
@@ -345,7 +346,7 @@ pub fn is_registered(data_dir: &Utf8Path, file: &Utf8Path) -> bool {
     remembered(data_dir).is_ok_and(|kept| kept.files.iter().any(|known| known == file))
 }
 
-/// The file that speaks for all projects: the first of those that somebody started ao with and that is still there.
+/// Returns the main file: the first of those that ao was started with and that still exist.
 pub fn first_file(data_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     remembered(data_dir).ok()?.files.into_iter().find(|file| file.is_file())
 }
@@ -354,10 +355,10 @@ fn list_of(data_dir: &Utf8Path) -> Utf8PathBuf {
     data_dir.join("configs.json")
 }
 
-fn remembered(data_dir: &Utf8Path) -> Result<Kept, DaemonError> {
+fn remembered(data_dir: &Utf8Path) -> Result<StoredFiles, DaemonError> {
     let path = list_of(data_dir);
     let text = match fs::read_to_string(&path) {
-        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(Kept::default()),
+        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(StoredFiles::default()),
         read => read.map_err(|err| DaemonError::environment(format!("`{path}` cannot be read: {err}")))?,
     };
     serde_json::from_str(&text).map_err(|err| {
@@ -366,7 +367,7 @@ fn remembered(data_dir: &Utf8Path) -> Result<Kept, DaemonError> {
     })
 }
 
-/// Says of a tracker or a forge that it is not there, in the same words wherever that is said.
+/// Returns the error text for a tracker or a forge that is not available.
 pub fn not_available(slot: &str, name: &str) -> String {
     format!("the {slot} `{name}` is not available in this version yet")
 }

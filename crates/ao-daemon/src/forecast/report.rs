@@ -6,8 +6,8 @@ use ao_core::forecast::Side;
 use ao_core::{ProjectId, Timestamp};
 use ao_git::forecast::{ClashFile, Excerpt};
 
-use super::lines::Line;
-use super::{ForecastError, Forecasts, Seen};
+use super::lines::WorkLine;
+use super::{ConflictForecasts, ForecastError, ForecastResult};
 use crate::error::{DaemonError, ErrorKind};
 use crate::secrets;
 
@@ -41,7 +41,7 @@ pub struct BranchClash {
     pub files: Vec<(ClashFile, Vec<String>)>,
 }
 
-impl Forecasts {
+impl ConflictForecasts {
     /// Returns all branches of a project and their conflicts, as they are now.
     pub async fn conflicts(&self, project: &ProjectId) -> Result<ForecastReport, DaemonError> {
         let seen = self.recent(project).await?;
@@ -71,8 +71,8 @@ impl Forecasts {
     }
 }
 
-/// The one that somebody means. A name comes before what else it could be.
-fn meant<'a>(seen: &'a Seen, word: &str) -> Result<&'a (Line, String), DaemonError> {
+/// Returns the branch that a reference means. A name comes before everything else that it could be.
+fn meant<'a>(seen: &'a ForecastResult, word: &str) -> Result<&'a (WorkLine, String), DaemonError> {
     let by_name = seen.lines.iter().find(|(line, _)| line.name == word);
     by_name.or_else(|| seen.lines.iter().find(|(line, _)| line.is_meant_by(word))).ok_or_else(|| {
         let shown: String = word.chars().take(100).collect();
@@ -83,7 +83,7 @@ fn meant<'a>(seen: &'a Seen, word: &str) -> Result<&'a (Line, String), DaemonErr
     })
 }
 
-fn branch(line: &Line, seen: &Seen) -> ForecastBranch {
+fn branch(line: &WorkLine, seen: &ForecastResult) -> ForecastBranch {
     ForecastBranch {
         side: line.side.clone(),
         name: line.name.clone(),

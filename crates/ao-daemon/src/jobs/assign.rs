@@ -14,8 +14,8 @@ use crate::looks::{LookError, TaskReceiver};
 use crate::spawn::SpawnDraft;
 
 impl JobRunner {
-    /// Begins a task by the same way as somebody who wishes for it would. A task that has had a session is left alone, so a
-    /// second time finds the first one, also if that has ended meanwhile.
+    /// Starts the session of a task, by the same path as a request of a person. A task that has had a session is left
+    /// alone, so a second run finds the first session, also if that has ended.
     pub(super) async fn assign(
         &self,
         task: &TaskId,
@@ -45,7 +45,7 @@ impl JobRunner {
         };
         match handle.ask(Input::Spawn(Box::new(order))).await {
             Ok(_) => Ok(done("an agent was started")),
-            // Between the look and the order somebody else was faster.
+            // Another request was faster between the look and the order.
             Err(AskError::Refused(Refusal::TaskTaken { .. })) => Ok(done("somebody works on it already")),
             Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
             Err(err) => Err(stopping(err)),

@@ -9,7 +9,7 @@ use ao_ports::{CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, Thre
 
 use super::done;
 
-/// The time that a check of the base may take. Its own limit ends it before, unless that is longer than anybody waits.
+/// The time limit of a check of the base. The check's own limit ends it before, unless that is longer.
 const CHECKED_WITHIN: Duration = Duration::from_secs(55 * 60);
 /// The pause between two looks at a check whose output does not show its end.
 const ASKED_EVERY: Duration = Duration::from_millis(500);
@@ -107,7 +107,7 @@ async fn over(scm: &dyn Scm, mut run: CheckRun) -> Result<CheckRun, ErrandError>
                 from = part.next;
                 continue;
             }
-            // Its output is over or not to be had; it is a moment until it is told how it ended.
+            // Its output has ended or cannot be read; its result follows in a moment.
             Ok(_) | Err(_) => tokio::time::sleep(ASKED_EVERY).await,
         }
         run = scm.run(&run.id).await.map_err(fault)?;

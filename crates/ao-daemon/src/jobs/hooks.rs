@@ -15,8 +15,8 @@ use ao_ports::{ErrandError, environment::ERRAND};
 use ao_process::Mark;
 use camino::Utf8PathBuf;
 
-use super::command::{self, Ended};
-use super::logs::Logs;
+use super::command::{self, CommandEnded};
+use super::logs::HookLogFolder;
 use super::{JobRunner, done, stopping};
 use crate::secrets;
 
@@ -42,14 +42,14 @@ pub struct HookRan {
     pub log: Utf8PathBuf,
 }
 
-/// Where a command is run, and as what.
-struct Run<'a> {
+/// The place and the identity of a command's run.
+struct CommandRun<'a> {
     project: &'a ProjectId,
     session: Option<SessionId>,
     /// The name of what happened.
     event: &'a str,
     point: Option<HookPoint>,
-    /// Tells this errand from all others; whatever its commands start is found by it.
+    /// Distinguishes this job from all others; everything that its commands start is found by it.
     id: &'a str,
     document: &'a str,
 }
@@ -77,9 +77,9 @@ impl JobRunner {
         })
     }
 
-    /// Runs the hooks of a point one after the other. Where they may object, the first objection is the last word.
+    /// Runs the hooks of a point one after the other. Where they may object, the first objection ends the run.
     pub(crate) async fn ask(&self, asked: &HookQuestion, id: &str) -> Result<Vec<HookRan>, ErrandError> {
-        let run = Run {
+        let run = CommandRun {
             project: &asked.project,
             session: asked.session,
             event: asked.point.word(),
@@ -114,7 +114,7 @@ impl JobRunner {
             _ => "run",
         };
         let id = errand.id.to_string();
-        let run = Run { project, session: *session, event, point: None, id: &id, document };
+        let run = CommandRun { project, session: *session, event, point: None, id: &id, document };
         let (ended, log) = self.command(&run, command, *timeout).await?;
         Ok(match ended.objection {
             None => done(format!("`{}` succeeded; see `{log}`", short(command))),
@@ -122,15 +122,15 @@ impl JobRunner {
         })
     }
 
-    /// How whatever a run starts is known.
+    /// Returns the mark by which everything that a run starts is found.
     fn mark(&self, id: &str) -> (String, Mark) {
         let marked = format!("{}#{id}", self.deps.data_dir);
         let mark = Mark::new(&[(ERRAND, marked.as_bytes())], GRACE);
         (marked, mark)
     }
 
-    /// Ends what a daemon that was killed has left of hooks that somebody had run by hand. Nobody asks those again, as the
-    /// engine does with its own, so nobody else would ever find them.
+    /// Ends the remains of hooks that were run by hand under a daemon that was killed. The engine does not run those
+    /// again, so nothing else would find them.
     pub(crate) async fn sweep(&self) {
         let left = match self.logs.begun_by_hand() {
             Ok(left) => left,
@@ -138,7 +138,7 @@ impl JobRunner {
         };
         for (id, path) in left {
             match self.mark(&id).1.end().await {
-                Ok(()) => Logs::close(&path, "ended with the daemon that ran it"),
+                Ok(()) => HookLogFolder::close(&path, "ended with the daemon that ran it"),
                 Err(err) => tracing::warn!(%err, id, "what is left of a hook cannot be ended"),
             }
         }
@@ -146,10 +146,10 @@ impl JobRunner {
 
     async fn command(
         &self,
-        run: &Run<'_>,
+        run: &CommandRun<'_>,
         command: &str,
         timeout: Duration,
-    ) -> Result<(Ended, Utf8PathBuf), ErrandError> {
+    ) -> Result<(CommandEnded, Utf8PathBuf), ErrandError> {
         let few = match run.point {
             None => &self.runs,
             Some(point) if point.may_object() => &self.questions,
@@ -168,7 +168,7 @@ impl JobRunner {
             return Err(ErrandError::Never(format!("there is no project `{}` any more", run.project)));
         };
         let (marked, mark) = self.mark(run.id);
-        // A daemon that was killed has left its command behind; two of them at once is what nobody reckons with.
+        // A daemon that was killed has left its command behind, and two of them must not run at once.
         mark.clone().end().await.map_err(failed("end what an earlier daemon has left of it"))?;
         let wanted = WantedByHook {
             event: run.event,
@@ -189,7 +189,7 @@ impl JobRunner {
             .logs
             .begin(self.deps.clock.now(), what, run.id)
             .map_err(failed("begin the log of a command in the data folder"))?;
-        let order = command::Order {
+        let order = command::CommandOrder {
             shell: &self.shell,
             keeper: &self.deps.keeper,
             command,
@@ -210,7 +210,7 @@ fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> ErrandError {
     move |err| ErrandError::Later(format!("failed to {what}: {err}"))
 }
 
-/// A command in few words.
+/// Returns a command in short.
 fn short(command: &str) -> String {
     let line = command.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let cut: String = line.chars().take(60).collect();

@@ -42,19 +42,19 @@ pub(crate) use self::hooks::HookQuestion;
 pub use self::hooks::HookRan;
 pub(crate) use self::logs::BY_HAND;
 pub use self::logs::HookLog;
-use self::logs::Logs;
+use self::logs::HookLogFolder;
 use crate::config::ActiveConfig;
-use crate::looks::Looks;
+use crate::looks::ProjectLooks;
 use crate::spawn::SpawnOrders;
 
-/// How many commands of the user's of one kind run at a time; the others wait.
+/// The number of commands of one kind that run at a time; the others wait.
 const COMMANDS: usize = 8;
 /// Runs the jobs of reactions and hooks.
 pub struct JobRunner {
     deps: JobDeps,
     /// The user's shell.
     shell: OsString,
-    logs: Logs,
+    logs: HookLogFolder,
     /// Commands of reactions, which may take long.
     runs: Semaphore,
     /// Hooks without a waiter, and those that a merge or a session waits for: none of them waits behind what takes long.
@@ -62,18 +62,18 @@ pub struct JobRunner {
     questions: Semaphore,
 }
 
-/// What jobs are run with.
+/// The parts that jobs are run with.
 pub(crate) struct JobDeps {
     pub(crate) data_dir: Utf8PathBuf,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Where commands of the user's are made known.
+    /// The register of the user's commands.
     pub(crate) families: Arc<Families>,
     /// Keeps what commands start from getting away.
     pub(crate) keeper: Keeper,
     pub(crate) handle: Handle,
     pub(crate) workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     pub(crate) config: Arc<ActiveConfig>,
-    pub(crate) looks: Arc<Looks>,
+    pub(crate) looks: Arc<ProjectLooks>,
     pub(crate) spawn: Arc<SpawnOrders>,
 }
 
@@ -82,7 +82,7 @@ impl JobRunner {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         JobRunner {
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
-            logs: Logs::new(deps.data_dir.join("logs").join("hooks")),
+            logs: HookLogFolder::new(deps.data_dir.join("logs").join("hooks")),
             deps,
             runs: Semaphore::new(COMMANDS),
             hooks: Semaphore::new(COMMANDS),
@@ -103,8 +103,13 @@ impl Errands for JobRunner {
     async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
         match &errand.order {
             Order::Spawn { project, pull, agent, title, prompt } => {
-                let wish =
-                    spawn::Wish { project, pull: pull.as_ref(), agent: agent.as_deref(), title, prompt };
+                let wish = spawn::RequestedSession {
+                    project,
+                    pull: pull.as_ref(),
+                    agent: agent.as_deref(),
+                    title,
+                    prompt,
+                };
                 self.spawn(errand.id, wish).await
             }
             Order::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
@@ -136,7 +141,7 @@ fn done(said: impl Into<String>) -> ErrandOutcome {
     ErrandOutcome::Done { said: said.into() }
 }
 
-/// Nobody can be asked any more.
+/// The engine takes no inputs any more.
 fn stopping(err: ao_engine::AskError) -> ErrandError {
     ErrandError::Later(err.to_string())
 }

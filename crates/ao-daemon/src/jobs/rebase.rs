@@ -21,10 +21,10 @@ impl JobRunner {
         let (id, at) = (pull.clone(), head.clone());
         let found = self.deps.handle.view(move |state| find(state, &id, &at)).await.map_err(stopping)?;
         let (kind, tree, branch) = match found {
-            Found::Tree { kind, tree, branch } => (kind, *tree, branch),
-            Found::Moved => return Ok(done("the head has moved")),
-            Found::Busy(why) => return Err(ErrandError::InTheWay(why)),
-            Found::Nowhere(why) => return Err(ErrandError::Never(why)),
+            RebaseTarget::Tree { kind, tree, branch } => (kind, *tree, branch),
+            RebaseTarget::Moved => return Ok(done("the head has moved")),
+            RebaseTarget::Busy(why) => return Err(ErrandError::InTheWay(why)),
+            RebaseTarget::Nowhere(why) => return Err(ErrandError::Never(why)),
         };
         let order = RebaseOrder { tree, branch, head: head.clone(), base: base.clone() };
         let Some(workspace) = self.deps.workspaces.get(&kind) else {
@@ -46,7 +46,7 @@ impl JobRunner {
     }
 }
 
-enum Found {
+enum RebaseTarget {
     Tree { kind: String, tree: Box<TreeRef>, branch: String },
     Moved,
     Busy(String),
@@ -54,10 +54,10 @@ enum Found {
 }
 
 /// The tree in which the branch can be rebased now, if there is one. Never under the hands of an agent.
-fn find(state: &State, id: &PullId, head: &Commit) -> Found {
-    let Some(pull) = state.pulls.get(id).filter(|pull| pull.is_open()) else { return Found::Moved };
+fn find(state: &State, id: &PullId, head: &Commit) -> RebaseTarget {
+    let Some(pull) = state.pulls.get(id).filter(|pull| pull.is_open()) else { return RebaseTarget::Moved };
     if pull.facts.head != *head {
-        return Found::Moved;
+        return RebaseTarget::Moved;
     }
     let branch = &pull.facts.head_branch;
     let by_branch = || {
@@ -68,7 +68,7 @@ fn find(state: &State, id: &PullId, head: &Commit) -> Found {
     let owner = pull.owner.and_then(|owner| state.sessions.get(&owner)).map(|owner| &**owner);
     let session = owner.filter(|owner| owner.branch() == branch.as_str()).or_else(by_branch);
     let Some(session) = session.filter(|session| session.workspace.path().is_some()) else {
-        return Found::Nowhere(format!("no workspace of ours has the branch `{branch}`"));
+        return RebaseTarget::Nowhere(format!("no workspace of ours has the branch `{branch}`"));
     };
     let at_work = match session.phase {
         Phase::Running { .. } => {
@@ -78,14 +78,14 @@ fn find(state: &State, id: &PullId, head: &Commit) -> Found {
         _ => true,
     };
     if at_work {
-        return Found::Busy(format!("`{}` is at work", session.spec.name));
+        return RebaseTarget::Busy(format!("`{}` is at work", session.spec.name));
     }
     match state.projects.get(&id.project) {
-        Some(project) => Found::Tree {
+        Some(project) => RebaseTarget::Tree {
             kind: session.spec.workspace.clone(),
             tree: Box::new(tree_of(project, session)),
             branch: branch.clone(),
         },
-        None => Found::Nowhere(format!("there is no project `{}` any more", id.project)),
+        None => RebaseTarget::Nowhere(format!("there is no project `{}` any more", id.project)),
     }
 }

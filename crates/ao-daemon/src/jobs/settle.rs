@@ -11,14 +11,14 @@ use ao_ports::{ErrandError, Scm, Tracker, TrackerError};
 use super::assign::not_seen;
 use super::forge::fault;
 use super::{JobRunner, done};
-use crate::looks::{LookError, Looks, TaskReceiver};
+use crate::looks::{LookError, ProjectLooks, TaskReceiver};
 
 impl JobRunner {
-    /// Closes the issues whose sessions made a merged pull request, and those that it says it closes. What is closed already
-    /// stays so, and a second time finds it so.
+    /// Closes the issues whose sessions made a merged pull request, and those that it names as closed. Closed issues
+    /// stay as they are, so a second run changes nothing.
     ///
-    /// Only what was merged into the project's own branch counts: one that is stacked on another has not landed yet, and
-    /// what an open one says is anybody's word.
+    /// Only a merge into the project's own branch counts: one that is stacked on another has not landed yet, and the
+    /// text of an open one can be written by anyone.
     pub(super) async fn settle(&self, pull: &PullId, tasks: &[TaskId]) -> Result<ErrandOutcome, ErrandError> {
         let scm = self.scm(&pull.project).await?;
         let Some(named) =
@@ -30,7 +30,7 @@ impl JobRunner {
         if all.is_empty() {
             return Ok(done("it settles no issue"));
         }
-        // Where issues are not kept by us, nobody can be asked to close them.
+        // Issues of a project without a tracker of ours cannot be closed.
         let Ok(tracker) = self.deps.looks.tracker(&pull.project) else {
             return Ok(done("its issues are kept elsewhere"));
         };
@@ -47,7 +47,7 @@ impl JobRunner {
     }
 }
 
-/// The issues that a pull request says it closes; nothing if it has not landed.
+/// Returns the issues that a pull request closes by its text; nothing if it has not landed.
 async fn named(
     scm: &dyn Scm,
     pull: &PullId,
@@ -67,7 +67,7 @@ async fn named(
 }
 
 /// Closes an issue, and returns whether it was open. One that is not there needs no closing.
-async fn close(looks: &Looks, tracker: &dyn Tracker, task: &TaskId) -> Result<bool, ErrandError> {
+async fn close(looks: &ProjectLooks, tracker: &dyn Tracker, task: &TaskId) -> Result<bool, ErrandError> {
     let open = match looks.task(task, TaskReceiver::EngineIfKnown).await {
         Ok(seen) => !seen.facts.closed,
         Err(LookError::Forge(TrackerError::NotFound { .. })) => return Ok(false),

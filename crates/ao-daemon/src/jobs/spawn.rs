@@ -1,4 +1,4 @@
-//! A session that a reaction starts, by the same way as one that somebody wishes for.
+//! A session that a reaction starts, by the same path as a request of a person.
 
 use ao_core::errand::ErrandOutcome;
 use ao_core::pull::PullInput;
@@ -11,9 +11,9 @@ use super::{JobRunner, done, stopping};
 use crate::error::DaemonError;
 use crate::spawn::SpawnDraft;
 
-/// What is wished for.
+/// The requested session.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish<'a> {
+pub(super) struct RequestedSession<'a> {
     pub(super) project: &'a ProjectId,
     pub(super) pull: Option<&'a PullId>,
     pub(super) agent: Option<&'a str>,
@@ -21,19 +21,23 @@ pub(super) struct Wish<'a> {
     pub(super) prompt: &'a str,
 }
 
-/// Who is there already.
-struct There {
+/// The session that exists already.
+struct ExistingSession {
     session: SessionId,
     name: String,
     live: bool,
-    /// Its task is what is wished for, so it need not be told.
+    /// True if its task is the requested one, so that it needs no message.
     has_it: bool,
 }
 
 impl JobRunner {
     /// Starts an agent. A branch has one agent at a time, and a session of no branch carries the errand's own number in its
     /// name, so a second time finds the first one.
-    pub(super) async fn spawn(&self, errand: ErrandId, wish: Wish<'_>) -> Result<ErrandOutcome, ErrandError> {
+    pub(super) async fn spawn(
+        &self,
+        errand: ErrandId,
+        wish: RequestedSession<'_>,
+    ) -> Result<ErrandOutcome, ErrandError> {
         let handle = &self.deps.handle;
         let project = wish.project.clone();
         let stopped = handle.view(move |state| state.projects.get(&project)?.stopped.clone());
@@ -68,7 +72,7 @@ impl JobRunner {
                 }
                 Ok(done("an agent was started"))
             }
-            // Between the look and the order somebody else was faster.
+            // Another request was faster between the look and the order.
             Err(AskError::Refused(Refusal::BranchTaken { name, .. } | Refusal::TaskTaken { name, .. })) => {
                 match handle.view(look).await.map_err(stopping)? {
                     Some(there) => bring(self, handle, there, errand, wish).await,
@@ -82,7 +86,12 @@ impl JobRunner {
 }
 
 /// The session that has the pull request's branch, or that this errand has made before.
-fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prompt: &str) -> Option<There> {
+fn there_already(
+    state: &State,
+    pull: Option<&PullId>,
+    named: Option<&str>,
+    prompt: &str,
+) -> Option<ExistingSession> {
     let session = match (pull.and_then(|pull| state.pulls.get(pull)), named) {
         (Some(pull), _) => {
             let owner =
@@ -95,7 +104,7 @@ fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prom
         (None, Some(name)) => state.session_named(name),
         (None, None) => None,
     }?;
-    Some(There {
+    Some(ExistingSession {
         session: session.id,
         name: session.spec.name.clone(),
         live: session.is_live(),
@@ -103,16 +112,16 @@ fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prom
     })
 }
 
-/// Sees to it that the one that is there works, answers for the pull request, and knows what is wanted now.
+/// Makes the existing session work, own the pull request, and know the request.
 ///
-/// Each step can be taken again: a crash between two of them must lose none, so they are taken whoever is there and however
-/// it came to be. The message goes by the errand's own key.
+/// Each step is idempotent and always taken, because a crash between two of them must lose none. The message has the
+/// job's own key.
 async fn bring(
     jobs: &JobRunner,
     handle: &Handle,
-    there: There,
+    there: ExistingSession,
     errand: ErrandId,
-    wish: Wish<'_>,
+    wish: RequestedSession<'_>,
 ) -> Result<ErrandOutcome, ErrandError> {
     let session = there.session;
     let tell = async |input| match handle.ask(Input::Session { session, input }).await {
@@ -147,7 +156,7 @@ async fn bring(
     Ok(done(format!("`{}` {how}", there.name)))
 }
 
-/// Lets the new one answer for the pull request. Whoever did before and has ended does so no more.
+/// Makes the new session the owner of the pull request, in place of an owner that has ended.
 async fn claim(handle: &Handle, pull: &PullId, session: SessionId) -> Result<(), ErrandError> {
     let of = pull.clone();
     let before = handle.view(move |state| {
@@ -159,13 +168,13 @@ async fn claim(handle: &Handle, pull: &PullId, session: SessionId) -> Result<(),
         let input = PullInput::Release { session: before };
         handle.ask(Input::Pull { pull: pull.clone(), input }).await.ok();
     }
-    // If it is somebody else's by now, that one works on it.
+    // If it has another owner by now, that one works on it.
     handle.ask(Input::Pull { pull: pull.clone(), input: PullInput::Claim { session } }).await.ok();
     Ok(())
 }
 
-/// A name that tells what it is for, and that no other errand gives.
-fn name(errand: ErrandId, wish: Wish<'_>) -> String {
+/// Returns a name that describes the purpose and that no other job uses.
+fn name(errand: ErrandId, wish: RequestedSession<'_>) -> String {
     let slug = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let words: String = wish.title.chars().map(slug).collect();
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();

@@ -5,7 +5,7 @@ use ao_core::pull::Author;
 use ao_tracker::import;
 pub use ao_tracker::import::{ImportResult, Outcome};
 
-use super::Looks;
+use super::ProjectLooks;
 use crate::error::{DaemonError, ErrorKind};
 
 /// The formats that issues come in.
@@ -16,7 +16,7 @@ pub enum ImportFormat {
     GitHub,
 }
 
-impl Looks {
+impl ProjectLooks {
     /// Brings issues in from a text, each once however often the same text comes.
     pub async fn import(
         &self,

@@ -1,4 +1,4 @@
-//! Looks at what is worth asking about, and tells the engine what was seen.
+//! Looks at what is worth a look, and reports it to the engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
@@ -12,13 +12,13 @@ use ao_engine::AskError;
 use ao_ports::{Hint, Hints as _, TaskFilter, TaskSeen, Tracker, TrackerError};
 use tokio::task::{Id, JoinSet};
 
-use super::Looks;
+use super::ProjectLooks;
 use crate::cleanup::tree_of;
 
-/// How many open tasks of a project are known at a time; whoever has more gets the ones that changed last.
+/// The number of open tasks of a project that are known at a time: those that changed last.
 const OPEN_TASKS: usize = 5_000;
 
-/// Why nothing was seen.
+/// The reason why a look saw nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum LookError {
     #[error("{0}")]
@@ -40,18 +40,18 @@ pub enum TaskReceiver {
     EngineIfKnown,
 }
 
-/// What came of a look.
+/// The result of a look.
 #[derive(Debug, Default)]
-struct Looked {
+struct LookResult {
     seen: Vec<(PullId, PullFacts)>,
     /// Those of which could not be read what they add; that is to be repeated.
     unread: BTreeSet<PullId>,
 }
 
-impl Looks {
+impl ProjectLooks {
     /// Looks whenever there is a hint, until it is dropped. Each project is looked at by itself, one look at a time: what
     /// takes long in one of them holds up no other.
-    pub(crate) async fn run(self: Arc<Looks>) {
+    pub(crate) async fn run(self: Arc<ProjectLooks>) {
         tokio::join!(self.clone().look(), async {
             if let Err(err) = self.after_landings().await {
                 tracing::warn!(%err, "a policy that lands is read with the next look only");
@@ -59,7 +59,7 @@ impl Looks {
         });
     }
 
-    async fn look(self: Arc<Looks>) {
+    async fn look(self: Arc<ProjectLooks>) {
         let mut pulls: BTreeMap<ProjectId, BTreeSet<PullId>> = BTreeMap::new();
         let mut looks = JoinSet::new();
         let mut busy: BTreeMap<Id, ProjectId> = BTreeMap::new();
@@ -91,7 +91,7 @@ impl Looks {
                             self.settled(Hint::Project(project.clone()), found.as_ref().map(Clone::clone));
                         pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
                         let seen = self.see_open_tasks(&project).await;
-                        // What was in the list has just been told; only the others have to be asked for one by one.
+                        // The engine has the listed tasks already; only the others need a look of their own.
                         let known = self.tasks_of(&project).await.unwrap_or_default();
                         tasks.extend(left_to_ask(known, seen.as_ref().ok()));
                         // Where there are no issues, the pull requests may still have to be asked for again.
@@ -118,7 +118,7 @@ impl Looks {
         }
     }
 
-    async fn look_into(self: Arc<Looks>, project: ProjectId, pulls: BTreeSet<PullId>) {
+    async fn look_into(self: Arc<ProjectLooks>, project: ProjectId, pulls: BTreeSet<PullId>) {
         let pulls: Vec<PullId> = pulls.into_iter().collect();
         let seen = self.look_and_tell(&pulls).await;
         for pull in pulls {
@@ -138,13 +138,13 @@ impl Looks {
 
     /// Looks at pull requests of one project, and returns what was seen once the engine knows it.
     pub async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
-        let Looked { seen, unread } = self.look_and_tell(pulls).await?;
+        let LookResult { seen, unread } = self.look_and_tell(pulls).await?;
         unread.into_iter().for_each(|pull| self.asked.again(Hint::Pull(pull)));
         Ok(seen)
     }
 
-    async fn look_and_tell(&self, pulls: &[PullId]) -> Result<Looked, LookError> {
-        let Some(first) = pulls.first() else { return Ok(Looked::default()) };
+    async fn look_and_tell(&self, pulls: &[PullId]) -> Result<LookResult, LookError> {
+        let Some(first) = pulls.first() else { return Ok(LookResult::default()) };
         let scm = self.scm(&first.project)?;
         let turn = {
             let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +162,7 @@ impl Looks {
             self.handle.ask(Input::Pull { pull: pull.clone(), input }).await?;
         }
         let unread = self.look_through(&*scm, &seen).await?;
-        Ok(Looked { seen, unread })
+        Ok(LookResult { seen, unread })
     }
 
     /// Looks at all open tasks of a project that picks them up by itself, and returns which those are.
@@ -184,7 +184,7 @@ impl Looks {
         Ok(listed)
     }
 
-    /// What a tracker that cannot be asked for a list tells: everything that ever changed, page by page.
+    /// Lists the open tasks of a tracker that cannot list: all changes ever, page by page.
     async fn changed_tasks(
         &self,
         tracker: &dyn Tracker,
@@ -201,7 +201,7 @@ impl Looks {
         }
     }
 
-    /// Whether a project begins tasks without anybody's word.
+    /// Returns true if a project starts tasks by itself.
     async fn picks_up(&self, project: &ProjectId) -> Result<bool, LookError> {
         let of = project.clone();
         let picks = move |state: &State| {
@@ -210,7 +210,7 @@ impl Looks {
         Ok(self.handle.view(picks).await?)
     }
 
-    /// Looks at a task and at those that wait for it, as far as somebody here has to do with them.
+    /// Looks at a task and at those that wait for it, as far as the engine needs them.
     async fn see_task(&self, hinted: &TaskId) -> Result<(), LookError> {
         let changed = hinted.clone();
         let concerned = self.handle.view(move |state| {
@@ -227,7 +227,7 @@ impl Looks {
         });
         for task in concerned.await? {
             match self.task(&task, TaskReceiver::Engine).await {
-                // It says nothing about the work on it; but none is begun any more.
+                // It does not affect the work on it, but no new work starts.
                 Ok(_) | Err(LookError::Forge(TrackerError::NotFound { .. })) => {}
                 Err(err) => return Err(err),
             }
@@ -296,7 +296,8 @@ impl Looks {
         Ok(known.await?)
     }
 
-    /// An agent may have renamed its branch, or gone on to another one. That tells whose pull request is whose.
+    /// Looks at the branches that agents are on. An agent may have renamed its branch, or switched to another one,
+    /// and branches decide who owns a pull request.
     pub async fn see_where_sessions_stand(&self, project: &ProjectId) {
         let of = project.clone();
         let trees = self.handle.view(move |state| {
@@ -315,8 +316,8 @@ impl Looks {
         }
     }
 
-    /// What came of a look; one that got no answer is repeated later. Where there is nobody to ask, nobody is: whoever is
-    /// configured next is asked about everything anyhow.
+    /// Handles the result of a look; one that failed is repeated later. Without a forge it is not repeated: the next
+    /// one that is configured is asked about everything anyway.
     fn settled<T>(&self, hint: Hint, outcome: Result<T, &LookError>) -> Option<T> {
         match outcome {
             Ok(done) => {
@@ -336,7 +337,8 @@ impl Looks {
     }
 }
 
-/// The known tasks that a list of open ones said nothing about: closed, gone, or too many for it. All, if there is no list.
+/// Returns the known tasks that a list of open ones has not: closed, gone, or too many for it. All, if there is no
+/// list.
 fn left_to_ask(known: Vec<TaskId>, listed: Option<&BTreeSet<TaskId>>) -> impl Iterator<Item = TaskId> {
     known.into_iter().filter(move |task| listed.is_none_or(|listed| !listed.contains(task)))
 }

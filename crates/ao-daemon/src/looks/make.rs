@@ -1,4 +1,4 @@
-//! Which forge and which tracker a project has, made from its configuration.
+//! Makes the forge and the tracker of a project from its configuration.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
 use super::ForgeDeps;
-use super::masked::Masked;
-use crate::config::Known;
+use super::masked::MaskedPort;
+use crate::config::KnownProject;
 
 /// A session that ended so shortly ago may have changed something that is noticed only now.
 const LATELY: Duration = Duration::from_secs(10 * 60);
-/// How long the engine may take to say who is at work.
+/// The time limit for the engine's answer about sessions at work.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a project's configuration wants of its forge and its tracker.
+/// The configuration of a project's forge and tracker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ForgeConfig {
     scm: String,
     tracker: String,
-    /// Whether issues are files of the repository.
+    /// True if issues are files of the repository.
     files: bool,
     pub(crate) repository: Utf8PathBuf,
-    /// What the configuration says must hold before anything is merged.
+    /// The configured conditions of a merge.
     pub(crate) policy: Option<PolicyConfig>,
     pub(crate) default_branch: String,
     pub(crate) checks: Vec<CheckSpec>,
@@ -40,7 +40,7 @@ pub(crate) struct ForgeConfig {
 }
 
 impl ForgeConfig {
-    pub(crate) fn of(known: &Known, env: &Env) -> ForgeConfig {
+    pub(crate) fn of(known: &KnownProject, env: &Env) -> ForgeConfig {
         let effective: Effective<'_> = known.effective();
         let keep = effective.tracker.options.get("keep").and_then(|keep| keep.as_str());
         ForgeConfig {
@@ -96,7 +96,7 @@ pub(super) async fn scm(
         .await
         .map_err(|err| err.to_string())?;
     let scm: Arc<dyn Scm> = Arc::new(scm);
-    Ok(Arc::new(Masked(scm)))
+    Ok(Arc::new(MaskedPort(scm)))
 }
 
 pub(super) fn tracker(
@@ -114,10 +114,10 @@ pub(super) fn tracker(
     let options = TrackerOptions { project: project.clone(), keep };
     let tracker = LocalTracker::new(options, deps.records.clone(), deps.clock.clone());
     let tracker: Arc<dyn Tracker> = Arc::new(tracker);
-    Ok(Arc::new(Masked(tracker)))
+    Ok(Arc::new(MaskedPort(tracker)))
 }
 
-/// Who is at work in a project, as the engine knows it.
+/// Finds the sessions at work in a project, as the engine knows them.
 struct AtWork {
     project: ProjectId,
     handle: Handle,
@@ -139,7 +139,7 @@ impl Witness for AtWork {
         });
         match tokio::time::timeout(PATIENCE, names).await {
             Ok(Ok(names)) => names,
-            // Nobody can say that nobody was.
+            // Without an answer, a session may be at work.
             _ => vec!["unknown".to_owned()],
         }
     }

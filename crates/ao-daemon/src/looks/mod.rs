@@ -33,7 +33,7 @@ use self::pending::PendingLooks;
 use crate::{chores, policy};
 
 /// The forges and trackers of all projects.
-pub struct Looks {
+pub struct ProjectLooks {
     pub(crate) handle: Handle,
     pub(crate) deps: ForgeDeps,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
@@ -41,13 +41,13 @@ pub struct Looks {
     /// Adapters of the embedding program. They come before what is configured, and are not looked at by themselves.
     own: OwnAdapters,
     /// Both are held for a few instructions only.
-    projects: Mutex<BTreeMap<ProjectId, Project>>,
+    projects: Mutex<BTreeMap<ProjectId, ProjectAdapters>>,
     watching: Mutex<JoinSet<()>>,
     /// One look at a time for each project: of two, the earlier one could arrive last and be believed.
     looking: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<()>>>>,
     /// The same for reading the policies.
     pub(crate) reading: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<()>>>>,
-    /// What was last read of the policies.
+    /// The policies as they were last read.
     policies: Mutex<BTreeMap<ProjectId, policy::ReadPolicy>>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct OwnAdapters {
     pub(crate) trackers: BTreeMap<ProjectId, Arc<dyn Tracker>>,
 }
 
-/// What every forge is made with.
+/// The parts that every forge is made with.
 #[derive(Clone)]
 pub(crate) struct ForgeDeps {
     pub(crate) records: Arc<dyn Records>,
@@ -67,22 +67,22 @@ pub(crate) struct ForgeDeps {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// What one project has.
-pub(crate) struct Project {
+/// The adapters of one project.
+pub(crate) struct ProjectAdapters {
     pub(crate) wanted: ForgeConfig,
     scm: Result<Arc<dyn Scm>, String>,
     tracker: Result<Arc<dyn Tracker>, String>,
     watches: Vec<AbortHandle>,
 }
 
-impl Looks {
+impl ProjectLooks {
     pub(crate) fn new(
         handle: Handle,
         deps: ForgeDeps,
         workspaces: BTreeMap<String, Arc<dyn Workspace>>,
         own: OwnAdapters,
-    ) -> Looks {
-        Looks {
+    ) -> ProjectLooks {
+        ProjectLooks {
             handle,
             deps,
             workspaces,
@@ -96,8 +96,8 @@ impl Looks {
         }
     }
 
-    /// Makes the forges and trackers that are wanted. What has not changed stays as it is. One that cannot be made says why
-    /// to whoever needs it, and stops nothing else.
+    /// Makes the configured forges and trackers. Unchanged ones stay as they are. One that cannot be made returns the
+    /// reason to its callers, and stops nothing else.
     pub(crate) async fn configure(&self, mut wanted: BTreeMap<ProjectId, ForgeConfig>) {
         wanted.retain(|id, _| !self.own.scms.contains_key(id));
         let gone: Vec<ProjectId> = {
@@ -111,7 +111,7 @@ impl Looks {
             if self.projects().get(&id).is_some_and(|known| known.wanted == wanted) {
                 continue;
             }
-            // The one before stays until its successor is made: whoever calls meanwhile finds a forge.
+            // The previous one stays until its successor is made, so that callers always find a forge.
             let scm = make::scm(&id, &wanted, &self.deps, &self.handle).await;
             let tracker = make::tracker(&id, &wanted, &self.deps);
             let mut watches = Vec::new();
@@ -130,11 +130,12 @@ impl Looks {
                 let (tracker, hints) = (tracker.clone(), self.hints());
                 watches.push(self.watching().spawn(async move { tracker.watch(hints).await }));
             }
-            let before = self.projects().insert(id.clone(), Project { wanted, scm, tracker, watches });
+            let before =
+                self.projects().insert(id.clone(), ProjectAdapters { wanted, scm, tracker, watches });
             if let Some(before) = before {
                 before.watches.iter().for_each(AbortHandle::abort);
             }
-            // Whatever has happened while nobody watched.
+            // Changes from before the watch began.
             self.asked.hint(Hint::Project(id));
         }
     }
@@ -187,7 +188,7 @@ impl Looks {
         self.policies().remove(project);
     }
 
-    pub(crate) fn projects(&self) -> MutexGuard<'_, BTreeMap<ProjectId, Project>> {
+    pub(crate) fn projects(&self) -> MutexGuard<'_, BTreeMap<ProjectId, ProjectAdapters>> {
         self.projects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -200,8 +201,8 @@ impl Looks {
     }
 }
 
-impl fmt::Debug for Looks {
+impl fmt::Debug for ProjectLooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Looks").field("projects", &self.projects().keys()).finish_non_exhaustive()
+        f.debug_struct("ProjectLooks").field("projects", &self.projects().keys()).finish_non_exhaustive()
     }
 }

@@ -17,14 +17,15 @@ use ao_ports::{Clock, Output};
 
 use super::tasks::PlannedTask;
 use super::workspace::WorkspaceHandle;
-use super::{Orchestrator, OrchestratorError, Ways};
+use super::{Orchestrator, OrchestratorError, SessionAccess};
 use crate::terminals::process_of;
 
-type Callback = Box<dyn FnOnce(Completion) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+type CompletionCallback =
+    Box<dyn FnOnce(SessionCompletion) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
 /// An agent that is about to be started.
 #[must_use = "nothing is started before `start`"]
-pub struct Spawn<'a> {
+pub struct SessionSpawn<'a> {
     orchestrator: &'a Orchestrator,
     task: PlannedTask,
     agent: Option<String>,
@@ -34,12 +35,12 @@ pub struct Spawn<'a> {
     branch: Option<String>,
     name: Option<String>,
     limits: Limits,
-    on_complete: Option<Callback>,
+    on_complete: Option<CompletionCallback>,
 }
 
-/// How an agent stands at the end of its work, for now or for good.
+/// The state of an agent at the end of its work, for now or for good.
 #[derive(Debug)]
-pub struct Completion {
+pub struct SessionCompletion {
     pub session: SessionHandle,
     /// `Idle` at the end of a turn, `Exited` with its process, `SetupFailed` if it never began, and `Stopped` or `Merged`
     /// when the session is over.
@@ -55,12 +56,12 @@ pub struct SessionHandle {
     id: SessionId,
     name: String,
     project: ProjectId,
-    ways: Ways,
+    ways: SessionAccess,
 }
 
-impl<'a> Spawn<'a> {
-    pub(super) fn new(orchestrator: &'a Orchestrator, task: PlannedTask) -> Spawn<'a> {
-        Spawn {
+impl<'a> SessionSpawn<'a> {
+    pub(super) fn new(orchestrator: &'a Orchestrator, task: PlannedTask) -> SessionSpawn<'a> {
+        SessionSpawn {
             orchestrator,
             task,
             agent: None,
@@ -74,43 +75,43 @@ impl<'a> Spawn<'a> {
         }
     }
 
-    /// Which agent; needed only if there are several.
-    pub fn agent(mut self, name: &str) -> Spawn<'a> {
+    /// Selects an agent; needed only if there are several.
+    pub fn agent(mut self, name: &str) -> SessionSpawn<'a> {
         self.agent = Some(name.to_owned());
         self
     }
 
-    /// Where its process lives: `process`, which is usual, or `tmux`.
-    pub fn runtime(mut self, name: &str) -> Spawn<'a> {
+    /// Selects the runtime of its process: `process`, the default, or `tmux`.
+    pub fn runtime(mut self, name: &str) -> SessionSpawn<'a> {
         self.runtime = name.to_owned();
         self
     }
 
-    /// What it works in, if that is made along with the session: `worktree`, which is usual, or `clone`.
-    pub fn workspace_kind(mut self, kind: &str) -> Spawn<'a> {
+    /// Selects the kind of workspace that is made with the session: `worktree`, the default, or `clone`.
+    pub fn workspace_kind(mut self, kind: &str) -> SessionSpawn<'a> {
         self.workspace = kind.to_owned();
         self
     }
 
     /// Works in a workspace that is there already, which stays after it.
-    pub fn in_workspace(mut self, workspace: &WorkspaceHandle) -> Spawn<'a> {
+    pub fn in_workspace(mut self, workspace: &WorkspaceHandle) -> SessionSpawn<'a> {
         self.workspace = "worktree".into();
         self.origin = Origin::Tree { path: workspace.path().to_string() };
         self.branch = Some(workspace.branch().to_owned());
         self
     }
 
-    pub fn branch(mut self, branch: &str) -> Spawn<'a> {
+    pub fn branch(mut self, branch: &str) -> SessionSpawn<'a> {
         self.branch = Some(branch.to_owned());
         self
     }
 
-    pub fn name(mut self, name: &str) -> Spawn<'a> {
+    pub fn name(mut self, name: &str) -> SessionSpawn<'a> {
         self.name = Some(name.to_owned());
         self
     }
 
-    pub fn limits(mut self, limits: Limits) -> Spawn<'a> {
+    pub fn limits(mut self, limits: Limits) -> SessionSpawn<'a> {
         self.limits = limits;
         self
     }
@@ -120,9 +121,9 @@ impl<'a> Spawn<'a> {
     ///
     /// It runs beside everything else and holds nothing up. It is not called if the orchestrator stops before; a later one
     /// finds the session, not the callback.
-    pub fn on_complete<F, Fut>(mut self, callback: F) -> Spawn<'a>
+    pub fn on_complete<F, Fut>(mut self, callback: F) -> SessionSpawn<'a>
     where
-        F: FnOnce(Completion) -> Fut + Send + 'static,
+        F: FnOnce(SessionCompletion) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
         self.on_complete = Some(Box::new(move |completion| Box::pin(callback(completion))));
@@ -180,7 +181,7 @@ impl<'a> Spawn<'a> {
         if let Some(callback) = self.on_complete {
             let session = session.clone();
             self.orchestrator.beside(async move {
-                // It fails only if everything stops, and then there is nobody to tell.
+                // It fails only if everything stops.
                 if let Ok(completion) = session.done().await {
                     callback(completion).await;
                 }
@@ -195,7 +196,7 @@ impl SessionHandle {
         self.id
     }
 
-    /// What people call it.
+    /// Returns the name for people.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -204,7 +205,7 @@ impl SessionHandle {
         &self.project
     }
 
-    /// The session as the log tells it.
+    /// Returns the session as the log has it.
     pub async fn look(&self) -> Result<Session, OrchestratorError> {
         let id = self.id;
         let found = self
@@ -214,12 +215,12 @@ impl SessionHandle {
         found.await?.ok_or_else(|| OrchestratorError::NoSession(self.name.clone()))
     }
 
-    /// How it stands, and since when, and why that is said.
+    /// Returns the status, with its time and its reason.
     pub async fn status(&self) -> Result<Status, OrchestratorError> {
         Ok(self.look().await?.status(self.ways.clock.now()))
     }
 
-    /// Why it is said to be in its state: the word, the rule that won, and whose word decided.
+    /// Explains the status: its name, the rule that won, and the source that decided.
     pub async fn explain(&self) -> Result<String, OrchestratorError> {
         let session = self.look().await?;
         let status = session.status(self.ways.clock.now());
@@ -230,7 +231,7 @@ impl SessionHandle {
         Ok(text)
     }
 
-    /// Says something to the agent. It is told when it can take it, and only then counts as told.
+    /// Sends a message to the agent. It is delivered once the agent can take it, and counts as sent only then.
     pub async fn send(&self, text: &str) -> Result<(), OrchestratorError> {
         let from = Sender::Person("embedder".into());
         let body = text.to_owned();
@@ -251,7 +252,7 @@ impl SessionHandle {
     }
 
     /// Waits until the agent is at rest with nothing left to take; see [`Spawn::on_complete`].
-    pub async fn done(&self) -> Result<Completion, OrchestratorError> {
+    pub async fn done(&self) -> Result<SessionCompletion, OrchestratorError> {
         let clock = self.ways.clock.clone();
         let session = self.wait_for(move |session| is_at_rest(session, &*clock)).await?;
         let exit_code = match &session.phase {
@@ -259,16 +260,16 @@ impl SessionHandle {
             _ => None,
         };
         let status = session.status(self.ways.clock.now());
-        Ok(Completion { session: self.clone(), status, exit_code, spend: session.usage.spend })
+        Ok(SessionCompletion { session: self.clone(), status, exit_code, spend: session.usage.spend })
     }
 
-    /// Waits until the session is so, woken by whatever happens to it.
+    /// Waits until a condition holds, woken by the session's events.
     pub async fn wait_for(
         &self,
         so: impl Fn(&Session) -> bool + Send + Sync + 'static,
     ) -> Result<Session, OrchestratorError> {
         let (id, so) = (self.id, Arc::new(so));
-        // A state may also come about by time alone, of which no event tells at once.
+        // A state may also come about by time alone, without an event.
         const LOOK: Duration = Duration::from_secs(1);
         loop {
             let look = so.clone();
@@ -301,8 +302,8 @@ impl SessionHandle {
         }
     }
 
-    /// What its last process has put out, from an offset on; also after that has ended. Waits for more for so long, if there
-    /// is none yet.
+    /// Returns the output of its last process from an offset on; also after the process has ended. Waits up to `wait`
+    /// for more.
     pub async fn output(&self, from: u64, limit: usize, wait: Duration) -> Result<Output, OrchestratorError> {
         let session = self.look().await?;
         let runtimes = &self.ways.runtimes;
@@ -318,7 +319,7 @@ impl SessionHandle {
         Ok(())
     }
 
-    pub(super) fn of(ways: &Ways, session: &Session) -> SessionHandle {
+    pub(super) fn of(ways: &SessionAccess, session: &Session) -> SessionHandle {
         SessionHandle {
             id: session.id,
             name: session.spec.name.clone(),
@@ -351,8 +352,8 @@ impl fmt::Debug for SessionHandle {
     }
 }
 
-impl fmt::Debug for Spawn<'_> {
+impl fmt::Debug for SessionSpawn<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spawn").field("task", &self.task).finish_non_exhaustive()
+        f.debug_struct("SessionSpawn").field("task", &self.task).finish_non_exhaustive()
     }
 }

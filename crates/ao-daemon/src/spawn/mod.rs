@@ -17,13 +17,13 @@ use ao_engine::Handle;
 use ao_ports::TaskSeen;
 
 use self::rules::rules;
-use crate::adapters::Adapters;
-use crate::config::apply::Agents;
-use crate::config::combination::{self, Unfit};
-use crate::config::{ActiveConfig, InForce, Known};
+use crate::adapters::DaemonAdapters;
+use crate::config::apply::AgentsByName;
+use crate::config::combination::{self, UnfitCombination};
+use crate::config::{ActiveConfig, InForce, KnownProject};
 use crate::error::{DaemonError, ErrorKind};
-use crate::looks::Looks;
-use crate::repository::{self, Repository};
+use crate::looks::ProjectLooks;
+use crate::repository::{self, GitRepository};
 use crate::{chores, on_disk, secrets};
 
 /// A session that is asked for. The configuration fills in what it leaves open.
@@ -34,7 +34,7 @@ pub struct SpawnDraft {
     /// An issue by its tracker's own key: `42`, `#42`, `my-app#42`, `GH-789`. It must exist.
     pub issue: Option<String>,
     pub title: Option<String>,
-    /// What the agent is to do; made of the issue and the title if it is left out.
+    /// The task of the agent; made of the issue and the title by default.
     pub prompt: Option<String>,
     pub name: Option<String>,
     pub branch: Option<String>,
@@ -46,9 +46,9 @@ pub struct SpawnDraft {
     pub claim_pr: Option<u64>,
     pub role: Option<Role>,
     pub priority: Option<i32>,
-    /// Whether a person answers for an issue that an outsider wrote.
+    /// True if a person answers for an issue that an outsider wrote.
     pub trust: bool,
-    /// Whether it starts although the tracker cannot be asked about the issue.
+    /// True to start although the tracker cannot be asked about the issue.
     pub force: bool,
 }
 
@@ -57,8 +57,8 @@ pub struct SpawnDraft {
 pub struct SpawnOrders {
     pub(crate) handle: Handle,
     pub(crate) config: Arc<ActiveConfig>,
-    pub(crate) looks: Arc<Looks>,
-    pub(crate) adapters: Arc<Adapters>,
+    pub(crate) looks: Arc<ProjectLooks>,
+    pub(crate) adapters: Arc<DaemonAdapters>,
 }
 
 impl SpawnOrders {
@@ -101,7 +101,7 @@ impl SpawnOrders {
         if on_disk(move || repository::is_born(&folder)).await? {
             return Ok(());
         }
-        let mut wrong = match Repository::at(&path).await {
+        let mut wrong = match GitRepository::at(&path).await {
             Ok(_) => return Ok(()),
             Err(err) => DaemonError::from(err),
         };
@@ -118,8 +118,8 @@ impl SpawnOrders {
 
 /// The agents that are plugged in, with their descriptions: what the names in a draft can stand for.
 struct PluggedAgents {
-    adapters: Arc<Adapters>,
-    described: Agents,
+    adapters: Arc<DaemonAdapters>,
+    described: AgentsByName,
 }
 
 impl PluggedAgents {
@@ -133,13 +133,18 @@ impl PluggedAgents {
     }
 
     /// Refuses a runtime that cannot hold an agent. The needs of an agent that the embedding program made are not known.
-    fn fits(&self, agent: &str, runtime: &str) -> Result<(), Unfit> {
+    fn fits(&self, agent: &str, runtime: &str) -> Result<(), UnfitCombination> {
         self.described.get(agent).map_or(Ok(()), |options| combination::holds(options, runtime))
     }
 
-    /// Refuses permissions and models that an agent cannot be started with. Of an agent that the embedding program has made
-    /// only its launch can tell.
-    fn takes(&self, agent: &str, permissions: Option<Permissions>, model: Option<&str>) -> Result<(), Unfit> {
+    /// Refuses permissions and models that an agent cannot be started with. Those of an agent that the embedding
+    /// program made are checked at launch.
+    fn takes(
+        &self,
+        agent: &str,
+        permissions: Option<Permissions>,
+        model: Option<&str>,
+    ) -> Result<(), UnfitCombination> {
         self.described.get(agent).map_or(Ok(()), |options| combination::takes(options, permissions, model))
     }
 }
@@ -151,9 +156,9 @@ fn is_installed(program: &str) -> bool {
 /// The workspaces that a session can have.
 const WORKSPACES: [&str; 2] = ["worktree", "clone"];
 
-/// What the forge and the tracker know of what a draft names.
+/// The issue and the branch that a draft names, as the tracker and the forge have them.
 #[derive(Debug, Clone, Default)]
-struct Outside {
+struct OutsideFacts {
     issue: Option<TaskSeen>,
     /// The branch of the pull request that is to be taken over, if it is in the repository itself.
     pull_branch: Option<String>,
@@ -162,7 +167,7 @@ struct Outside {
 fn whole(
     draft: &SpawnDraft,
     configs: &InForce,
-    outside: &Outside,
+    outside: &OutsideFacts,
     plugged: &PluggedAgents,
 ) -> Result<SpawnRequest, DaemonError> {
     let known = project(draft.project.as_deref(), configs)?;
@@ -245,7 +250,7 @@ fn whole(
 }
 
 /// The project that is meant: the one that is named, or the only one.
-pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<Known, DaemonError> {
+pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<KnownProject, DaemonError> {
     let mut projects = configs.projects();
     let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
     match named {
@@ -283,7 +288,7 @@ fn specialist<'a>(
     named: Option<&str>,
     effective: &Effective<'a>,
     role: Role,
-    known: &'a Known,
+    known: &'a KnownProject,
 ) -> Option<&'a Specialist> {
     let name = named.unwrap_or(match role {
         Role::Orchestrator => effective.orchestrator,
@@ -297,7 +302,7 @@ fn agent(
     effective: &Effective<'_>,
     role: Role,
     specialist: Option<&Specialist>,
-    known: &Known,
+    known: &KnownProject,
     plugged: &PluggedAgents,
 ) -> Result<AgentChoice, DaemonError> {
     let usual = if role == Role::Orchestrator { effective.orchestrator } else { effective.agent };
@@ -316,7 +321,7 @@ fn agent(
             .hint(format!("install `{program}`, or choose another agent with `--agent`"))
             .hint("`ao doctor` says what else is missing"));
     }
-    // The nearest word counts: that of the specialist or the role, then the project's.
+    // The most specific setting counts: that of the specialist or the role, then the project's.
     let of_role = match role {
         Role::Orchestrator => {
             [&effective.project.orchestrator.agent_config, &known.loaded.config.orchestrator.agent_config]
@@ -330,9 +335,9 @@ fn agent(
     let first = |get: &dyn Fn(&AgentConfig) -> Option<String>| said.iter().find_map(|config| get(config));
     let permissions = said.iter().find_map(|config| config.permissions);
     let model = draft.model.clone().or_else(|| first(&|config| config.model.clone()));
-    plugged
-        .takes(name, permissions, model.as_deref())
-        .map_err(|Unfit { what, hint }| DaemonError::new(ErrorKind::UnfitAgent, what).hint(hint))?;
+    plugged.takes(name, permissions, model.as_deref()).map_err(|UnfitCombination { what, hint }| {
+        DaemonError::new(ErrorKind::UnfitAgent, what).hint(hint)
+    })?;
     Ok(AgentChoice {
         name: name.to_owned(),
         specialist: specialist.map(|specialist| specialist.id.clone()),
@@ -413,9 +418,9 @@ fn branch_fits(branch: &str, default: &str) -> Result<(), DaemonError> {
     }
 }
 
-/// Whether a runtime can be used on this machine.
+/// Returns an error if a runtime cannot be used on this machine.
 fn is_there(name: &str) -> Result<(), DaemonError> {
-    if let Err(Unfit { what, hint }) = combination::runtime(name) {
+    if let Err(UnfitCombination { what, hint }) = combination::runtime(name) {
         let mut problem = DaemonError::new(ErrorKind::UnknownRuntime, what);
         let there: Vec<String> = names::RUNTIMES.iter().map(|&name| name.to_owned()).collect();
         problem.candidates = nearest(name, &there);
@@ -431,10 +436,10 @@ fn is_there(name: &str) -> Result<(), DaemonError> {
     Ok(())
 }
 
-/// Whether a runtime holds agents in the way that this one needs.
+/// Returns an error if a runtime cannot hold an agent.
 fn fits(agent: &str, runtime: &str, plugged: &PluggedAgents) -> Result<(), DaemonError> {
     let fits = plugged.fits(agent, runtime);
-    fits.map_err(|Unfit { what, hint }| DaemonError::new(ErrorKind::UnfitRuntime, what).hint(hint))
+    fits.map_err(|UnfitCombination { what, hint }| DaemonError::new(ErrorKind::UnfitRuntime, what).hint(hint))
 }
 
 fn workspace_known(name: &str) -> Result<(), DaemonError> {
@@ -486,13 +491,13 @@ fn issue_key(written: &str, tracker: &str) -> Result<String, DaemonError> {
     Ok(key.to_owned())
 }
 
-/// What the agent is told to do.
+/// Returns the prompt of the agent.
 fn instructions(
     effective: &Effective<'_>,
     (role, title, prompt): (Role, &str, Option<&str>),
     issue: Option<&str>,
     specialist: Option<&Specialist>,
-    outside: &Outside,
+    outside: &OutsideFacts,
     ao: &str,
 ) -> String {
     let mut parts = Vec::new();
@@ -540,11 +545,11 @@ fn instructions(
     parts.join("\n\n")
 }
 
-/// How much of an issue's text an agent is given; the rest it can read with `ao issue show`.
+/// The number of bytes of an issue's text in a prompt; the agent reads the rest with `ao issue show`.
 const ISSUE_TEXT: usize = 16 * 1024;
 
-/// What an issue says, marked as what somebody wrote, because it is data and not an order of ours. What others have said below
-/// it is left out: the agent can read that with `ao issue show`, with who said it.
+/// Returns the text of an issue, marked as text of a person, because it is data and not an order of ours. The
+/// comments are left out: the agent reads them with `ao issue show`, with their authors.
 fn issue_text(seen: &TaskSeen) -> Option<String> {
     let body = outside::stripped(Kind::Issue, &seen.body);
     let body = body.trim();

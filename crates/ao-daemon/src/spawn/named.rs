@@ -1,4 +1,4 @@
-//! What a draft names outside: the issue, the pull request that is taken over, and the one that is reviewed.
+//! The issue and the pull requests that a draft names: the one that is taken over, and the one that is reviewed.
 
 use ao_core::input::SpawnRequest;
 use ao_core::pull::PullState;
@@ -8,20 +8,20 @@ use ao_core::{ProjectId, PullId, Refusal, TaskId};
 use ao_engine::AskError;
 use ao_ports::{PullDetail, TaskSeen, TrackerError};
 
-use super::{Outside, SpawnDraft, SpawnOrders};
+use super::{OutsideFacts, SpawnDraft, SpawnOrders};
 use crate::config::InForce;
 use crate::error::{DaemonError, ErrorKind};
 use crate::looks::{LookError, TaskReceiver};
 
 impl SpawnOrders {
-    /// What the tracker and the forge say of what a draft names. The engine hears of the issue, so that it can judge whether
-    /// work on it may begin.
+    /// Looks at the issue and the pull request that a draft names. The engine gets the issue, so that it can decide
+    /// if work on it may begin.
     pub(super) async fn outside(
         &self,
         draft: &SpawnDraft,
         configs: &InForce,
-    ) -> Result<Outside, DaemonError> {
-        let mut outside = Outside::default();
+    ) -> Result<OutsideFacts, DaemonError> {
+        let mut outside = OutsideFacts::default();
         if draft.issue.is_none() && draft.claim_pr.is_none() {
             return Ok(outside);
         }
@@ -63,7 +63,7 @@ impl SpawnOrders {
         Ok(seen)
     }
 
-    /// The order for somebody who reads a pull request as it is now, and says what is wrong with it.
+    /// Makes the order for a reviewer of a pull request as it is now.
     pub async fn reviewer(
         &self,
         pull: &PullDetail,
@@ -99,7 +99,7 @@ impl SpawnOrders {
     }
 }
 
-/// Why the issue of a session is not known.
+/// The reason why the issue of a session is not known.
 enum NotRead {
     /// The tracker cannot be asked, now or in this version. A person may start the session all the same.
     Unasked(DaemonError),
@@ -151,7 +151,7 @@ impl From<NotRead> for DaemonError {
     }
 }
 
-/// What a reviewer is told. The change itself it reads in its checkout.
+/// Returns the prompt of a reviewer. It reads the change itself in its checkout.
 fn review_prompt(pull: &PullDetail, look_for: Option<&str>) -> String {
     let (number, facts) = (pull.pull.number, &pull.facts);
     let base = &facts.base;

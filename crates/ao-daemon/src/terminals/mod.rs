@@ -5,19 +5,19 @@ mod output;
 use ao_core::session::Session;
 use ao_ports::{RuntimeError, Runtimes, TerminalView, ViewOptions};
 
-pub use self::output::{OutputPiece, Terminals};
+pub use self::output::{AgentTerminals, OutputPiece};
 pub(crate) use self::output::{TerminalDeps, process_of};
 use crate::error::{DaemonError, ErrorKind};
 
 /// Opens views.
 #[derive(Debug)]
-pub struct Views {
+pub struct TerminalViews {
     runtimes: Runtimes,
 }
 
-impl Views {
-    pub fn new(runtimes: Runtimes) -> Views {
-        Views { runtimes }
+impl TerminalViews {
+    pub fn new(runtimes: Runtimes) -> TerminalViews {
+        TerminalViews { runtimes }
     }
 
     /// Opens a view of a session's terminal.

@@ -1,4 +1,4 @@
-//! What a session's program has put out, on both of its streams, as text.
+//! The output of a session's program, of both streams, as text.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use ao_ports::{ProcessRef, RuntimeError, Runtimes, TerminalView, ViewOptions};
 use camino::Utf8PathBuf;
 use tokio::time::{Instant, timeout_at};
 
-use super::Views;
+use super::TerminalViews;
 use crate::config::ActiveConfig;
 use crate::error::{DaemonError, ErrorKind};
 use crate::on_disk;
@@ -30,10 +30,10 @@ pub struct OutputPiece {
 
 /// The terminals and the output of agents.
 #[derive(Debug)]
-pub struct Terminals {
+pub struct AgentTerminals {
     deps: TerminalDeps,
     /// One for all viewers, as they share who has control.
-    views: Views,
+    views: TerminalViews,
 }
 
 #[derive(Debug)]
@@ -44,9 +44,9 @@ pub(crate) struct TerminalDeps {
     pub(crate) data_dir: Utf8PathBuf,
 }
 
-impl Terminals {
-    pub(crate) fn new(deps: TerminalDeps, views: Views) -> Terminals {
-        Terminals { deps, views }
+impl AgentTerminals {
+    pub(crate) fn new(deps: TerminalDeps, views: TerminalViews) -> AgentTerminals {
+        AgentTerminals { deps, views }
     }
 
     /// Opens a view of a session's terminal.
@@ -109,7 +109,7 @@ impl Terminals {
     }
 }
 
-/// How long a call that waits for output waits at most, before it answers with nothing.
+/// The time that a call waits for output at most, before it returns nothing.
 const WAIT: Duration = Duration::from_secs(25);
 /// An escape sequence, or a letter, that is cut off at the end of a piece is no longer than this.
 const CUT: usize = 256;
@@ -163,7 +163,8 @@ async fn read(
     })
 }
 
-/// How much of a piece can be rendered: whole lines, where lines are reports. A line that fills the piece is taken as it is.
+/// Returns the length of the part that can be rendered: whole lines, if lines are reports. A line that fills the
+/// piece is taken as it is.
 fn whole_lines(format: TurnFormat, bytes: &[u8], is_full: bool) -> usize {
     if format == TurnFormat::Text {
         return bytes.len();
@@ -175,8 +176,8 @@ fn whole_lines(format: TurnFormat, bytes: &[u8], is_full: bool) -> usize {
     }
 }
 
-/// The session once it has a process or has ended, or as it is by then. Whoever waits for output would ask again and again
-/// otherwise.
+/// Returns the session once it has a process or has ended, or as it is at the deadline. Spares callers that wait for
+/// output repeated calls.
 async fn begun(handle: &Handle, runtimes: &Runtimes, session: &Session, until: Instant) -> Session {
     let id = session.id;
     let begins = async {
@@ -194,9 +195,9 @@ async fn begun(handle: &Handle, runtimes: &Runtimes, session: &Session, until: I
     timeout_at(until, begins).await.ok().flatten().map_or_else(|| session.clone(), |now| *now)
 }
 
-/// Whether a session lives and has no process yet that could have put anything out: it is queued, or is being made ready.
+/// Returns true if a session is live and has no process yet that could have output: it is queued, or being set up.
 async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
-    // From these only a person leads on, and nobody waits for that with a call.
+    // Only a person leads on from these, which no call waits for.
     if matches!(
         session.phase,
         Phase::SetupFailed { .. } | Phase::Exited { .. } | Phase::Resting { .. } | Phase::Ended { .. }
@@ -236,8 +237,8 @@ fn unreadable(session: &Session, err: &RuntimeError) -> DaemonError {
     problem.hint(format!("`ao explain {name}` says what is known of it"))
 }
 
-/// Ends a line wherever a program that draws goes to another place of the screen, so that what stands on lines of their own
-/// there does so in plain text too. Lines with nothing on them are not told.
+/// Ends a line wherever a program that draws moves to another place of the screen, so that separate lines there are
+/// separate in plain text too. Empty lines are left out.
 fn in_lines(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());
     let mut rest = text;
@@ -261,7 +262,7 @@ fn in_lines(text: &str) -> String {
     lines
 }
 
-/// How much of a piece can be shown: not the beginning of a letter or of an escape sequence whose rest is still to come.
+/// Returns the length of the part that can be shown: without an incomplete letter or escape sequence at the end.
 fn whole_part(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(CUT);
     let mut end = bytes.len();

@@ -6,16 +6,16 @@ use ao_core::errand::{Errand, Order, Requester};
 use ao_core::{Commit, ErrandId, ProjectId, PullId, Timestamp};
 use ao_daemon::Daemon;
 use ao_daemon::clock::SystemClock;
-use ao_daemon::daemon::Options;
+use ao_daemon::daemon::DaemonOptions;
 use ao_ports::{ErrandError, Errands as _};
 use camino::Utf8Path;
 
 #[tokio::test]
 async fn a_job_of_a_project_without_a_forge_is_given_up_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options {
+    let options = DaemonOptions {
         background: false,
-        ..Options::new(Utf8Path::from_path(folder.path()).unwrap(), "/nonexistent/ao")
+        ..DaemonOptions::new(Utf8Path::from_path(folder.path()).unwrap(), "/nonexistent/ao")
     };
     let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
     let pull = PullId { project: ProjectId::new("other"), number: 7 };

@@ -10,7 +10,7 @@ use ao_core::forecast::Side;
 use ao_core::notice::Level;
 use ao_daemon::channels::{ChannelReport, ChannelTrial};
 use ao_daemon::cleanup::{self, CleanupReport, TreeDecision};
-use ao_daemon::config::{Known, ProjectChecks};
+use ao_daemon::config::{KnownProject, ProjectChecks};
 use ao_daemon::forecast::{BranchClash, ForecastBranch, ForecastReport};
 use ao_daemon::jobs::{self, HookTrial};
 use ao_daemon::looks::{ImportResult, Outcome};
@@ -29,7 +29,7 @@ pub(crate) const LEVELS: [(&str, Level); 4] = [
 ];
 
 /// A project as it is configured. What the engine knows of it is filled in by the caller.
-pub(crate) fn project(id: &ProjectId, known: &Known) -> Project {
+pub(crate) fn project(id: &ProjectId, known: &KnownProject) -> Project {
     let effective = known.effective();
     Project {
         id: id.to_string(),

@@ -226,7 +226,7 @@ impl House {
         // Whatever is configured on this machine counts for nothing.
         let places = Places { env: Env::new([]), cwd: path.to_owned(), home: None };
         let mut configs = InForce::open_in(path, places).unwrap();
-        let mut options = ao_daemon::daemon::Options::new(path, "/nonexistent/ao");
+        let mut options = ao_daemon::daemon::DaemonOptions::new(path, "/nonexistent/ao");
         for project in ["my-app", "docs"] {
             configs = configs.with(&configuration(path, project)).unwrap();
             options.scms.insert(ProjectId::new(project), forge.clone());

@@ -21,7 +21,7 @@ use crate::client::daemon_process::{self, StartReport};
 use crate::clock::SystemClock;
 use crate::daemon::Daemon;
 use crate::error::{CommandError, FailureKind};
-use crate::power::Bus;
+use crate::power::PowerBus;
 use crate::system::{daemon_log, paths};
 use crate::{daemon, ui};
 
@@ -92,7 +92,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
 
     let program = std::env::current_exe().map_err(CommandError::environment)?;
     let clock = Arc::new(SystemClock);
-    let mut options = daemon::Options::new(data_dir, program);
+    let mut options = daemon::DaemonOptions::new(data_dir, program);
     options.lock = Some(lock.clone());
     let shows_page = configs.main.config.dashboard.enabled;
     if shows_page {
@@ -100,7 +100,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     }
     options.max_parallel_checks = configs.main.config.lifecycle.max_parallel_checks as usize;
     let power = &configs.main.config.power;
-    options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(Bus::System);
+    options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(PowerBus::System);
     options.configs = Some(configs);
     let daemon = Arc::new(Daemon::start(options, clock.clone()).await?);
 

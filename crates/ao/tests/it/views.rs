@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ao_core::SessionId;
 use ao_daemon::ErrorKind;
-use ao_daemon::terminals::Views;
+use ao_daemon::terminals::TerminalViews;
 use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use tokio::time::timeout;
 
@@ -169,7 +169,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn open(fleet: &Fleet, views: &Views, session: SessionId, look: ViewOptions) -> Watcher {
+    async fn open(fleet: &Fleet, views: &TerminalViews, session: SessionId, look: ViewOptions) -> Watcher {
         let view = views.attach(&fleet.session(session).await, look).await.unwrap();
         Watcher { view, size: (0, 0), shown: vec![], at: None, control: None, ended: None }
     }
@@ -216,8 +216,8 @@ impl Watcher {
     }
 }
 
-fn views(fleet: &Fleet) -> Views {
-    Views::new(fleet.daemon().runtimes.clone())
+fn views(fleet: &Fleet) -> TerminalViews {
+    TerminalViews::new(fleet.daemon().runtimes.clone())
 }
 
 async fn size(fleet: &Fleet, session: SessionId) -> (u16, u16) {
